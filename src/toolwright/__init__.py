@@ -1,0 +1,1 @@
+"""Hands for AI agents: typed, validated, gated, sandboxed, durable and watched tools."""

@@ -1,0 +1,83 @@
+"""The exception tree, grouped by who can act on it.
+
+ToolwrightError
+├── UsageError         the developer, before anything runs
+├── ToolError          the model: its text is shown to it
+│   ├── ArgumentError  … the arguments did not fit, field by field
+│   └── StateConflict  … another call changed the same state key
+├── ModelError         wait, or give up (`retryable` says which)
+├── LimitError         the owner of the run
+└── StoreError         the operator of a database, file system or service
+"""
+
+from collections.abc import Sequence
+
+__all__ = [
+    "ArgumentError",
+    "LimitError",
+    "ModelError",
+    "StateConflict",
+    "StoreError",
+    "ToolError",
+    "ToolwrightError",
+    "UsageError",
+]
+
+
+class ToolwrightError(Exception):
+    """Anything this library raises on purpose."""
+
+
+class UsageError(ToolwrightError):
+    """The program is wrong; raised when a thing is built or called, before anything runs."""
+
+
+class ToolError(ToolwrightError):
+    """A tool could not do what was asked. Its text goes to the model as it is."""
+
+
+class ArgumentError(ToolError):
+    """The model's arguments do not fit the tool's schema; `issues` has one line per field."""
+
+    def __init__(self, tool: str, issues: Sequence[str]) -> None:
+        self.tool = tool
+        self.issues = tuple(issues)
+        lines = "\n".join(f"- {issue}" for issue in issues)
+        super().__init__(f"Invalid arguments for {tool!r}; correct them and call again:\n{lines}")
+
+
+class StateConflict(ToolError):
+    """A parallel call changed a state key after this one had read it."""
+
+
+class ModelError(ToolwrightError):
+    """The model could not answer."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "unknown",
+        retryable: bool = False,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """One of: auth, rate_limit, overloaded, timeout, connection, context_too_long,
+        refused, bad_request, server, unknown."""
+        self.retryable = retryable
+        self.status = status
+        self.retry_after = retry_after
+
+
+class LimitError(ToolwrightError):
+    """A run reached one of its limits; `limit` names it."""
+
+    def __init__(self, message: str, *, limit: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class StoreError(ToolwrightError):
+    """A store, file system or service behind a backend failed or refused."""

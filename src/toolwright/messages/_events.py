@@ -1,0 +1,221 @@
+"""What happens during a run, as small typed values with a sequence number.
+
+Stored events are enough to rebuild a session: its history, its state and what it waits for.
+The three deltas and `ToolProgress` are for those who watch; they are never stored.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolwright.messages._messages import Message, ModelMessage, Usage, UserMessage
+from toolwright.messages._parts import ToolCall
+from toolwright.messages._results import Actions, Pending, ToolResult
+
+__all__ = [
+    "AnyEvent",
+    "CallDelta",
+    "Event",
+    "HistoryCompacted",
+    "ModelReplied",
+    "PendingAnswered",
+    "PendingOpened",
+    "ReasoningDelta",
+    "RunEnded",
+    "RunStarted",
+    "RunStatus",
+    "StateChanged",
+    "Steered",
+    "TextDelta",
+    "ToolEnded",
+    "ToolProgress",
+    "ToolStarted",
+    "Transferred",
+    "TurnStarted",
+    "is_stored",
+]
+
+RunStatus = Literal["done", "paused", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Where and when something happened."""
+
+    seq: int = 0
+    """Position in the session's log, from 1; 0 until the log has taken it."""
+    run_id: str = ""
+    agent: str = ""
+    path: str = ""
+    """Empty for the outer run; for an agent run inside a call, the ids of the calls around it."""
+    at: float = 0.0
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """A run began with the person's message, or went on without one."""
+
+    message: UserMessage | None = None
+    type: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered(Event):
+    """A message was put into a run that was already going."""
+
+    message: UserMessage
+    type: Literal["steered"] = "steered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(Event):
+    """The model is about to be asked."""
+
+    turn: int
+    type: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """A piece of the model's text."""
+
+    text: str
+    type: Literal["text_delta"] = "text_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta(Event):
+    """A piece of the model's reasoning."""
+
+    text: str
+    type: Literal["reasoning_delta"] = "reasoning_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDelta(Event):
+    """A piece of a call's arguments, as the model writes them."""
+
+    index: int
+    """Which call of the turn, from 0."""
+    name: str = ""
+    arguments: str = ""
+    type: Literal["call_delta"] = "call_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplied(Event):
+    """The model's whole turn."""
+
+    message: ModelMessage
+    type: Literal["model_replied"] = "model_replied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(Event):
+    """A call is about to be parsed and run."""
+
+    call: ToolCall
+    type: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(Event):
+    """A running tool has something to show."""
+
+    call_id: str
+    text: str = ""
+    data: Any = None
+    type: Literal["tool_progress"] = "tool_progress"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded(Event):
+    """A call has its result. One per call; a pending call gets it when it is answered."""
+
+    result: ToolResult
+    actions: Actions | None = None
+    elapsed: float = 0.0
+    traceback: str | None = None
+    """The full traceback of a tool that raised; the model never sees it."""
+    type: Literal["tool_ended"] = "tool_ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingOpened(Event):
+    """A call waits for the outside."""
+
+    pending: Pending
+    actions: Actions | None = None
+    type: Literal["pending_opened"] = "pending_opened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingAnswered(Event):
+    """The outside has answered. A credential is only said to have come, never shown."""
+
+    call_id: str
+    answer: Any = None
+    type: Literal["pending_answered"] = "pending_answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanged(Event):
+    """State changed outside a tool: by a hook, or by the program."""
+
+    delta: dict[str, Any]
+    type: Literal["state_changed"] = "state_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCompacted(Event):
+    """From here on the history is `messages`, then what follows."""
+
+    messages: tuple[Message, ...]
+    type: Literal["history_compacted"] = "history_compacted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transferred(Event):
+    """Another agent has the conversation now."""
+
+    to_agent: str
+    type: Literal["transferred"] = "transferred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(Event):
+    """A run is over, or pauses."""
+
+    status: RunStatus
+    text: str = ""
+    reason: str = ""
+    """Why it stopped: a limit, a cancellation, an error. Empty when it is done or paused."""
+    usage: Usage = field(default_factory=Usage)
+    type: Literal["run_ended"] = "run_ended"
+
+
+AnyEvent = (
+    RunStarted
+    | Steered
+    | TurnStarted
+    | TextDelta
+    | ReasoningDelta
+    | CallDelta
+    | ModelReplied
+    | ToolStarted
+    | ToolProgress
+    | ToolEnded
+    | PendingOpened
+    | PendingAnswered
+    | StateChanged
+    | HistoryCompacted
+    | Transferred
+    | RunEnded
+)
+
+_WATCHED_ONLY = (TextDelta, ReasoningDelta, CallDelta, ToolProgress)
+
+
+def is_stored(event: Event) -> bool:
+    """Whether the event belongs in the session's log."""
+    return not isinstance(event, _WATCHED_ONLY)

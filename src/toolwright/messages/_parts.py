@@ -1,0 +1,77 @@
+"""The pieces a message is made of."""
+
+import mimetypes
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, with_config
+
+__all__ = ["BlobPart", "Content", "ReasoningPart", "ServerToolPart", "TextPart", "ToolCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Plain text."""
+
+    text: str
+    kind: Literal["text"] = "text"
+
+
+@with_config(ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobPart:
+    """An image, a sound, a document: bytes in `data`, or a `url` where they can be had."""
+
+    media_type: str
+    data: bytes | None = None
+    url: str | None = None
+    name: str | None = None
+    kind: Literal["blob"] = "blob"
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> "BlobPart":
+        """Read a file; its media type is guessed from its name."""
+        path = Path(path)
+        guessed, _ = mimetypes.guess_type(path.name)
+        media_type = guessed or "application/octet-stream"
+        return cls(media_type=media_type, data=path.read_bytes(), name=path.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningPart:
+    """What the model thought; with `signature` and `provider` it can be sent back unchanged."""
+
+    text: str
+    signature: str | None = None
+    provider: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+    kind: Literal["reasoning"] = "reasoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerToolPart:
+    """Something the provider ran on its side (a search, code): kept so that it can be sent back."""
+
+    provider: str
+    name: str
+    payload: dict[str, Any]
+    text: str = ""
+    """What a person may be shown of it."""
+    kind: Literal["server_tool"] = "server_tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """The model asks for a tool; `arguments` is the JSON text as the model wrote it."""
+
+    call_id: str
+    name: str
+    arguments: str = "{}"
+    meta: dict[str, Any] = field(default_factory=dict)
+    """What the provider wants back with the result (a thought signature, an item id)."""
+    kind: Literal["call"] = "call"
+
+
+Content = TextPart | BlobPart
+"""What people and tools put in a message; models add reasoning and calls."""

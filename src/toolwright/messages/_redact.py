@@ -1,0 +1,72 @@
+"""Take secrets out of text before anyone sees it."""
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["Redactor", "redact"]
+
+_MASK = "[redacted]"
+_PATTERNS = (
+    (re.compile(r"\b(Bearer|Basic|Token)\s+[A-Za-z0-9\-._~+/]{8,}=*", re.I), rf"\1 {_MASK}"),
+    (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{_MASK}@"),
+    (
+        re.compile(
+            r"\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|glpat|AKIA|AIza|ya29)[-_.]?[A-Za-z0-9\-_.]{12,}"
+        ),
+        _MASK,
+    ),
+    (
+        re.compile(
+            r"""(?ix)\b(api[_-]?key|secret|password|passwd|token|access[_-]?token|client[_-]?secret)
+            (["']?\s*[=:]\s*["']?)[^\s"',;&)}]{4,}"""
+        ),
+        rf"\1\2{_MASK}",
+    ),
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S
+        ),
+        _MASK,
+    ),
+)
+_HINT = re.compile(
+    r"bearer|basic|token|://|sk|pk|rk|gh[pos]|xox|glpat|AKIA|AIza|ya29|key|secret|passw|PRIVATE",
+    re.I,
+)
+
+
+def redact(text: str) -> str:
+    """`text` without anything that looks like a secret."""
+    if not _HINT.search(text):
+        return text
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class Redactor:
+    """Knows the secrets of one run by value, and what secrets look like."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: set[str] = set()
+        for secret in secrets:
+            self.add(secret)
+
+    def add(self, secret: str) -> None:
+        """Hide this value from now on. Very short ones are left alone: they would hide words."""
+        if len(secret) >= 4:
+            self._secrets.add(secret)
+
+    def exact(self, text: str) -> str:
+        """`text` without the known secrets; nothing else is touched."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, _MASK)
+        return text
+
+    def __call__(self, text: str) -> str:
+        """`text` without the known secrets, and without what looks like one."""
+        return redact(self.exact(text))
+
+    def __bool__(self) -> bool:
+        return bool(self._secrets)

@@ -1,0 +1,129 @@
+"""What became of a call: its result, and what it waits for while it is pending."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolwright.messages._parts import Content, TextPart
+
+__all__ = [
+    "Actions",
+    "Answer",
+    "Answered",
+    "Approve",
+    "Pending",
+    "PendingKind",
+    "PendingRequest",
+    "Reject",
+    "Status",
+    "ToolResult",
+]
+
+Status = Literal["ok", "error", "denied", "pending"]
+PendingKind = Literal["result", "confirmation", "credential", "choice", "input"]
+Answered = Literal["accepted", "duplicate", "unknown", "expired", "finished"]
+"""What became of an answer to a pending call. The first one wins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What goes into the history for one call. Every call gets exactly one."""
+
+    call_id: str
+    name: str
+    status: Status
+    content: tuple[Content, ...] = ()
+    """What the model reads."""
+    data: Any = None
+    """What people and programs see (the second half of a `(display, data)` output)."""
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRequest:
+    """What a tool asks of the outside."""
+
+    kind: PendingKind
+    hint: str = ""
+    payload: Any = None
+    schema: dict[str, Any] | None = None
+    timeout: float | None = None
+    """Seconds from now until an answer is too late."""
+    blocking: bool = True
+    """False: the model reads the output now, and the answer reaches it later as an update."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A call whose answer comes from outside. Stored; answered exactly once."""
+
+    call_id: str
+    """Addresses it within its session or task. Calls of nested agents are `outer/inner`; when a
+    call asks a second time, that one is `call~2`, so that a late first answer cannot fit it."""
+    name: str
+    kind: PendingKind
+    hint: str = ""
+    payload: Any = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """The validated arguments that an approval is bound to, secrets left out."""
+    schema: dict[str, Any] | None = None
+    """JSON Schema of the answer, where one is expected."""
+    deadline: float | None = None
+    """Seconds since the epoch; an answer after it is refused."""
+    agent: str = ""
+    blocking: bool = True
+    """False: the run goes on, and the answer reaches the conversation later as an update."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approve:
+    """Yes, run it; with `arguments`, run it with these instead (they are validated again)."""
+
+    arguments: dict[str, Any] | None = None
+    payload: Any = None
+    """What the tool finds in `tool_context.tool_confirmation.payload`; if unset, what it asked with."""
+    remember: bool = False
+    """Do not ask again for this tool in this session."""
+    kind: Literal["approve"] = "approve"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """No; the model is told the reason."""
+
+    reason: str = ""
+    kind: Literal["reject"] = "reject"
+
+
+Answer = Approve | Reject | Any
+"""Any other value is the result, the choice, the input or the credential that was asked for."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Actions:
+    """What a tool wants to happen after it, beside its output."""
+
+    skip_summarization: bool = False
+    transfer_to_agent: str | None = None
+    escalate: bool = False
+    state_delta: dict[str, Any] = field(default_factory=dict)
+    artifact_delta: dict[str, int] = field(default_factory=dict)
+    requested_auth_configs: dict[str, Any] = field(default_factory=dict)
+    """Which credentials were asked for, by call id: scheme and key only, never a secret."""
+    route: Any = None
+    output: Any = None
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.skip_summarization
+            or self.transfer_to_agent
+            or self.escalate
+            or self.state_delta
+            or self.artifact_delta
+            or self.requested_auth_configs
+            or self.route is not None
+            or self.output is not None
+        )

@@ -1,0 +1,48 @@
+"""Values exchanged with the services behind a tool's context: artifacts and memories."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["ArtifactVersion", "MemoryEntry", "Scope", "SearchMemoryResponse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose data a service call is about."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactVersion:
+    """One stored version of an artifact, without its bytes."""
+
+    filename: str
+    version: int
+    media_type: str
+    size: int
+    canonical_uri: str
+    created_at: float
+    custom_metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEntry:
+    """Something worth remembering about a user."""
+
+    content: str
+    author: str = ""
+    created_at: float = 0.0
+    session_id: str | None = None
+    score: float = 0.0
+    """How well it fits the query it was found with."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchMemoryResponse:
+    """What a memory search found, best first."""
+
+    memories: tuple[MemoryEntry, ...] = ()

@@ -1,0 +1,380 @@
+"""What a running tool can see and do, besides its arguments."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
+
+import anyio.from_thread
+
+from toolwright.errors import UsageError
+from toolwright.messages import (
+    Actions,
+    ArtifactVersion,
+    AuthConfig,
+    AuthCredential,
+    BlobPart,
+    Content,
+    Event,
+    MemoryEntry,
+    ModelMessage,
+    PendingRequest,
+    Prompt,
+    Redactor,
+    Scope,
+    SearchMemoryResponse,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from toolwright.tools._services import Services
+from toolwright.tools._state import State, StateTable
+
+__all__ = [
+    "NodeInfo",
+    "ReadonlyContext",
+    "RunInside",
+    "SessionInfo",
+    "ToolConfirmation",
+    "ToolContext",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
+    """The session a run belongs to."""
+
+    id: str
+    app_name: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConfirmation:
+    """The approval a call was given; a call that was rejected never runs."""
+
+    hint: str = ""
+    payload: Any = None
+    confirmed: bool = True
+
+
+class RunInside(Protocol):
+    """The run as a context sees it; the agent unit fulfils it."""
+
+    run_id: str
+    agent_name: str
+    scope: Scope
+    deps: Any
+    user_content: UserMessage | None
+    table: StateTable
+    services: Services
+    redactor: Redactor
+    task_id: str | None
+
+    def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
+        """Show something to whoever watches."""
+        ...
+
+    async def open_pending(self, ctx: "ToolContext", request: PendingRequest) -> None:
+        """Make the call answerable from now on, before its handler returns."""
+        ...
+
+    async def answer_inside(
+        self, ctx: "ToolContext", calls: Sequence[ToolCall], tools: Mapping[str, Any]
+    ) -> list[ToolResult]:
+        """Answer calls that a tool makes itself, on the ordinary path; `tools` are `Tool`s by name.
+
+        Their ids must be the same when the outer call runs again: a call that has its result
+        gets that one and does not run twice.
+        """
+        ...
+
+    async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
+        """Ask the agent's model something outside the conversation."""
+        ...
+
+    async def stored_events(self) -> Sequence[Event]:
+        """The session's events so far."""
+        ...
+
+
+class ReadonlyContext:
+    """What predicates, toolsets and instructions may look at."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: RunInside) -> None:
+        self.run = run
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The state, not to be changed."""
+        return MappingProxyType(self.run.table.values)
+
+    @property
+    def invocation_id(self) -> str:
+        """The id of the run."""
+        return self.run.run_id
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self.run.run_id
+
+    @property
+    def agent_name(self) -> str:
+        """The agent whose turn it is."""
+        return self.run.agent_name
+
+    @property
+    def user_id(self) -> str:
+        """Whose session this is."""
+        return self.run.scope.user_id
+
+    @property
+    def owner_id(self) -> str:
+        """Whose task this is; the same as `user_id`."""
+        return self.run.scope.user_id
+
+    @property
+    def session(self) -> SessionInfo:
+        """The session."""
+        scope = self.run.scope
+        return SessionInfo(id=scope.session_id, app_name=scope.app_name, user_id=scope.user_id)
+
+    @property
+    def deps(self) -> Any:
+        """The application's own object, as given to `run(deps=…)`."""
+        return self.run.deps
+
+    @property
+    def user_content(self) -> UserMessage | None:
+        """The message that started the run."""
+        return self.run.user_content
+
+    @property
+    def task_id(self) -> str | None:
+        """The durable task, when there is one."""
+        return self.run.task_id
+
+    async def get_credential(self, key: str) -> AuthCredential | None:
+        """The user's saved credential under `key`."""
+        store = self.run.services.credentials
+        return None if store is None else await store.load(self.run.scope, key)
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeInfo:
+    """Where in a workflow a call stands."""
+
+    node_path: str = ""
+    attempt_count: int = 1
+    resume_inputs: dict[str, Any] = field(default_factory=dict)
+
+
+class ToolContext(ReadonlyContext):
+    """One call's context. Made fresh for each call; do not keep it after the call has ended."""
+
+    __slots__ = ("_actions", "_state", "auth_response", "call", "node", "path", "requested",
+                 "tool_confirmation")  # fmt: skip
+
+    def __init__(
+        self,
+        run: RunInside,
+        call: ToolCall,
+        path: str = "",
+        *,
+        tool_confirmation: ToolConfirmation | None = None,
+        auth_response: AuthCredential | None = None,
+        node: NodeInfo | None = None,
+    ) -> None:
+        self.run = run
+        self.call = call
+        self.path = path
+        self.tool_confirmation = tool_confirmation
+        """The approval, when this call had to be confirmed and was."""
+        self.auth_response = auth_response
+        """The credential, when this call asked for one and got it."""
+        self.node = node
+        self.requested: PendingRequest | None = None
+        """What the tool asked of the outside during this call."""
+        self._actions: Actions | None = None
+        self._state: State | None = None
+
+    # -- the call ---------------------------------------------------------------------------
+
+    @property
+    def function_call_id(self) -> str:
+        """The id of this call; in a nested agent, the ids of the calls around it come first."""
+        return f"{self.path}/{self.call.call_id}" if self.path else self.call.call_id
+
+    @property
+    def current_tool_call_id(self) -> str:
+        """The same as `function_call_id`."""
+        return self.function_call_id
+
+    @property
+    def function_call_event_id(self) -> str:
+        """Identifies the event that carries this call's model turn."""
+        return f"{self.run.run_id}:{self.function_call_id}"
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same each time this call is run, and for no other call."""
+        return f"{self.run.scope.session_id}:{self.function_call_id}"
+
+    @property
+    def actions(self) -> Actions:
+        """What should happen after this call."""
+        if self._actions is None:
+            self._actions = Actions()
+        return self._actions
+
+    @property
+    def state(self) -> State:  # type: ignore[override]
+        """The state: reads give copies, writes are recorded with the call's result."""
+        if self._state is None:
+            self._state = State(self.run.table, self.actions.state_delta)
+        return self._state
+
+    def progress(self, text: str = "", data: Any = None) -> None:
+        """Show `text` (and `data`, for programs) to whoever watches the run."""
+        self.run.progress(self.path, self.call.call_id, text, data)
+
+    def wait(self, awaitable: Awaitable[T]) -> T:
+        """Await something from a plain `def` tool, which runs in a thread."""
+
+        async def settle() -> T:
+            return await awaitable
+
+        return anyio.from_thread.run(settle)
+
+    # -- asking the outside -----------------------------------------------------------------
+
+    def request_confirmation(self, *, hint: str = "", payload: Any = None) -> None:
+        """Pause until a person agrees; then the tool runs again with `tool_confirmation` set.
+
+        Whatever the tool returns now is not used, and a rejected call never runs again.
+        """
+        self.requested = PendingRequest(kind="confirmation", hint=hint, payload=payload)
+
+    def request_input(
+        self, *, hint: str = "", schema: dict[str, Any] | None = None, payload: Any = None
+    ) -> None:
+        """Pause until a person fills something in; their answer becomes the call's result."""
+        self.requested = PendingRequest(kind="input", hint=hint, payload=payload, schema=schema)
+
+    def request_credential(self, auth_config: AuthConfig) -> None:
+        """Pause until the user has signed in; then the tool runs again and finds the credential."""
+        self.actions.requested_auth_configs[self.function_call_id] = auth_config.credential_key
+        self.requested = PendingRequest(kind="credential", payload=auth_config)
+
+    def get_auth_response(self, auth_config: AuthConfig | None = None) -> AuthCredential | None:
+        """The credential this call asked for, once it is there."""
+        return self.auth_response
+
+    async def save_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
+        """Keep a credential for this user."""
+        store = _need(self.run.services.credentials, "credential store", "credentials")
+        await store.save(self.run.scope, auth_config.credential_key, credential)
+
+    async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None:
+        """This user's credential, ready to use, or None."""
+        store = _need(self.run.services.credentials, "credential store", "credentials")
+        return await store.load(self.run.scope, auth_config.credential_key)
+
+    # -- artifacts --------------------------------------------------------------------------
+
+    async def save_artifact(
+        self, filename: str, artifact: Content, custom_metadata: dict[str, Any] | None = None
+    ) -> int:
+        """Store a new version of a file and return its number, from 0."""
+        service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        version = await service.save(self.run.scope, filename, artifact, custom_metadata)
+        self.actions.artifact_delta[filename] = version
+        return version
+
+    async def load_artifact(self, filename: str, version: int | None = None) -> BlobPart | None:
+        """A stored file, its newest version unless one is named; None where there is none."""
+        service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        return await service.load(self.run.scope, filename, version)
+
+    async def list_artifacts(self) -> list[str]:
+        """The names of all stored files of this session and this user."""
+        service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        return await service.names(self.run.scope)
+
+    async def get_artifact_version(
+        self, filename: str, version: int | None = None
+    ) -> ArtifactVersion | None:
+        """What is known about a stored version, without its bytes."""
+        service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        versions = await service.versions(self.run.scope, filename)
+        wanted = [v for v in versions if version is None or v.version == version]
+        return wanted[-1] if wanted else None
+
+    # -- memory -----------------------------------------------------------------------------
+
+    async def search_memory(self, query: str) -> SearchMemoryResponse:
+        """What is remembered about this user that fits `query`."""
+        service = _need(self.run.services.memory, "memory service", "memory")
+        return await service.search(self.run.scope, query)
+
+    async def add_memory(self, memories: Sequence[MemoryEntry]) -> None:
+        """Remember these about this user."""
+        service = _need(self.run.services.memory, "memory service", "memory")
+        await service.add(self.run.scope, memories)
+
+    async def add_session_to_memory(self) -> None:
+        """Remember the whole conversation so far."""
+        await self.add_events_to_memory(await self.run.stored_events())
+
+    async def add_events_to_memory(self, events: Sequence[Event]) -> None:
+        """Remember what was said in these events."""
+        service = _need(self.run.services.memory, "memory service", "memory")
+        await service.add_events(self.run.scope, events)
+
+    # -- workflows --------------------------------------------------------------------------
+
+    @property
+    def route(self) -> Any:
+        """Which edge of a workflow to follow from here."""
+        return self.actions.route
+
+    @route.setter
+    def route(self, value: Any) -> None:
+        self.actions.route = value
+
+    @property
+    def output(self) -> Any:
+        """The output of the workflow node this call runs in."""
+        return self.actions.output
+
+    @output.setter
+    def output(self, value: Any) -> None:
+        self.actions.output = value
+
+    @property
+    def attempt_count(self) -> int:
+        """Which attempt at the workflow node this is, from 1."""
+        return self.node.attempt_count if self.node else 1
+
+    @property
+    def resume_inputs(self) -> dict[str, Any]:
+        """Answers that came while the workflow node was paused, by call id."""
+        return self.node.resume_inputs if self.node else {}
+
+    @property
+    def node_path(self) -> str:
+        """Where in the workflow this call runs."""
+        return self.node.node_path if self.node else ""
+
+
+def _need(service: T | None, what: str, setting: str) -> T:
+    if service is None:
+        raise UsageError(
+            f"This run has no {what}; give the runner one: Runner(agent, …, {setting}=…)."
+        )
+    return service
