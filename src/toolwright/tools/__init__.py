@@ -1,5 +1,15 @@
 """The centre: tools, toolsets, their context and their wrappers."""
 
+from toolwright.tools._arguments import Args, args_parser
+from toolwright.tools._base import BaseTool
+from toolwright.tools._confirmation import (
+    Decision,
+    Policy,
+    Require,
+    remembered_key,
+    with_approval,
+    with_confirmation,
+)
 from toolwright.tools._context import (
     NodeInfo,
     ReadonlyContext,
@@ -8,23 +18,47 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
+from toolwright.tools._function import FunctionTool, tool
+from toolwright.tools._json_schema import schema_parser
+from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._state import SCOPES, State, StateTable
-from toolwright.tools._tool import Args, Handler, IsEnabled, MaxOutput, Output, Tool
+from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
+from toolwright.tools._toolset import (
+    RequestShaper,
+    ToolFilter,
+    ToolLike,
+    ToolPredicate,
+    Toolset,
+    as_tool,
+    combined,
+    filtered,
+    prefixed,
+    renamed,
+)
+from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
+from toolwright.tools._wrappers import with_name, with_retries, with_timeout
 
 __all__ = [
     "SCOPES",
     "Args",
     "Artifacts",
     "AuthFlows",
+    "BaseTool",
     "Credentials",
+    "Decision",
+    "FunctionTool",
     "Handler",
     "IsEnabled",
+    "LongRunningFunctionTool",
     "MaxOutput",
     "Memory",
     "NodeInfo",
     "Output",
+    "Policy",
     "ReadonlyContext",
+    "RequestShaper",
+    "Require",
     "RunInside",
     "Services",
     "SessionInfo",
@@ -33,4 +67,24 @@ __all__ = [
     "Tool",
     "ToolConfirmation",
     "ToolContext",
+    "ToolFilter",
+    "ToolLike",
+    "ToolPredicate",
+    "Toolset",
+    "as_tool",
+    "combined",
+    "deferred_tool",
+    "filtered",
+    "prefixed",
+    "remembered_key",
+    "renamed",
+    "schema_parser",
+    "to_output",
+    "tool",
+    "with_approval",
+    "with_confirmation",
+    "with_deferral",
+    "with_name",
+    "with_retries",
+    "with_timeout",
 ]

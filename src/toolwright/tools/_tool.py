@@ -13,12 +13,11 @@ from toolwright.messages import (
     TextPart,
     ToolSpec,
 )
+from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, ToolContext
 
-__all__ = ["Args", "Handler", "IsEnabled", "MaxOutput", "Output", "Tool"]
+__all__ = ["Handler", "IsEnabled", "MaxOutput", "Output", "Tool"]
 
-Args = dict[str, Any]
-"""Validated arguments, by parameter name."""
 IsEnabled = Callable[[ReadonlyContext], bool]
 
 
@@ -37,6 +36,8 @@ class Output:
     text: str = ""
     parts: tuple[Content, ...] = ()
     data: Any = None
+    value: Any = None
+    """The return value itself, for callers in this process; never stored."""
     status: Status = "ok"
     request: PendingRequest | None = None
 
@@ -85,6 +86,11 @@ class Tool:
     def description(self) -> str:
         """What the model is told it does."""
         return self.spec.description
+
+    def _become(self, other: "Tool") -> None:
+        """Take over all of `other`'s fields; for the constructors of subclasses only."""
+        for f in fields(Tool):
+            object.__setattr__(self, f.name, getattr(other, f.name))
 
     def replace(self, **changes: Any) -> "Tool":
         """The same tool but for `changes`; always a plain `Tool`."""

@@ -1,0 +1,110 @@
+"""Arguments for tools whose parameters are plain JSON Schema: MCP, OpenAPI, plugins, hand-written."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from toolwright.errors import ArgumentError, UsageError
+from toolwright.tools._arguments import Args, load_object
+
+__all__ = ["schema_parser"]
+
+
+def schema_parser(name: str, schema: Mapping[str, Any]) -> Callable[[str], Args]:
+    """A tool's `parse` that validates against `schema`; the validator is built on first use."""
+    return _SchemaParser(name, schema).parse
+
+
+class _SchemaParser:
+    def __init__(self, name: str, schema: Mapping[str, Any]) -> None:
+        self.name = name
+        self.schema = schema
+
+    @cached_property
+    def validator(self) -> Any:
+        # Imported here: most agents have only function tools, which do not need it.
+        import jsonschema_rs  # noqa: PLC0415
+
+        try:
+            return jsonschema_rs.validator_for(dict(self.schema))
+        except (ValueError, jsonschema_rs.ValidationError) as error:
+            raise UsageError(f"The schema of tool {self.name!r} is not valid: {error}") from error
+
+    def parse(self, raw: str) -> Args:
+        """Arguments that fit the schema; slips are mended in as many rounds as it nests."""
+        args = load_object(self.name, raw)
+        for _ in range(8):
+            errors = list(self.validator.iter_errors(args))
+            if not errors:
+                return args
+            mended = [_mend(args, error) for error in errors]
+            if not any(mended):
+                break
+        raise ArgumentError(self.name, [self._explain(error) for error in errors])
+
+    def _explain(self, error: Any) -> str:
+        where = ".".join(str(step) for step in error.instance_path)
+        if "required" in error.schema_path[-1:]:
+            missing = error.message.split(" is a required")[0].strip("\"'")
+            return f"missing required parameter {f'{where}.{missing}'.lstrip('.')!r}"
+        if "additionalProperties" in error.schema_path[-1:] and not where:
+            known = ", ".join(self.schema.get("properties", {})) or "no parameters"
+            return f"{error.message}; this tool takes: {known}"
+        return f"{where or 'arguments'!r}: {error.message}"
+
+
+def _mend(args: Args, error: Any) -> bool:
+    """Undo a harmless slip in place: a number or object sent as text, or text sent as a number."""
+    path, schema_path = list(error.instance_path), list(error.schema_path)
+    if not path or schema_path[-1] != "type":
+        return False
+    holder: Any = args
+    for step in path[:-1]:
+        holder = holder[step]
+    found = holder[path[-1]]
+    wanted = _wanted_types(error)
+    mended = _convert(found, wanted)
+    if mended is found:
+        return False
+    holder[path[-1]] = mended
+    return True
+
+
+def _wanted_types(error: Any) -> set[str]:
+    kind = error.kind
+    types = getattr(kind, "types", None) or getattr(kind, "as_dict", dict)().get("types", ())
+    return {str(name) for name in types}
+
+
+def _convert(found: Any, wanted: set[str]) -> Any:
+    match found:
+        case str():
+            try:
+                value = json.loads(found)
+            except ValueError:
+                return found
+            return value if _json_type(value) & wanted else found
+        case bool():
+            return found
+        case int() | float() if "string" in wanted:
+            return str(found)
+        case float() if "integer" in wanted and found.is_integer():
+            return int(found)
+    return found
+
+
+def _json_type(value: Any) -> set[str]:
+    match value:
+        case bool():
+            return {"boolean"}
+        case int():
+            return {"integer", "number"}
+        case float():
+            return {"number"}
+        case dict():
+            return {"object"}
+        case list():
+            return {"array"}
+        case _:
+            return set()

@@ -1,0 +1,83 @@
+"""Function tools whose answer comes later: deferred and long-running ones."""
+
+from collections.abc import Callable
+from typing import Any
+
+from toolwright.errors import UsageError
+from toolwright.messages import PendingRequest
+from toolwright.tools._arguments import Args
+from toolwright.tools._context import ToolContext
+from toolwright.tools._function import FunctionTool
+from toolwright.tools._tool import Output, Tool
+from toolwright.tools._wrappers import with_name
+
+__all__ = ["LongRunningFunctionTool", "deferred_tool", "with_deferral"]
+
+LONG_RUNNING_NOTE = (
+    "\n\n[LONG RUNNING TOOL] It may answer with a pending status first. "
+    "Do not call it again while it is pending; an update follows."
+)
+_STILL_PENDING = ("pending", "running", "in_progress", "queued")
+
+
+def with_deferral(tool: Tool, timeout: float | None = None) -> Tool:
+    """Run the tool, then wait for `complete_deferred_tool` (or `runner.answer`) to give its result.
+
+    The call can be answered from the moment it starts: what the function sets off may be quicker
+    than the function itself.
+    """
+    request = PendingRequest(kind="result", timeout=timeout)
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        await ctx.run.open_pending(ctx, request)
+        output = await tool.run(args, ctx)
+        if output.status != "ok":
+            return output
+        return Output(status="pending", request=request, data=output.data)
+
+    return tool.replace(run=run)
+
+
+def deferred_tool(
+    timeout: float | None = None, **settings: Any
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool whose function only sets something off; its result is brought from outside.
+
+    `timeout` is how many seconds the outside has; then the model is told that nobody answered.
+    The other settings are those of `tool`.
+    """
+    if callable(timeout):
+        raise UsageError("Write @deferred_tool(timeout=…), with brackets.")
+    if timeout is not None and timeout <= 0:
+        raise UsageError(f"The timeout of a deferred tool must be positive; got {timeout!r}.")
+    return lambda func: with_deferral(FunctionTool(func, **settings), timeout)
+
+
+class LongRunningFunctionTool(FunctionTool):
+    """A tool that answers at once with a pending status, and whose end reaches the model later.
+
+    When the function returns `{"status": "pending", …}` the model reads that now, and the call can
+    be answered later; the answer reaches the conversation as an update.
+    """
+
+    is_long_running = True
+
+    def __init__(
+        self, func: Callable[..., Any], *, timeout: float | None = None, **settings: Any
+    ) -> None:
+        super().__init__(func, **settings)
+        note = self.description + LONG_RUNNING_NOTE
+        named = with_name(self, description=note)
+        self._become(_with_later_update(named, timeout))
+
+
+def _with_later_update(tool: Tool, timeout: float | None) -> Tool:
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        output = await tool.run(args, ctx)
+        value = output.value
+        if not (isinstance(value, dict) and value.get("status") in _STILL_PENDING):
+            return output
+        request = PendingRequest(kind="result", payload=value, timeout=timeout, blocking=False)
+        return Output(text=output.text, data=output.data, request=request)
+
+    return tool.replace(run=run)

@@ -1,0 +1,57 @@
+"""Functions from tool to tool: another name, a time limit, another try."""
+
+import random
+from dataclasses import replace
+
+import anyio
+
+from toolwright.errors import ToolError, UsageError
+from toolwright.tools._arguments import Args
+from toolwright.tools._context import ToolContext
+from toolwright.tools._tool import Output, Tool
+
+__all__ = ["with_name", "with_retries", "with_timeout"]
+
+
+def with_name(tool: Tool, name: str | None = None, description: str | None = None) -> Tool:
+    """The same tool under another name or description."""
+    said = tool.description if description is None else description
+    return tool.replace(spec=replace(tool.spec, name=name or tool.name, description=said))
+
+
+def with_timeout(tool: Tool, seconds: float) -> Tool:
+    """End a call that takes longer than `seconds` with an error the model is told."""
+    if seconds <= 0:
+        raise UsageError(f"The timeout of tool {tool.name!r} must be positive; got {seconds!r}.")
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        with anyio.move_on_after(seconds) as scope:
+            return await tool.run(args, ctx)
+        if scope.cancelled_caught:
+            raise ToolError(f"{tool.name!r} did not finish within {seconds:g} s and was stopped.")
+        raise AssertionError("a scope ends by returning or by cancelling")
+
+    return tool.replace(run=run)
+
+
+def with_retries(tool: Tool, retries: int, *, backoff: float = 0.5, longest: float = 30.0) -> Tool:
+    """Run again, up to `retries` times, when the tool breaks; a `ToolError` is an answer, not a break.
+
+    Waits `backoff`, twice that, and so on with some jitter, but never longer than `longest`.
+    """
+    if retries < 0:
+        raise UsageError(f"The retries of tool {tool.name!r} cannot be negative; got {retries!r}.")
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        for attempt in range(retries):
+            try:
+                return await tool.run(args, ctx)
+            except ToolError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever broke, the last attempt reports it
+                ctx.progress(f"attempt {attempt + 1} failed: {type(error).__name__}")
+                pause = min(longest, backoff * 2**attempt)
+                await anyio.sleep(pause * random.uniform(0.5, 1.0))
+        return await tool.run(args, ctx)
+
+    return tool.replace(run=run)
