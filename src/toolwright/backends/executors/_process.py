@@ -1,0 +1,215 @@
+"""One command under its launcher: start it, take its output, wait for it, end it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import IO, Literal, cast, get_args
+
+import anyio
+import anyio.to_thread
+
+from toolwright.backends.executors._capture import Capture
+from toolwright.backends.executors._executor import Ended, Finished, Limits, OnOutput
+from toolwright.errors import StoreError, ToolError, UsageError
+
+__all__ = ["Process", "ProcessSpec"]
+
+_LAUNCHER = Path(__file__).with_name("_launch.py")
+_NUMBERS = tuple(f.name for f in fields(Limits) if f.name != "output")
+_MARK = "TOOLWRIGHT_COMMAND"
+"""Set in every command's environment: how its processes are found should its launcher be killed."""
+_SLACK = 10.0
+"""Seconds a launcher may take beyond its command's time before it is taken for stuck."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSpec:
+    """All that is needed to start a command on this machine."""
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    limits: Limits
+    stdin: str | bytes | None = None
+    merge: bool = False
+    spill: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """One of the command's pipes, and what came out of it."""
+
+    name: Literal["stdout", "stderr"]
+    fd: int
+    capture: Capture
+
+    def read(self, on_output: OnOutput | None) -> bool:
+        """Take what is there; False when there is nothing, or nothing more to come."""
+        try:
+            data = os.read(self.fd, 65536)
+        except BlockingIOError:
+            return False
+        text = self.capture.feed(data) if data else ""
+        if on_output is not None and text:
+            on_output(self.name, text)
+        return bool(data)
+
+    async def pump(self, on_output: OnOutput | None) -> None:
+        await anyio.wait_readable(self.fd)
+        while self.read(on_output):
+            await anyio.wait_readable(self.fd)
+
+
+class Process:
+    """A started command. It has ended when its launcher has, whoever still holds the pipes."""
+
+    def __init__(self, spec: ProcessSpec) -> None:
+        self._limits = spec.limits
+        self._mark = uuid.uuid4().hex
+        self._started = time.monotonic()
+        self._control, theirs = socket.socketpair()
+        with theirs, _stdin(spec.stdin) as stdin:
+            self._popen = _spawn(spec, theirs.fileno(), stdin, self._mark)
+        room = spec.limits.output
+        self._streams: list[_Stream] = []
+        if out := self._popen.stdout:
+            self._streams.append(_Stream("stdout", _non_blocking(out), Capture(room, spec.spill)))
+        if err := self._popen.stderr:
+            self._streams.append(_Stream("stderr", _non_blocking(err), Capture(room)))
+
+    async def communicate(self, on_output: OnOutput | None = None) -> Finished:
+        """Take the output until the command ends; when cancelled, end everything first."""
+        try:
+            async with anyio.create_task_group() as group:
+                for stream in self._streams:
+                    group.start_soon(stream.pump, on_output)
+                await self._exited(self._limits.timeout)
+                group.cancel_scope.cancel()
+        finally:
+            if self._popen.returncode is None:
+                self.stop()
+                with anyio.CancelScope(shield=True):
+                    await self._exited(0.0)
+            reason = self._last_word(on_output)
+        return self._summary(reason)
+
+    def stop(self) -> None:
+        """Have everything ended; `communicate` returns when it has. Safe from any thread."""
+        self._control.shutdown(socket.SHUT_WR)
+
+    async def _exited(self, timeout: float | None) -> None:
+        """Wait for the launcher; one that is stuck is killed, and what it watched with it."""
+        patience = None if timeout is None else timeout + self._limits.grace + _SLACK
+        with anyio.move_on_after(patience) as scope:
+            await _wait(self._popen)
+        if scope.cancelled_caught:
+            self._popen.kill()
+            self._popen.wait()
+        if self._popen.returncode == -signal.SIGKILL:
+            _kill_marked(self._mark)
+
+    def _last_word(self, on_output: OnOutput | None) -> Ended:
+        """Take what is still in the pipes, close everything, and say why the command ended."""
+        for stream in self._streams:
+            while stream.read(on_output):
+                pass
+            stream.capture.close()
+        with self._control, self._popen:
+            self._control.setblocking(False)
+            try:
+                said = self._control.recv(64).decode()
+            except BlockingIOError:
+                said = ""
+        return cast(Ended, said) if said in get_args(Ended) else "exited"
+
+    def _summary(self, ended: Ended) -> Finished:
+        texts = {stream.name: stream.capture.text() for stream in self._streams}
+        captures = [stream.capture for stream in self._streams]
+        return Finished(
+            exit_code=self._popen.returncode,
+            stdout=texts["stdout"],
+            stderr=texts.get("stderr", ""),
+            ended=ended,
+            truncated=any(capture.truncated for capture in captures),
+            spilled=captures[0].spilled,
+            seconds=time.monotonic() - self._started,
+        )
+
+
+def _spawn(
+    spec: ProcessSpec, control: int, stdin: int | IO[bytes], mark: str
+) -> subprocess.Popen[bytes]:
+    if not spec.argv:
+        raise UsageError("The command is empty; give a program to run.")
+    settings = ",".join(
+        f"{name}={getattr(spec.limits, name)}"
+        for name in _NUMBERS
+        if getattr(spec.limits, name) is not None
+    )
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LAUNCHER), str(control), settings, *spec.argv],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
+            cwd=spec.cwd,
+            env={**spec.env, _MARK: mark},
+            pass_fds=(control,),
+            start_new_session=True,
+            bufsize=0,
+        )
+    except NotADirectoryError as error:
+        raise ToolError(f"Cannot run in {spec.cwd!r}: it is not a directory.") from error
+    except FileNotFoundError as error:
+        raise ToolError(f"Cannot run in {spec.cwd!r}: there is no such directory.") from error
+    except ValueError as error:
+        raise ToolError(f"Cannot run {list(spec.argv)!r}: {error}.") from error
+    except OSError as error:
+        raise StoreError(f"The command could not be started: {error}.") from error
+
+
+def _stdin(data: str | bytes | None) -> IO[bytes]:
+    """A file to read from: unlike a pipe, it needs nobody to write while the command runs."""
+    if data is None:
+        return open(os.devnull, "rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+    file.write(data.encode() if isinstance(data, str) else data)
+    file.seek(0)
+    return file
+
+
+def _non_blocking(pipe: IO[bytes]) -> int:
+    os.set_blocking(pipe.fileno(), False)
+    return pipe.fileno()
+
+
+async def _wait(popen: subprocess.Popen[bytes]) -> None:
+    """Wait for the process itself; the end of its output says nothing about it."""
+    if sys.platform == "linux":
+        pidfd = os.pidfd_open(popen.pid)
+        try:
+            await anyio.wait_readable(pidfd)
+        finally:
+            os.close(pidfd)
+        popen.wait()
+    else:
+        await anyio.to_thread.run_sync(popen.wait, abandon_on_cancel=True)
+
+
+def _kill_marked(mark: str) -> None:
+    """End processes whose launcher was killed before it could end them."""
+    wanted = f"{_MARK}={mark}".encode()
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in environ.read_bytes():
+                os.kill(int(environ.parent.name), signal.SIGKILL)
+        except OSError:
+            continue
