@@ -8,7 +8,8 @@ from threading import Thread
 import httpx
 import pytest
 
-from toolwright.backends._network import Reachable, guarded_client, guarded_transport, is_public
+from toolwright.backends import Reachable, guarded_client, guarded_transport
+from toolwright.backends._network import is_public
 from toolwright.errors import ToolError, UsageError
 
 pytestmark = pytest.mark.anyio
