@@ -1,0 +1,217 @@
+"""A child process that speaks in lines: started in its own group, read with a bound, always stopped."""
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process
+
+from toolwright.errors import UsageError
+
+__all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
+
+_INHERITED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR", "TZ",
+    "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "PATHEXT", "TEMP", "USERPROFILE",
+)  # fmt: skip
+"""What a child may know of our environment; secrets are given to it by name or not at all."""
+_GRACE = 1.0
+"""Seconds a child gets to leave by itself, and again after it was asked to."""
+_LOGGED_LINES = 1000
+"""Lines of stderr that reach the log; a child that writes more is drained in silence."""
+
+
+class LineTooLong(ValueError):
+    """A child wrote more than its limit without ending the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildCommand:
+    """What to start, and what it may know."""
+
+    command: str
+    args: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | Path | None = None
+    name: str = ""
+    """What it is called in logs and messages."""
+    max_line: int = 16 * 1024 * 1024
+
+    def argv(self) -> list[str]:
+        """The command line, its program found on `PATH`."""
+        found = shutil.which(self.command)
+        if found is None:
+            raise UsageError(
+                f"There is no program {self.command!r}; install it, or give its full path."
+            )
+        return [found, *self.args]
+
+    def environment(self) -> dict[str, str]:
+        """The few variables that are passed on, and the ones that were given."""
+        kept = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+        return {**kept, **self.env}
+
+
+class Child:
+    """A running child: read it with `line`, write to it with `send`."""
+
+    def __init__(self, process: Process, command: ChildCommand, stderr: "_StderrLog") -> None:
+        self._process = process
+        self._command = command
+        self._stderr = stderr
+        self._buffer = bytearray()
+
+    async def send(self, line: bytes) -> None:
+        """Write one line; raises `BrokenPipeError` when the child has gone."""
+        assert self._process.stdin is not None
+        try:
+            await self._process.stdin.send(line + b"\n")
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
+            raise BrokenPipeError(f"{self._command.name} no longer reads its input") from error
+
+    async def line(self) -> bytes | None:
+        """Its next whole line, or None once it has closed stdout; an unended last line is dropped.
+
+        Raises `LineTooLong` as soon as a line passes the limit, so memory stays bounded.
+        """
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            if len(self._buffer) > self._command.max_line:
+                raise LineTooLong(
+                    f"a line of more than {self._command.max_line:,} bytes without an end"
+                )
+            searched = len(self._buffer)
+            chunk = await self._receive()
+            if not chunk:
+                return None
+            self._buffer += chunk
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
+    async def _receive(self) -> bytes:
+        assert self._process.stdout is not None
+        try:
+            return await self._process.stdout.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return b""
+
+    @property
+    def last_words(self) -> str:
+        """The last lines it wrote to stderr, for error messages."""
+        return self._stderr.tail
+
+    async def exit_code(self) -> int | None:
+        """How it ended; None while it still runs. Waits a moment for one that is just leaving."""
+        await self._exited_within(0.2)
+        return self._process.returncode
+
+    async def stop(self) -> None:
+        """Close its input, then ask its process group to leave, then make it; never hangs."""
+        if self._process.stdin is not None:
+            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await self._process.stdin.aclose()
+        if not await self._exited_within(_GRACE):
+            self._signal_group(signal.SIGTERM)
+            await self._exited_within(_GRACE)
+        # Also when the child itself has left: what it started must not outlive it.
+        self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
+        await self._exited_within(_GRACE)
+        await self._release()
+
+    def _signal_group(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                self._process.send_signal(number)
+            else:
+                os.killpg(self._process.pid, number)
+
+    async def _exited_within(self, seconds: float) -> bool:
+        # By polling: `wait` also waits for the pipes, which a grandchild may hold open.
+        deadline = anyio.current_time() + seconds
+        while self._process.returncode is None:
+            if anyio.current_time() >= deadline:
+                return False
+            await anyio.sleep(0.01)
+        return True
+
+    async def _release(self) -> None:
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            if self._process.stdout is not None:
+                await self._process.stdout.aclose()
+        # asyncio keeps the transport, and warns, while a grandchild holds a pipe.
+        transport = getattr(getattr(self._process, "_process", None), "_transport", None)
+        if transport is not None:
+            transport.close()
+
+
+class _StderrLog:
+    """Empties a child's stderr from a thread: the child never blocks on it, however much it writes."""
+
+    def __init__(self, name: str, logger: logging.Logger) -> None:
+        self._name = name
+        self._logger = logger
+        self._last: deque[str] = deque(maxlen=20)
+        self._lines = 0
+        read_end, self.write_end = os.pipe()
+        threading.Thread(
+            target=self._drain, args=(read_end,), name=f"stderr of {name}", daemon=True
+        ).start()
+
+    @property
+    def tail(self) -> str:
+        return "\n".join(self._last)
+
+    def _drain(self, read_end: int) -> None:
+        rest = b""
+        with os.fdopen(read_end, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(65536):
+                *whole, rest = (rest + chunk).split(b"\n")
+                rest = rest[-4096:]
+                for line in whole[-50:]:
+                    self._note(line)
+        if rest:
+            self._note(rest)
+
+    def _note(self, raw: bytes) -> None:
+        line = raw[:500].decode("utf-8", "replace").rstrip()
+        self._last.append(line)
+        self._lines += 1
+        if self._lines <= _LOGGED_LINES:
+            self._logger.info("%s: %s", self._name, line)
+        if self._lines == _LOGGED_LINES:
+            self._logger.warning("%s writes a lot to stderr; the rest is dropped", self._name)
+
+
+@asynccontextmanager
+async def running_child(command: ChildCommand, logger: logging.Logger) -> AsyncIterator[Child]:
+    """Start the child; stop it, and what it started, on the way out, whatever happens."""
+    argv = command.argv()
+    stderr = _StderrLog(command.name, logger)
+    try:
+        process = await anyio.open_process(
+            argv,
+            stderr=stderr.write_end,
+            env=command.environment(),
+            cwd=command.cwd,
+            start_new_session=sys.platform != "win32",
+        )
+    except OSError as error:
+        raise UsageError(f"{command.name} cannot be started: {error}") from error
+    finally:
+        os.close(stderr.write_end)
+    child = Child(process, command, stderr)
+    try:
+        yield child
+    finally:
+        with anyio.CancelScope(shield=True):
+            await child.stop()

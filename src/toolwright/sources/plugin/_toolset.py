@@ -1,0 +1,112 @@
+"""Tools of a plugin: an executable in any language that speaks JSON, line by line."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from toolwright.errors import UsageError
+from toolwright.messages import ToolSpec
+from toolwright.sources._child import ChildCommand
+from toolwright.sources._reopening import Reopening, Unavailable
+from toolwright.sources.plugin._session import PluginSession, running_plugin
+from toolwright.tools import (
+    Args,
+    Output,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    ToolFilter,
+    Toolset,
+    schema_parser,
+)
+
+__all__ = ["PluginToolset"]
+
+_log = logging.getLogger("toolwright.plugin")
+
+
+class PluginToolset(Toolset):
+    """The tools of one plugin executable, which is started once and kept for the session.
+
+    A plugin that dies or breaks the protocol gives its calls in flight an error result and is
+    started again at the next use. While it cannot be started its tools are missing from the list,
+    and the log says why; with `required=True`, listing raises instead.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        *,
+        cwd: str | Path | None = None,
+        handshake_timeout: float = 10.0,
+        call_timeout: float = 120.0,
+        max_line: int = 16 * 1024 * 1024,
+        required: bool = False,
+        tool_filter: ToolFilter | None = None,
+        tool_name_prefix: str | None = None,
+    ) -> None:
+        """Take the plugin at `path`; nothing is started before its tools are asked for.
+
+        Of our environment the plugin sees only the usual few variables, and `env`.
+        """
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        self.name = Path(path).name
+        self._call_timeout = call_timeout
+        self._required = required
+        command = ChildCommand(
+            command=_executable(path),
+            args=tuple(args),
+            env=dict(env or {}),
+            cwd=cwd,
+            name=f"Plugin {self.name!r}",
+            max_line=max_line,
+        )
+        self._plugin: Reopening[PluginSession] = Reopening(
+            partial(running_plugin, command, handshake_timeout),
+            command.name,
+            timeout=handshake_timeout + 5,
+        )
+        self._made: tuple[tuple[ToolSpec, ...], list[Tool]] = ((), [])
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        """What the plugin said it can do."""
+        try:
+            session = await self._plugin.get()
+        except Unavailable as error:
+            if self._required:
+                raise
+            _log.error("%s Its tools are left out.", error)
+            return []
+        if self._made[0] is not session.tools:
+            self._made = (session.tools, [self._make_tool(spec) for spec in session.tools])
+        return self._made[1]
+
+    async def close(self) -> None:
+        """Stop the plugin."""
+        await self._plugin.close()
+
+    def _make_tool(self, spec: ToolSpec) -> Tool:
+        name = spec.name  # What the plugin calls it; the model may know it by a prefixed name.
+
+        async def run(args: Args, ctx: ToolContext) -> Output:
+            session = await self._plugin.get()
+
+            def on_progress(text: str, data: Any) -> None:
+                ctx.progress(text, data)
+
+            return await session.call(name, args, self._call_timeout, on_progress)
+
+        return Tool(spec=spec, parse=schema_parser(name, spec.parameters), run=run)
+
+
+def _executable(path: str | Path) -> str:
+    found = Path(path).expanduser().absolute()
+    if not found.exists():
+        raise UsageError(f"There is no plugin at {str(path)!r}; give the path of an executable.")
+    if not found.is_file() or not found.stat().st_mode & 0o111:
+        raise UsageError(f"{str(path)!r} is not an executable file; try chmod +x {str(path)!r}.")
+    return str(found)
