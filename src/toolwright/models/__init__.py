@@ -1,5 +1,55 @@
-"""The `Model` protocol and its providers, one file each."""
+"""The `Model` protocol and its providers, one file each; a provider's SDK loads on first use."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from toolwright.models._ask import Retries
 from toolwright.models._model import Delta, Model, ModelRequest, ModelSettings, OnDelta
+from toolwright.models._prices import Price, set_price
+from toolwright.models._server_tools import (
+    VertexAiSearchTool,
+    code_execution,
+    enterprise_web_search,
+    file_search,
+    google_maps_grounding,
+    google_search,
+    image_generation,
+    url_context,
+    web_fetch,
+    web_search,
+)
 
-__all__ = ["Delta", "Model", "ModelRequest", "ModelSettings", "OnDelta"]
+if TYPE_CHECKING:
+    from toolwright.models._openai import OpenAIModel
+
+__all__ = [
+    "Delta",
+    "Model",
+    "ModelRequest",
+    "ModelSettings",
+    "OnDelta",
+    "OpenAIModel",
+    "Price",
+    "Retries",
+    "VertexAiSearchTool",
+    "code_execution",
+    "enterprise_web_search",
+    "file_search",
+    "google_maps_grounding",
+    "google_search",
+    "image_generation",
+    "set_price",
+    "url_context",
+    "web_fetch",
+    "web_search",
+]
+
+_LAZY = {
+    "OpenAIModel": "toolwright.models._openai",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,77 @@
+"""Send one request with its time limit, and again when the provider says that may help."""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+
+from toolwright.errors import ModelError
+from toolwright.messages import ModelMessage
+from toolwright.models._model import Delta, OnDelta
+
+__all__ = ["Retries", "Send", "ask"]
+
+Send = Callable[[OnDelta | None], Awaitable[ModelMessage]]
+"""One attempt: ask the provider and read its reply, handing on the pieces; raises `ModelError`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often a request is sent, and how long is waited in between."""
+
+    attempts: int = 3
+    """In all, the first included."""
+    first_wait: float = 0.5
+    """Seconds; doubled each time, unless the provider says how long."""
+    longest_wait: float = 60.0
+    """When the provider asks for more than this, the error is raised at once."""
+
+
+async def ask(
+    send: Send, on_delta: OnDelta | None, *, timeout: float | None, retries: Retries
+) -> ModelMessage:
+    """The reply of the first attempt that succeeds.
+
+    An attempt that fails after some of its text was handed on is not repeated: whoever listens
+    would see the beginning twice.
+    """
+    heard = False
+
+    def listen(delta: Delta) -> None:
+        nonlocal heard
+        heard = True
+        if on_delta is not None:
+            on_delta(delta)
+
+    for attempt in range(1, retries.attempts + 1):
+        try:
+            return await _once(send, None if on_delta is None else listen, timeout)
+        except ModelError as error:
+            wait = _wait(error, attempt, retries)
+            if wait is None or heard:
+                raise
+        await anyio.sleep(wait)
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _once(send: Send, on_delta: OnDelta | None, timeout: float | None) -> ModelMessage:
+    try:
+        with anyio.fail_after(timeout):
+            return await send(on_delta)
+    except TimeoutError as error:
+        raise ModelError(
+            f"No reply within {timeout} seconds; raise `ModelSettings.timeout`, or ask for less.",
+            reason="timeout",
+            retryable=True,
+        ) from error
+
+
+def _wait(error: ModelError, attempt: int, retries: Retries) -> float | None:
+    """Seconds before the next attempt, or None when there is none."""
+    if not error.retryable or attempt >= retries.attempts:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= retries.longest_wait else None
+    wait = min(retries.first_wait * 2 ** (attempt - 1), retries.longest_wait)
+    return wait * random.uniform(0.75, 1.0)

@@ -1,0 +1,126 @@
+"""One taxonomy for what goes wrong at a provider: every failure becomes a `ModelError` with a reason."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from toolwright.errors import ModelError
+from toolwright.messages import redact
+
+__all__ = ["model_error", "retry_after"]
+
+_BY_CODE = {
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "invalid_api_key": "auth",
+    "unauthenticated": "auth",
+    "permission_denied": "auth",
+    "billing_error": "quota",
+    "insufficient_quota": "quota",
+    "rate_limit_error": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "resource_exhausted": "rate_limit",
+    "overloaded_error": "overloaded",
+    "unavailable": "overloaded",
+    "timeout_error": "timeout",
+    "deadline_exceeded": "timeout",
+    "vector_store_timeout": "timeout",
+    "api_error": "server",
+    "server_error": "server",
+    "internal": "server",
+    "context_length_exceeded": "context_too_long",
+    "request_too_large": "context_too_long",
+    "content_filter": "refused",
+    "content_policy_violation": "refused",
+    "image_content_policy_violation": "refused",
+    "bio_policy": "refused",
+    "misalignment_policy_violation": "refused",
+    "invalid_request_error": "bad_request",
+    "invalid_prompt": "bad_request",
+    "not_found_error": "bad_request",
+}
+_BY_STATUS = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    408: "timeout",
+    409: "server",
+    413: "context_too_long",
+    429: "rate_limit",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+_TOO_LONG = re.compile(
+    r"prompt is too long|context (length|window|size)|maximum context|"
+    r"token count .* exceeds|too many (input )?tokens",
+    re.I,
+)
+_RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
+_CURES = {
+    "auth": "check the API key and what it may use",
+    "quota": "the account has no credit left; add some, or use another key",
+    "context_too_long": "shorten the history (compaction does that) or the tool outputs",
+}
+
+
+def model_error(
+    provider: str,
+    message: str,
+    *,
+    code: str | None = None,
+    status: int | None = None,
+    reason: str | None = None,
+    wait: float | None = None,
+) -> ModelError:
+    """The error for what `provider` answered; secrets that it echoed are taken out."""
+    reason = reason or _reason(message, code, status)
+    cure = f" ({_CURES[reason]})" if reason in _CURES else ""
+    return ModelError(
+        f"{provider}: {redact(message)}{cure}",
+        # An empty account answers like a rate limit, but waiting does not help.
+        reason="rate_limit" if reason == "quota" else reason,
+        retryable=reason in _RETRYABLE,
+        status=status,
+        retry_after=wait,
+    )
+
+
+def _reason(message: str, code: str | None, status: int | None) -> str:
+    by_code = _BY_CODE.get((code or "").lower())
+    if by_code in (None, "bad_request") and _TOO_LONG.search(message):
+        return "context_too_long"
+    if by_code:
+        return by_code
+    if status is None:
+        return "unknown"
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return "server" if status >= 500 else "bad_request"
+
+
+def retry_after(headers: Mapping[str, Any]) -> float | None:
+    """Seconds that the response's headers ask to wait, as a number or as a date."""
+    if milliseconds := headers.get("retry-after-ms"):
+        return _number(milliseconds, 0.001)
+    value = headers.get("retry-after")
+    if not value:
+        return None
+    return _number(value, 1.0) if value[0].isdigit() else _until(value)
+
+
+def _number(value: str, unit: float) -> float | None:
+    try:
+        return float(value) * unit
+    except ValueError:
+        return None
+
+
+def _until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,193 @@
+"""OpenAI's models over the Responses API."""
+
+import re
+from itertools import chain
+from typing import Any
+
+from toolwright.errors import ModelError
+from toolwright.messages import ModelMessage, ServerTool
+from toolwright.models._ask import Retries, ask
+from toolwright.models._by_identity import ByIdentity
+from toolwright.models._dialects import all_required, strict_schema
+from toolwright.models._errors import model_error
+from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
+from toolwright.models._openai_client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._openai_wire import read_response, to_function, to_items
+from toolwright.models._per_loop import PerLoop
+from toolwright.models._server_tools import no_equivalent
+
+__all__ = ["OpenAIModel"]
+
+_NO_REASONING = re.compile(r"gpt-(3|4)|chatgpt-4o|ft:gpt-(3|4)")
+"""Models from before reasoning; they refuse its settings, and the others refuse sampling's."""
+_SERVER_TOOLS: dict[str, dict[str, Any]] = {
+    "google_search": {"type": "web_search"},
+    "web_search": {"type": "web_search"},
+    "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
+    "image_generation": {"type": "image_generation"},
+    "file_search": {"type": "file_search"},
+}
+
+
+class OpenAIModel:
+    """A model of OpenAI's, or of a server that speaks its Responses API.
+
+    Nothing is stored at the provider: reasoning comes encrypted and is sent back with the history.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        client: AsyncOpenAI | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        self._model = model
+        self._reasons = not _NO_REASONING.match(model)
+        self._retries = retries or Retries()
+        self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
+        if client is not None:
+            self._client = PerLoop(lambda: client)
+        else:
+            key, url = endpoint_for("openai", api_key, base_url)
+            # Retries are made in one place, for all providers: `ask`.
+            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+
+    @property
+    def name(self) -> str:
+        """`openai:` and the model."""
+        return f"openai:{self._model}"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        """Answer with the next turn; see `Model.respond`."""
+        body = self._body(request)
+
+        async def send(listen: OnDelta | None) -> ModelMessage:
+            with as_model_errors(self.name):
+                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+
+        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._client.forget()
+        if client is not None:
+            await client.close()
+
+    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
+        response = await self._client.get().responses.create(**body)
+        return read_response(response.to_dict(mode="json"), self.name)
+
+    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
+        stream = await self._client.get().responses.create(**body, stream=True)
+        listener = _Listener(listen)
+        async with stream:
+            async for event in stream:
+                ended = listener.hear(event.to_dict(mode="json"), self.name)
+                if ended is not None:
+                    return read_response(ended, self.name)
+        raise ModelError(
+            f"{self.name}: the stream ended before the response did.",
+            reason="connection",
+            retryable=True,
+        )
+
+    # -- the request --------------------------------------------------------------------------
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        settings = request.settings
+        body: dict[str, Any] = {
+            "model": self._model,
+            "input": list(chain.from_iterable(request.history.converted(to_items))),
+            "store": False,
+            **self._tool_settings(request),
+            **self._sampling(settings),
+        }
+        if request.instructions:
+            body["instructions"] = request.instructions
+        if settings.max_tokens is not None:
+            body["max_output_tokens"] = settings.max_tokens
+        if request.output_schema is not None:
+            body["text"] = {"format": _output_format(request.output_schema)}
+        if settings.extra:
+            body["extra_body"] = settings.extra
+        return body
+
+    def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
+        tools = [*self._functions(request.tools), *map(self._server_tool, request.server_tools)]
+        if not tools:
+            return {}
+        settings: dict[str, Any] = {"tools": tools}
+        choice = request.settings.tool_choice
+        if choice in ("none", "required"):
+            settings["tool_choice"] = choice
+        elif choice != "auto":
+            settings["tool_choice"] = {"type": "function", "name": choice}
+        if not request.settings.parallel_tool_calls:
+            settings["parallel_tool_calls"] = False
+        return settings
+
+    def _server_tool(self, tool: ServerTool) -> dict[str, Any]:
+        known = _SERVER_TOOLS.get(tool.name)
+        if known is None:
+            raise no_equivalent(self.name, tool, _SERVER_TOOLS)
+        settings = dict(tool.settings)
+        if "store_ids" in settings:
+            settings["vector_store_ids"] = settings.pop("store_ids")
+        return {**known, **settings}
+
+    def _sampling(self, settings: ModelSettings) -> dict[str, Any]:
+        chosen: dict[str, Any] = {}
+        if self._reasons:
+            chosen["include"] = ["reasoning.encrypted_content"]
+            if settings.reasoning is not None:
+                chosen["reasoning"] = {"effort": settings.reasoning, "summary": "auto"}
+        if not self._reasons or settings.reasoning == "none":
+            chosen["temperature"] = settings.temperature
+            chosen["top_p"] = settings.top_p
+        return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
+    strict = strict_schema(all_required(schema))
+    return {
+        "type": "json_schema",
+        "name": "output",
+        "schema": strict or schema,
+        "strict": strict is not None,
+    }
+
+
+class _Listener:
+    """Hands on the pieces of one streamed response."""
+
+    def __init__(self, listen: OnDelta) -> None:
+        self._listen = listen
+        self._calls: dict[int, int] = {}
+        """Position among the output items to position among the calls."""
+        self._items: list[dict[str, Any]] = []
+
+    def hear(self, event: dict[str, Any], name: str) -> dict[str, Any] | None:
+        """Hand on what is new in `event`; the whole response when this was the last one."""
+        match event["type"]:
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._listen(Delta(kind="text", text=event["delta"]))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                self._listen(Delta(kind="reasoning", text=event["delta"]))
+            case "response.output_item.added" if event["item"]["type"] == "function_call":
+                index = self._calls.setdefault(event["output_index"], len(self._calls))
+                self._listen(Delta(kind="call", index=index, name=event["item"]["name"]))
+            case "response.function_call_arguments.delta":
+                index = self._calls.get(event["output_index"], 0)
+                self._listen(Delta(kind="call", index=index, text=event["delta"]))
+            case "response.output_item.done":
+                self._items.append(event["item"])
+            case "response.completed" | "response.incomplete" | "response.failed":
+                # Some compatible servers leave the output out of the last event.
+                response = event["response"]
+                return {**response, "output": response.get("output") or self._items}
+            case "error":
+                raise model_error(name, event.get("message") or "unknown", code=event.get("code"))
+        return None

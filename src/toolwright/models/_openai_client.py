@@ -1,0 +1,114 @@
+"""What the two OpenAI protocols share: the SDK's client, its errors, and where it connects to."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.errors import ModelError, UsageError
+from toolwright.models._errors import model_error, retry_after
+
+try:
+    import openai
+    from openai import AsyncOpenAI
+except ImportError as error:
+    raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
+
+__all__ = ["AsyncOpenAI", "Endpoint", "as_model_errors", "endpoint_for"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a provider that speaks OpenAI's protocol is, and which key it takes."""
+
+    base_url: str | None = None
+    """None: OpenAI itself, or what OPENAI_BASE_URL says."""
+    key_variable: str = "OPENAI_API_KEY"
+    url_variable: str = "OPENAI_BASE_URL"
+    needs_key: bool = True
+
+
+_ENDPOINTS = {
+    "openai": Endpoint(),
+    "openai-chat": Endpoint(),
+    "openrouter": Endpoint(
+        base_url="https://openrouter.ai/api/v1",
+        key_variable="OPENROUTER_API_KEY",
+        url_variable="OPENROUTER_BASE_URL",
+    ),
+    "ollama": Endpoint(
+        base_url="http://localhost:11434/v1",
+        key_variable="OLLAMA_API_KEY",
+        url_variable="OLLAMA_BASE_URL",
+        needs_key=False,
+    ),
+    "vllm": Endpoint(
+        base_url="http://localhost:8000/v1",
+        key_variable="VLLM_API_KEY",
+        url_variable="VLLM_BASE_URL",
+        needs_key=False,
+    ),
+    "llamacpp": Endpoint(
+        base_url="http://localhost:8080/v1",
+        key_variable="LLAMACPP_API_KEY",
+        url_variable="LLAMACPP_BASE_URL",
+        needs_key=False,
+    ),
+    "lmstudio": Endpoint(
+        base_url="http://localhost:1234/v1",
+        key_variable="LMSTUDIO_API_KEY",
+        url_variable="LMSTUDIO_BASE_URL",
+        needs_key=False,
+    ),
+}
+_NO_KEY = "none"
+"""The SDK insists on a key; local servers ignore it."""
+
+
+def endpoint_for(
+    provider: str, api_key: str | None, base_url: str | None
+) -> tuple[str, str | None]:
+    """The key and base URL to use: what was given, else the environment, else the preset."""
+    preset = _ENDPOINTS.get(provider, Endpoint(needs_key=False))
+    url = base_url or os.environ.get(preset.url_variable) or preset.base_url
+    key = api_key or os.environ.get(preset.key_variable)
+    # A base URL of one's own is a server of one's own, which may well take no key.
+    if not key and preset.needs_key and base_url is None:
+        raise UsageError(
+            f"No API key for {provider!r}: set the environment variable {preset.key_variable}, "
+            "or pass api_key=… to the model."
+        )
+    return key or _NO_KEY, url
+
+
+@contextmanager
+def as_model_errors(name: str) -> Iterator[None]:
+    """Turn what the SDK raises into `ModelError`."""
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise model_error(name, str(error), reason="timeout") from error
+    except openai.APIConnectionError as error:
+        detail = f"{error} {error.__cause__ or ''}".strip()
+        raise model_error(name, f"cannot reach it: {detail}", reason="connection") from error
+    except openai.APIStatusError as error:
+        raise _from_status(name, error) from error
+    except openai.APIError as error:
+        raise model_error(name, error.message, code=error.code or error.type) from error
+
+
+def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
+    return model_error(
+        name,
+        _message(error),
+        code=error.code or error.type,
+        status=error.status_code,
+        wait=retry_after(error.response.headers),
+    )
+
+
+def _message(error: openai.APIStatusError) -> str:
+    body: Any = error.body
+    told = body.get("message") if isinstance(body, dict) else None
+    return f"HTTP {error.status_code}: {told or error.message}"

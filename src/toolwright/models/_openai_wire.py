@@ -1,0 +1,251 @@
+"""Messages as items of OpenAI's Responses API, and its responses as messages."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from toolwright.errors import ModelError
+from toolwright.messages import (
+    BlobPart,
+    Content,
+    FinishReason,
+    Message,
+    ModelMessage,
+    ModelPart,
+    ReasoningPart,
+    ServerToolPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from toolwright.models._dialects import strict_schema
+from toolwright.models._errors import model_error
+from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
+from toolwright.models._prices import priced
+
+__all__ = ["read_response", "to_function", "to_items"]
+
+PROVIDER = "openai"
+Item = dict[str, Any]
+
+
+def to_function(spec: ToolSpec) -> Item:
+    """A tool as the API wants it; strict where that keeps the schema's meaning."""
+    strict = strict_schema(spec.parameters)
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": strict or spec.parameters,
+        "strict": strict is not None,
+    }
+
+
+def to_items(message: Message) -> list[Item]:
+    """One message as input items, in order."""
+    if isinstance(message, UserMessage):
+        return [{"type": "message", "role": "user", "content": _contents(message.parts)}]
+    if isinstance(message, ModelMessage):
+        return _model_items(message)
+    return [_output_item(result) for result in message.results]
+
+
+def _contents(parts: tuple[Content, ...]) -> list[Item]:
+    return [_content(part) for part in parts]
+
+
+def _content(part: Content) -> Item:
+    if isinstance(part, TextPart):
+        return {"type": "input_text", "text": part.text}
+    if part.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": as_data_url(part), "detail": "auto"}
+    if is_text(part):
+        return {"type": "input_text", "text": as_text(part)}
+    if part.media_type.startswith(("audio/", "video/")):
+        return {"type": "input_text", "text": as_note(part)}
+    if part.url:
+        return {"type": "input_file", "file_url": part.url}
+    return {
+        "type": "input_file",
+        "filename": part.name or "file",
+        "file_data": as_data_url(part),
+    }
+
+
+def _output_item(result: ToolResult) -> Item:
+    only_text = all(isinstance(part, TextPart) for part in result.content)
+    output = result.text if only_text else _contents(result.content)
+    return {"type": "function_call_output", "call_id": result.call_id, "output": output}
+
+
+def _model_items(message: ModelMessage) -> list[Item]:
+    # Ids and phases are this provider's own; another one's turn is told in plain words.
+    own = message.meta.get("provider") == PROVIDER
+    details = iter(message.meta.get("messages", ()) if own else ())
+    items = []
+    for part in message.parts:
+        detail = next(details, None) if isinstance(part, TextPart) else None
+        item = _model_item(part, detail)
+        if item is not None:
+            items.append(item)
+    return items
+
+
+def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | None:
+    match part:
+        case TextPart():
+            return _text_item(part, detail)
+        case ToolCall():
+            item_id = {"id": part.meta["openai_id"]} if "openai_id" in part.meta else {}
+            return {
+                "type": "function_call",
+                **item_id,
+                "call_id": part.call_id,
+                "name": part.name,
+                "arguments": part.arguments,
+            }
+        case ReasoningPart(provider="openai", signature=str()):
+            return _reasoning_item(part)
+        case ServerToolPart(provider="openai"):
+            return part.payload
+        case BlobPart(name=str()) if part.name.startswith("ig_"):
+            return _image_item(part)
+        case _:
+            return None
+
+
+def _text_item(part: TextPart, detail: Mapping[str, Any] | None) -> Item | None:
+    if not part.text:
+        return None
+    if detail is None:
+        return {"type": "message", "role": "assistant", "content": part.text}
+    text = {"type": "output_text", "text": part.text, "annotations": []}
+    return {"type": "message", "role": "assistant", **detail, "content": [text]}
+
+
+def _reasoning_item(part: ReasoningPart) -> Item:
+    return {
+        "type": "reasoning",
+        "id": part.meta["id"],
+        "summary": part.meta.get("summary", []),
+        "encrypted_content": part.signature,
+    }
+
+
+def _image_item(blob: BlobPart) -> Item:
+    return {
+        "type": "image_generation_call",
+        "id": blob.name,
+        "status": "completed",
+        "result": as_base64(blob),
+    }
+
+
+def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
+    """The whole reply, from a response as JSON; raises `ModelError` when it says that it failed."""
+    if response.get("status") in ("failed", "cancelled"):
+        raise _failure(response, name)
+    reader = _Reader()
+    for item in response.get("output", ()):
+        reader.read(item)
+    meta = {"provider": PROVIDER, "id": response.get("id"), "messages": reader.messages}
+    if reader.citations:
+        meta["citations"] = reader.citations
+    return ModelMessage(
+        parts=tuple(reader.parts),
+        usage=priced(name, _usage(response.get("usage") or {})),
+        model=name,
+        finish_reason=_finish_reason(response, reader),
+        meta=meta,
+    )
+
+
+class _Reader:
+    """Reads the output items of one response into parts."""
+
+    def __init__(self) -> None:
+        self.parts: list[ModelPart] = []
+        self.messages: list[Item] = []
+        """For each text part, what must be sent back with it."""
+        self.citations: list[Any] = []
+        self.refused = False
+
+    def read(self, item: Item) -> None:
+        match item["type"]:
+            case "message":
+                self._message(item)
+            case "reasoning":
+                self.parts.append(_read_reasoning(item))
+            case "function_call":
+                self.parts.append(_read_call(item))
+            case "image_generation_call" if item.get("result"):
+                self.parts.append(_read_image(item))
+            case kind:
+                name = kind.removesuffix("_call")
+                self.parts.append(ServerToolPart(provider=PROVIDER, name=name, payload=item))
+
+    def _message(self, item: Item) -> None:
+        contents = item.get("content", ())
+        self.refused |= any(content["type"] == "refusal" for content in contents)
+        text = "".join(content.get("text") or content.get("refusal") or "" for content in contents)
+        self.parts.append(TextPart(text))
+        kept = {key: item[key] for key in ("id", "status", "phase") if item.get(key)}
+        self.messages.append(kept)
+        self.citations += [
+            note for content in contents for note in content.get("annotations") or ()
+        ]
+
+
+def _read_reasoning(item: Item) -> ReasoningPart:
+    summary = item.get("summary") or []
+    shown = summary or item.get("content") or []
+    return ReasoningPart(
+        text="\n\n".join(piece["text"] for piece in shown),
+        signature=item.get("encrypted_content"),
+        provider=PROVIDER,
+        meta={"id": item.get("id"), "summary": summary},
+    )
+
+
+def _read_call(item: Item) -> ToolCall:
+    meta = {"openai_id": item["id"]} if item.get("id") else {}
+    return ToolCall(
+        call_id=item["call_id"], name=item["name"], arguments=item["arguments"] or "{}", meta=meta
+    )
+
+
+def _read_image(item: Item) -> BlobPart:
+    kind = item.get("output_format") or "png"
+    data = base64.b64decode(item["result"])
+    return BlobPart(media_type=f"image/{kind}", data=data, name=item.get("id"))
+
+
+def _finish_reason(response: Mapping[str, Any], reader: _Reader) -> FinishReason:
+    if response.get("status") == "incomplete":
+        why = (response.get("incomplete_details") or {}).get("reason")
+        return "refused" if why == "content_filter" else "length"
+    if any(isinstance(part, ToolCall) for part in reader.parts):
+        return "calls"
+    return "refused" if reader.refused else "stop"
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    into = usage.get("input_tokens_details") or {}
+    out = usage.get("output_tokens_details") or {}
+    return Usage(
+        input_tokens=usage.get("input_tokens", 0),
+        output_tokens=usage.get("output_tokens", 0),
+        cached_tokens=into.get("cached_tokens") or 0,
+        cache_write_tokens=into.get("cache_write_tokens") or 0,
+        reasoning_tokens=out.get("reasoning_tokens") or 0,
+        requests=1,
+    )
+
+
+def _failure(response: Mapping[str, Any], name: str) -> ModelError:
+    error = response.get("error") or {}
+    message = error.get("message") or f"the response ended as {response.get('status')!r}"
+    return model_error(name, message, code=error.get("code"))

@@ -1,0 +1,31 @@
+"""One SDK client for each event loop, because open connections belong to the loop that made them."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from anyio.lowlevel import current_token
+
+__all__ = ["PerLoop"]
+
+C = TypeVar("C")
+
+
+class PerLoop(Generic[C]):
+    """Makes a client when a loop first needs one; `run_sync` starts a new loop each time."""
+
+    def __init__(self, make: Callable[[], C]) -> None:
+        self._make = make
+        self._clients: WeakKeyDictionary[object, C] = WeakKeyDictionary()
+
+    def get(self) -> C:
+        """The running loop's client."""
+        loop = current_token().native_token
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._make()
+        return client
+
+    def forget(self) -> C | None:
+        """Take the running loop's client out, so that its owner can close it."""
+        return self._clients.pop(current_token().native_token, None)
