@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright.backends._memory_store import MemoryStore
+from toolwright.backends._open_store import open_store
 from toolwright.backends._store import OpenCall, SessionRow, Store
 from toolwright.backends._truncate import Truncated, format_size, truncate_head, truncate_tail
 from toolwright.backends.executors import (
@@ -21,34 +23,83 @@ from toolwright.backends.executors import (
 
 if TYPE_CHECKING:
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
+    from toolwright.backends.auth import (
+        AuthlibFlows,
+        CredentialStore,
+        KeyringCredentials,
+        MemoryCredentials,
+        SignInRefused,
+        SqliteCredentials,
+        encryption_key,
+        key_from_file,
+        new_key,
+        open_credentials,
+        openid_url_to_scheme_credential,
+        service_account_dict_to_scheme_credential,
+        service_account_scheme_credential,
+        token_to_scheme_credential,
+    )
+    from toolwright.backends.sql import SqlStore
 
 _LAZY = {
+    "AuthlibFlows": "auth",
+    "CredentialStore": "auth",
+    "KeyringCredentials": "auth",
+    "MemoryCredentials": "auth",
+    "SignInRefused": "auth",
+    "SqliteCredentials": "auth",
+    "encryption_key": "auth",
+    "key_from_file": "auth",
+    "new_key": "auth",
+    "open_credentials": "auth",
+    "openid_url_to_scheme_credential": "auth",
+    "service_account_dict_to_scheme_credential": "auth",
+    "service_account_scheme_credential": "auth",
+    "token_to_scheme_credential": "auth",
     "Reachable": "_network",
+    "SqlStore": "sql",
     "guarded_client": "_network",
     "guarded_transport": "_network",
 }
 """Names that need an optional dependency or are slow to import, and the file each is in."""
 
 __all__ = [
+    "AuthlibFlows",
     "Capabilities",
     "Command",
+    "CredentialStore",
     "Ended",
     "Executor",
     "Finished",
     "Job",
+    "KeyringCredentials",
     "Limits",
     "LocalExecutor",
+    "MemoryCredentials",
+    "MemoryStore",
     "OnOutput",
     "OpenCall",
     "Reachable",
     "Sandbox",
     "SessionRow",
+    "SignInRefused",
+    "SqlStore",
+    "SqliteCredentials",
     "Store",
     "Truncated",
     "demand",
+    "encryption_key",
     "format_size",
     "guarded_client",
     "guarded_transport",
+    "key_from_file",
+    "new_key",
+    "open_credentials",
+    "open_store",
+    "openid_url_to_scheme_credential",
+    "service_account_dict_to_scheme_credential",
+    "service_account_scheme_credential",
+    "token_to_scheme_credential",
     "truncate_head",
     "truncate_tail",
 ]

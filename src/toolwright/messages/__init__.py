@@ -5,6 +5,7 @@ from toolwright.messages._auth import (
     AuthCredential,
     AuthCredentialTypes,
     AuthScheme,
+    AuthToolArguments,
     CustomAuthScheme,
     HttpAuth,
     HttpCredentials,
@@ -13,6 +14,7 @@ from toolwright.messages._auth import (
     OpenIdConnectWithConfig,
     ServiceAccount,
     ServiceAccountCredential,
+    secrets_of,
 )
 from toolwright.messages._codec import (
     VERSION,
@@ -93,6 +95,7 @@ __all__ = [
     "AuthCredential",
     "AuthCredentialTypes",
     "AuthScheme",
+    "AuthToolArguments",
     "BlobPart",
     "CallDelta",
     "Content",
@@ -156,5 +159,6 @@ __all__ = [
     "is_stored",
     "jsonable",
     "redact",
+    "secrets_of",
     "user_message",
 ]

@@ -1,16 +1,19 @@
 """How an API wants to be authenticated, and the credentials for it."""
 
+import base64
 import hashlib
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "AuthConfig",
     "AuthCredential",
     "AuthCredentialTypes",
     "AuthScheme",
+    "AuthToolArguments",
     "CustomAuthScheme",
     "HttpAuth",
     "HttpCredentials",
@@ -19,13 +22,21 @@ __all__ = [
     "OpenIdConnectWithConfig",
     "ServiceAccount",
     "ServiceAccountCredential",
+    "secrets_of",
 ]
 
 
 class _Secretive(BaseModel):
-    """A model whose secret fields never show in `repr`."""
+    """A model whose secret fields (`repr=False`, and those it does not know) never show.
 
-    model_config = ConfigDict(populate_by_name=True, extra="allow")
+    Not in `repr` and not in the text of a validation error.
+    """
+
+    model_config = ConfigDict(populate_by_name=True, extra="allow", hide_input_in_errors=True)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        unknown = self.model_extra or {}
+        return ((key, value) for key, value in super().__repr_args__() if key not in unknown)
 
 
 class AuthCredentialTypes(StrEnum):
@@ -58,10 +69,15 @@ class OAuth2Auth(_Secretive):
 
     client_id: str | None = None
     client_secret: str | None = Field(default=None, repr=False)
+    token_endpoint_auth_method: str | None = None
+    """How the client proves itself: `client_secret_basic` (the default), `client_secret_post`, …"""
     redirect_uri: str | None = None
+    authorization_params: dict[str, str] = Field(default_factory=dict)
+    """More for the sign-in address; Google wants `{"access_type": "offline"}` to allow refreshing."""
     auth_uri: str | None = None
     """Where the person signs in."""
     state: str | None = None
+    nonce: str | None = Field(default=None, repr=False)
     code_verifier: str | None = Field(default=None, repr=False)
     auth_response_uri: str | None = Field(default=None, repr=False)
     """The address the provider sent the person back to, code and state included."""
@@ -106,9 +122,18 @@ class AuthCredential(_Secretive):
     oauth2: OAuth2Auth | None = None
     service_account: ServiceAccount | None = None
 
+    @property
+    def bearer_token(self) -> str | None:
+        """The token for an `Authorization: Bearer` header, however it was come by."""
+        if self.oauth2 and self.oauth2.access_token:
+            return self.oauth2.access_token
+        return self.http.credentials.token if self.http else None
 
-class OAuth2Flows(_Secretive):
-    """The addresses of an OAuth2 provider."""
+
+class OAuth2Flows(BaseModel):
+    """The addresses of an OAuth2 provider; OpenAPI's `{"authorizationCode": {…}}` is read too."""
+
+    model_config = ConfigDict(populate_by_name=True, extra="allow")
 
     authorization_url: str | None = Field(default=None, alias="authorizationUrl")
     token_url: str | None = Field(default=None, alias="tokenUrl")
@@ -117,6 +142,23 @@ class OAuth2Flows(_Secretive):
     grant: Literal["authorization_code", "client_credentials", "implicit", "password"] = (
         "authorization_code"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flatten_openapi(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            for openapi_name, grant in _OPENAPI_GRANTS.items():
+                if isinstance(value.get(openapi_name), dict):
+                    return {**value[openapi_name], "grant": grant}
+        return value
+
+
+_OPENAPI_GRANTS = {
+    "authorizationCode": "authorization_code",
+    "clientCredentials": "client_credentials",
+    "implicit": "implicit",
+    "password": "password",
+}
 
 
 class CustomAuthScheme(BaseModel):
@@ -133,13 +175,13 @@ class CustomAuthScheme(BaseModel):
 
 
 class OpenIdConnectWithConfig(BaseModel):
-    """An OpenID Connect provider whose endpoints are known, so no discovery is needed."""
+    """An OpenID Connect provider: its endpoints, or the address they are found at."""
 
     model_config = ConfigDict(populate_by_name=True, extra="allow")
 
     type: Literal["openIdConnect"] = "openIdConnect"
-    authorization_endpoint: str
-    token_endpoint: str
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
     userinfo_endpoint: str | None = None
     revocation_endpoint: str | None = None
     jwks_uri: str | None = None
@@ -148,12 +190,23 @@ class OpenIdConnectWithConfig(BaseModel):
     scopes: list[str] = Field(default_factory=list)
     grant_types_supported: list[str] | None = None
 
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> "OpenIdConnectWithConfig":
+        if not self.token_endpoint and not self.open_id_connect_url:
+            raise ValueError(
+                "an OpenID Connect scheme needs its endpoints (authorization_endpoint and "
+                "token_endpoint) or the address of its discovery document (open_id_connect_url)"
+            )
+        return self
+
 
 AuthScheme = CustomAuthScheme | OpenIdConnectWithConfig
 
 
 class AuthConfig(BaseModel):
     """What a tool needs to sign in, and under which key the credential is kept."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     auth_scheme: AuthScheme
     raw_auth_credential: AuthCredential | None = None
@@ -166,11 +219,49 @@ class AuthConfig(BaseModel):
     def model_post_init(self, context: Any) -> None:
         """Give every configuration a key that is stable from run to run."""
         if not self.credential_key:
-            self.credential_key = _stable_key(self)
+            self.credential_key = self.default_key
+
+    @property
+    def default_key(self) -> str:
+        """The key made from scheme and client, for a configuration that names none."""
+        seed = f"{self.auth_scheme.model_dump_json()}|{_client_of(self.raw_auth_credential)}"
+        return f"{self.auth_scheme.type}-{hashlib.sha256(seed.encode()).hexdigest()[:12]}"
+
+    @property
+    def given_credential(self) -> AuthCredential | None:
+        """What the developer gave, when it can be used as it is: an API key, an HTTP credential."""
+        for credential in (self.exchanged_auth_credential, self.raw_auth_credential):
+            if credential and (credential.api_key or credential.http):
+                return credential
+        return None
 
 
-def _stable_key(config: AuthConfig) -> str:
-    raw = config.raw_auth_credential
-    client = raw.oauth2.client_id if raw and raw.oauth2 else ""
-    seed = f"{config.auth_scheme.model_dump_json()}|{client}"
-    return f"{config.auth_scheme.type}-{hashlib.sha256(seed.encode()).hexdigest()[:12]}"
+class AuthToolArguments(BaseModel):
+    """Which call a credential is for; with the credential inside, an answer to its request."""
+
+    function_call_id: str
+    auth_config: AuthConfig
+
+
+def _client_of(raw: AuthCredential | None) -> str:
+    """Who signs in, without any secret, so that two clients never share a token."""
+    account = raw.service_account if raw else None
+    if account is not None:
+        key = account.service_account_credential
+        return f"{key.client_email if key else 'default'}|{' '.join(account.scopes)}"
+    return raw.oauth2.client_id or "" if raw and raw.oauth2 else ""
+
+
+def secrets_of(credential: BaseModel) -> set[str]:
+    """Every secret text inside `credential`, to be hidden wherever it might show up."""
+    found: set[str] = set()
+    fields = type(credential).model_fields
+    for name, value in credential:
+        if isinstance(value, BaseModel):
+            found |= secrets_of(value)
+        elif isinstance(value, str) and (name not in fields or not fields[name].repr):
+            found.add(value)
+    if isinstance(credential, HttpCredentials) and credential.password:
+        pair = f"{credential.username or ''}:{credential.password}"
+        found.add(base64.b64encode(pair.encode()).decode())
+    return found

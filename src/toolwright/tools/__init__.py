@@ -1,6 +1,7 @@
 """The centre: tools, toolsets, their context and their wrappers."""
 
-from toolwright.tools._arguments import Args, args_parser
+from toolwright.tools._arguments import Args
+from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
 from toolwright.tools._base import BaseTool
 from toolwright.tools._confirmation import (
     Decision,
@@ -44,6 +45,7 @@ __all__ = [
     "Args",
     "Artifacts",
     "AuthFlows",
+    "AuthenticatedFunctionTool",
     "BaseTool",
     "Credentials",
     "Decision",
@@ -83,6 +85,7 @@ __all__ = [
     "tool",
     "with_approval",
     "with_confirmation",
+    "with_credential",
     "with_deferral",
     "with_name",
     "with_retries",

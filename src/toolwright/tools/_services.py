@@ -86,6 +86,15 @@ class AuthFlows(Protocol):
         """A usable credential (saved, refreshed or exchanged), or None when a person is needed."""
         ...
 
+    async def renew(
+        self, scope: Scope, config: AuthConfig, refused: AuthCredential
+    ) -> AuthCredential | None:
+        """Another credential after `refused` got a 401, or None when a person is needed.
+
+        Raises `ToolError` when nobody but the developer can give another one.
+        """
+        ...
+
     async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
         """What a person must be shown: an address to sign in at, or which secret to enter."""
         ...

@@ -1,0 +1,212 @@
+"""Turn what a developer configured and what a person did into a credential ready to use."""
+
+import time
+from typing import Any
+from weakref import WeakValueDictionary
+
+import anyio
+
+from toolwright.backends.auth._answers import credential_in, redirect_in
+from toolwright.backends.auth._http import SignInRefused
+from toolwright.backends.auth._oauth import ask_for_oneself, begin_sign_in, redeem, refresh
+from toolwright.backends.auth._provider import Provider, find_provider
+from toolwright.backends.auth._service_account import exchange_service_account
+from toolwright.backends.auth._store import CredentialStore
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth, Scope
+
+__all__ = ["AuthlibFlows"]
+
+_SIGN_IN_TYPES = ("oauth2", "openIdConnect")
+_LEEWAY = 60.0
+"""Seconds before its end at which a token counts as expired: a call with it takes time, too."""
+
+
+class AuthlibFlows:
+    """Signs in, refreshes and exchanges with Authlib; keeps what it gets in `store`.
+
+    A half-finished sign-in (state, PKCE verifier) is kept there too, so it can be finished by
+    another process. Fulfils `toolwright.tools.AuthFlows`.
+    """
+
+    def __init__(self, store: CredentialStore) -> None:
+        self._store = store
+        self._providers: dict[str, Provider] = {}
+        self._locks: WeakValueDictionary[tuple[str, str, str], anyio.Lock] = WeakValueDictionary()
+
+    async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
+        """A usable credential (given, saved, refreshed or exchanged); None if a person is needed."""
+        if config.given_credential is not None:
+            return config.given_credential
+        async with self._alone(scope, config):
+            saved = await self._saved(scope, config)
+            if saved is not None and not _is_stale(saved):
+                return saved
+            return await self._anew(scope, config, saved)
+
+    async def renew(
+        self, scope: Scope, config: AuthConfig, refused: AuthCredential
+    ) -> AuthCredential | None:
+        """Another credential after `refused` got a 401; None if a person is needed."""
+        if config.given_credential is not None:
+            raise ToolError(
+                f"The configured credential {config.credential_key!r} was refused (401); "
+                "only the developer can replace it."
+            )
+        async with self._alone(scope, config):
+            saved = await self._saved(scope, config)
+            # Another call may have renewed it while this one was being refused.
+            if saved is not None and saved != refused and not _is_stale(saved):
+                return saved
+            return await self._anew(scope, config, saved)
+
+    async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
+        """What a person must be shown: an address to sign in at, or which secret to enter."""
+        shown = _shown(config)
+        client = _client(config)
+        if config.auth_scheme.type not in _SIGN_IN_TYPES or client is None:
+            return shown
+        async with self._alone(scope, config):
+            flow = await self._open_flow(scope, config, client)
+        return {**shown, "auth_uri": flow.auth_uri, "state": flow.state}
+
+    async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
+        """Take what the person brought back, save the credential and return it.
+
+        Raises `UsageError` when the answer does not fit and `ToolError` when the provider
+        refuses; the sign-in then stays open and can be tried again.
+        """
+        redirect = redirect_in(answer)
+        async with self._alone(scope, config):
+            if redirect is not None and config.auth_scheme.type in _SIGN_IN_TYPES:
+                return await self._redeem(scope, config, redirect)
+            credential = credential_in(answer, config)
+            await self._keep(scope, config, credential)
+            return credential
+
+    async def _saved(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
+        return await self._store.load(scope, config.credential_key) or _given_tokens(config)
+
+    async def _anew(
+        self, scope: Scope, config: AuthConfig, saved: AuthCredential | None
+    ) -> AuthCredential | None:
+        tokens = await self._refreshed(scope, config, saved)
+        if tokens is None:
+            tokens = await self._exchanged(config)
+        if tokens is not None:
+            return await self._keep_tokens(scope, config, tokens)
+        if saved is not None:
+            await self._store.delete(scope, config.credential_key)
+        return None
+
+    async def _refreshed(
+        self, scope: Scope, config: AuthConfig, saved: AuthCredential | None
+    ) -> OAuth2Auth | None:
+        client = _client(config)
+        if saved is None or saved.oauth2 is None or not saved.oauth2.refresh_token or not client:
+            return None
+        try:
+            return await refresh(saved.oauth2, client, await self._provider(config))
+        except SignInRefused:
+            # Another process may have used the refresh token up, and saved what it got for it.
+            newer = await self._store.load(scope, config.credential_key)
+            if newer is not None and newer != saved and not _is_stale(newer):
+                return newer.oauth2
+            return None
+
+    async def _exchanged(self, config: AuthConfig) -> OAuth2Auth | None:
+        raw, client = config.raw_auth_credential, _client(config)
+        if raw is not None and raw.service_account is not None:
+            return await exchange_service_account(raw.service_account)
+        if config.auth_scheme.type in _SIGN_IN_TYPES and client is not None:
+            provider = await self._provider(config)
+            if provider.grant == "client_credentials":
+                return await ask_for_oneself(client, provider)
+        return None
+
+    async def _open_flow(self, scope: Scope, config: AuthConfig, client: OAuth2Auth) -> OAuth2Auth:
+        """The half-finished sign-in; the same one for every call that waits for this credential."""
+        flow = await self._load_flow(scope, config)
+        if flow and (flow.client_id, flow.redirect_uri) == (client.client_id, client.redirect_uri):
+            return flow
+        flow = await begin_sign_in(client, await self._provider(config))
+        begun = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=flow)
+        await self._store.save(scope, _flow_key(config), begun)
+        return flow
+
+    async def _redeem(self, scope: Scope, config: AuthConfig, redirect: str) -> AuthCredential:
+        flow, client = await self._load_flow(scope, config), _client(config)
+        if flow is None or client is None:
+            return await self._redeemed_before(scope, config, redirect)
+        tokens = await redeem(flow, client, await self._provider(config), redirect)
+        return await self._keep_tokens(scope, config, tokens)
+
+    async def _redeemed_before(
+        self, scope: Scope, config: AuthConfig, redirect: str
+    ) -> AuthCredential:
+        """The same address again, for a second call that waited or after a crash: that is fine."""
+        saved = await self._store.load(scope, config.credential_key)
+        state = saved.oauth2.state if saved and saved.oauth2 else None
+        if saved is None or not state or state not in redirect:
+            raise UsageError(
+                f"No sign-in is open for {config.credential_key!r}; begin one before finishing it."
+            )
+        return saved
+
+    async def _load_flow(self, scope: Scope, config: AuthConfig) -> OAuth2Auth | None:
+        begun = await self._store.load(scope, _flow_key(config))
+        return begun.oauth2 if begun else None
+
+    async def _keep_tokens(
+        self, scope: Scope, config: AuthConfig, tokens: OAuth2Auth
+    ) -> AuthCredential:
+        credential = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=tokens)
+        await self._keep(scope, config, credential)
+        return credential
+
+    async def _keep(self, scope: Scope, config: AuthConfig, credential: AuthCredential) -> None:
+        await self._store.save(scope, config.credential_key, credential)
+        await self._store.delete(scope, _flow_key(config))
+
+    async def _provider(self, config: AuthConfig) -> Provider:
+        known = config.auth_scheme.model_dump_json()
+        if known not in self._providers:
+            self._providers[known] = await find_provider(config)
+        return self._providers[known]
+
+    def _alone(self, scope: Scope, config: AuthConfig) -> anyio.Lock:
+        """Held while a credential is looked up or changed: one refresh, however many calls wait."""
+        name = (scope.app_name, scope.user_id, config.credential_key)
+        return self._locks.setdefault(name, anyio.Lock())
+
+
+def _flow_key(config: AuthConfig) -> str:
+    return f"{config.credential_key}#sign-in"
+
+
+def _client(config: AuthConfig) -> OAuth2Auth | None:
+    raw = config.raw_auth_credential
+    return raw.oauth2 if raw and raw.oauth2 and raw.oauth2.client_id else None
+
+
+def _given_tokens(config: AuthConfig) -> AuthCredential | None:
+    """Tokens that the developer already had; a saved, newer one comes first."""
+    for credential in (config.exchanged_auth_credential, config.raw_auth_credential):
+        if credential and credential.oauth2 and credential.oauth2.access_token:
+            return credential
+    return None
+
+
+def _is_stale(credential: AuthCredential) -> bool:
+    tokens = credential.oauth2
+    return bool(tokens and tokens.expires_at and tokens.expires_at - _LEEWAY < time.time())
+
+
+def _shown(config: AuthConfig) -> dict[str, Any]:
+    """What may be shown of a configuration: how to sign in, never a secret."""
+    scheme = config.auth_scheme
+    shown = {"credential_key": config.credential_key, "type": scheme.type}
+    fields = scheme.model_dump(
+        by_alias=True, exclude_none=True, include={"location", "name", "scheme"}
+    )
+    return shown | fields

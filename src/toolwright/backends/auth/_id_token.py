@@ -1,0 +1,51 @@
+"""Check that an ID token is the provider's, is for this client, and belongs to this sign-in."""
+
+import json
+from typing import Any
+
+from authlib.oidc.core import CodeIDToken
+from joserfc import jws, jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from toolwright.backends.auth._http import SignInRefused, get_json
+from toolwright.backends.auth._provider import Provider
+from toolwright.messages import OAuth2Auth
+
+__all__ = ["check_id_token"]
+
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+_LEEWAY = 60
+
+
+async def check_id_token(
+    tokens: OAuth2Auth, provider: Provider, client_id: str, nonce: str | None = None
+) -> None:
+    """`SignInRefused` unless signature, issuer, audience, time, nonce and access token fit.
+
+    Without an ID token there is nothing to check: plain OAuth2 has none.
+    """
+    if not tokens.id_token:
+        return
+    try:
+        header, claims = await _decoded(tokens.id_token, provider)
+        options: dict[str, Any] = {"aud": {"essential": True, "value": client_id}}
+        if provider.issuer:
+            options["iss"] = {"essential": True, "value": provider.issuer}
+        params = {"nonce": nonce, "client_id": client_id, "access_token": tokens.access_token}
+        CodeIDToken(claims, header, options, params).validate(leeway=_LEEWAY)
+    except (JoseError, ValueError) as error:
+        said = type(error).__name__ if isinstance(error, ValueError) else str(error)
+        message = f"The provider's ID token is not valid: {said}"
+        raise SignInRefused(message, code="invalid_id_token") from None
+
+
+async def _decoded(token: str, provider: Provider) -> tuple[dict[str, Any], dict[str, Any]]:
+    if provider.jwks:
+        keys = KeySet.import_key_set(await get_json(provider.jwks))  # type: ignore[arg-type]
+        checked = jwt.decode(token, keys, algorithms=_ALGORITHMS)
+        return checked.header, checked.claims
+    # No key is known, but the token came straight from the token endpoint over TLS, which OpenID
+    # Connect (core 1.0, 3.1.3.7, rule 6) accepts in place of the signature.
+    read = jws.extract_compact(token.encode())
+    return read.headers(), json.loads(read.payload)

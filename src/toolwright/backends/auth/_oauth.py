@@ -1,0 +1,103 @@
+"""The steps of OAuth2: send a person to sign in, redeem their code, refresh, ask for oneself."""
+
+import hmac
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from authlib.common.security import generate_token
+
+from toolwright.backends.auth._http import SignInRefused, oauth_client
+from toolwright.backends.auth._id_token import check_id_token
+from toolwright.backends.auth._provider import Provider
+from toolwright.errors import UsageError
+from toolwright.messages import OAuth2Auth, secrets_of
+
+__all__ = ["ask_for_oneself", "begin_sign_in", "redeem", "refresh", "tokens_from"]
+
+
+async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
+    """A half-finished flow: the address to sign in at, and what will prove that it was ours."""
+    if not provider.authorization:
+        raise UsageError(
+            "This provider has no authorization endpoint, so nobody can sign in there."
+        )
+    verifier = generate_token(64)
+    nonce = generate_token(32) if "openid" in provider.scopes else None
+    extra = {"nonce": nonce, "audience": client.audience, **client.authorization_params}
+    async with oauth_client(client, provider.scopes) as session:
+        address, state = session.create_authorization_url(
+            provider.authorization,
+            code_verifier=verifier,
+            **{name: value for name, value in extra.items() if value},
+        )
+    return OAuth2Auth(
+        client_id=client.client_id,
+        redirect_uri=client.redirect_uri,
+        auth_uri=address,
+        state=state,
+        nonce=nonce,
+        code_verifier=verifier,
+    )
+
+
+async def redeem(
+    flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, response: str
+) -> OAuth2Auth:
+    """The tokens for the code in the address that the provider sent the person back to."""
+    code = _code_in(response, flow, provider)
+    hide = {code, *secrets_of(flow)}
+    async with oauth_client(client, provider.scopes, hide=hide) as session:
+        token = await session.fetch_token(
+            provider.token,
+            grant_type="authorization_code",
+            code=code,
+            code_verifier=flow.code_verifier,
+        )
+    tokens = tokens_from(token)
+    await check_id_token(tokens, provider, client.client_id or "", flow.nonce)
+    # Kept, so that bringing the same address back a second time is recognised.
+    return tokens.model_copy(update={"state": flow.state})
+
+
+async def refresh(saved: OAuth2Auth, client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
+    """New tokens for the refresh token; it stays the same unless the provider gave another."""
+    address = provider.refresh or provider.token
+    async with oauth_client(client, (), hide=secrets_of(saved)) as session:
+        token = await session.refresh_token(address, refresh_token=saved.refresh_token)
+    tokens = tokens_from(token)
+    await check_id_token(tokens, provider, client.client_id or "")
+    return saved.model_copy(update=tokens.model_dump(exclude_none=True))
+
+
+async def ask_for_oneself(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
+    """A token for the client itself (the client credentials grant)."""
+    extra = {"audience": client.audience} if client.audience else {}
+    async with oauth_client(client, provider.scopes) as session:
+        token = await session.fetch_token(provider.token, grant_type="client_credentials", **extra)
+    return tokens_from(token)
+
+
+def tokens_from(token: dict[str, Any]) -> OAuth2Auth:
+    """A provider's token response, the parts that are kept."""
+    if not token.get("access_token"):
+        raise SignInRefused("The provider answered without an access token.", code="no_token")
+    kept = ("access_token", "refresh_token", "id_token", "expires_at", "token_type", "scope")
+    return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
+
+
+def _code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
+    found = {name: values[0] for name, values in parse_qs(urlsplit(response).query).items()}
+    # First of all: an address with another state was not asked for by this flow.
+    if not hmac.compare_digest(found.get("state", ""), flow.state or ""):
+        raise UsageError(
+            "This sign-in does not belong to the open request (its state differs). "
+            "Sign in again at the address that was shown."
+        )
+    if "iss" in found and provider.issuer and found["iss"] != provider.issuer:
+        raise UsageError(f"The answer came from {found['iss']!r}, not from {provider.issuer!r}.")
+    if "error" in found:
+        said = found.get("error_description", found["error"])
+        raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
+    if "code" not in found:
+        raise UsageError("The address has no code; give the whole one the browser ended up at.")
+    return found["code"]

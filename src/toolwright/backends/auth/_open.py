@@ -1,0 +1,22 @@
+"""The credential store that an address names."""
+
+from toolwright.backends import auth
+from toolwright.backends.auth._store import CredentialStore
+from toolwright.errors import UsageError
+
+__all__ = ["open_credentials"]
+
+
+def open_credentials(url: str) -> CredentialStore:
+    """`memory://`, `sqlite:///path/to/file.db` or `keyring://service`."""
+    kind, separator, rest = url.partition("://")
+    if kind == "memory" and separator:
+        return auth.MemoryCredentials()
+    if kind == "sqlite" and rest.strip("/"):
+        return auth.SqliteCredentials(rest.removeprefix("/"))
+    if kind == "keyring" and separator:
+        return auth.KeyringCredentials(rest.strip("/") or "toolwright")
+    raise UsageError(
+        f"No credential store has the address {url!r}; "
+        "use 'memory://', 'sqlite:///credentials.db' or 'keyring://'."
+    )

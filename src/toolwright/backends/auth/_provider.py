@@ -1,0 +1,101 @@
+"""Find out where a provider's endpoints are: from the scheme, or from its discovery document."""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwright.backends.auth._http import get_json
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import AuthConfig, OAuth2Flows, OpenIdConnectWithConfig
+
+__all__ = ["Provider", "find_provider", "require_safe"]
+
+_DISCOVERY_PATH = "/.well-known/openid-configuration"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """The endpoints of one OAuth2 or OpenID Connect provider, and what is asked of it."""
+
+    token: str
+    authorization: str | None = None
+    refresh: str | None = None
+    """Where tokens are refreshed, when that is not `token`."""
+    jwks: str | None = None
+    issuer: str | None = None
+    scopes: tuple[str, ...] = ()
+    grant: str = "authorization_code"
+
+
+async def find_provider(config: AuthConfig) -> Provider:
+    """The provider of an OAuth2 or OpenID Connect scheme; asks its discovery document if need be."""
+    scheme = config.auth_scheme
+    discovery = scheme.model_dump(by_alias=True).get("openIdConnectUrl")
+    if isinstance(scheme, OpenIdConnectWithConfig) and scheme.token_endpoint:
+        provider = _from_endpoints(scheme.model_dump(), scheme)
+    elif discovery:
+        provider = _from_endpoints(await _discover(discovery), scheme)
+    elif not isinstance(scheme, OpenIdConnectWithConfig) and scheme.flows:
+        provider = _from_flows(scheme.flows)
+    else:
+        raise UsageError(
+            f"The {scheme.type!r} scheme of {config.credential_key!r} names no provider; give it "
+            "flows=OAuth2Flows(…), or use OpenIdConnectWithConfig(…)."
+        )
+    for address in (provider.token, provider.authorization, provider.refresh, provider.jwks):
+        if address:
+            require_safe(address)
+    return provider
+
+
+def require_safe(address: str) -> None:
+    """`UsageError` unless the address is HTTPS, or on this very machine."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+        return
+    raise UsageError(f"Secrets would travel unprotected to {address!r}; use its https:// address.")
+
+
+def _from_flows(flows: OAuth2Flows) -> Provider:
+    if not flows.token_url:
+        raise UsageError("OAuth2Flows(token_url=…) is missing: no token can be had without it.")
+    return Provider(
+        token=flows.token_url,
+        authorization=flows.authorization_url,
+        refresh=flows.refresh_url,
+        scopes=tuple(flows.scopes),
+        grant=flows.grant,
+    )
+
+
+def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
+    scopes = getattr(scheme, "scopes", None) or ()
+    supported = getattr(scheme, "grant_types_supported", None) or ["authorization_code"]
+    return Provider(
+        token=found["token_endpoint"],
+        authorization=found.get("authorization_endpoint"),
+        jwks=found.get("jwks_uri"),
+        issuer=found.get("issuer"),
+        scopes=tuple(scopes),
+        grant="authorization_code" if "authorization_code" in supported else supported[0],
+    )
+
+
+async def _discover(address: str) -> dict[str, Any]:
+    require_safe(address)
+    found = await get_json(address)
+    issuer = found.get("issuer")
+    # A document that speaks for another issuer would have us trust that one's tokens.
+    if not found.get("token_endpoint") or f"{str(issuer).rstrip('/')}{_DISCOVERY_PATH}" != address:
+        raise StoreError(
+            f"{address!r} is no discovery document of its own provider (issuer {issuer!r})."
+        )
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

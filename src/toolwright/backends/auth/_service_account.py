@@ -1,0 +1,42 @@
+"""Tokens for service accounts: a signed statement exchanged for one, or the machine's own."""
+
+from typing import Any
+
+import anyio.to_thread
+from authlib.integrations.httpx_client import AsyncAssertionClient
+
+from toolwright.backends import auth
+from toolwright.backends.auth._http import TIMEOUT, refusals_told
+from toolwright.backends.auth._oauth import tokens_from
+from toolwright.backends.auth._provider import require_safe
+from toolwright.errors import UsageError
+from toolwright.messages import OAuth2Auth, ServiceAccount, ServiceAccountCredential, secrets_of
+
+__all__ = ["exchange_service_account"]
+
+
+async def exchange_service_account(account: ServiceAccount) -> OAuth2Auth:
+    """An access token for `account`."""
+    if account.use_default_credential:
+        return await anyio.to_thread.run_sync(auth.machine_token, account.scopes)
+    if account.service_account_credential is None:
+        raise UsageError(
+            "ServiceAccount(…) needs service_account_credential=…, or use_default_credential=True."
+        )
+    return await _exchange_key(account.service_account_credential, account.scopes)
+
+
+async def _exchange_key(key: ServiceAccountCredential, scopes: list[str]) -> OAuth2Auth:
+    require_safe(key.token_uri)
+    header = {"alg": "RS256", **({"kid": key.private_key_id} if key.private_key_id else {})}
+    session: Any = AsyncAssertionClient(
+        token_endpoint=key.token_uri,
+        issuer=key.client_email,
+        subject=None,
+        claims={"scope": " ".join(scopes)},
+        key=key.private_key,
+        header=header,
+        timeout=TIMEOUT,
+    )
+    async with refusals_told(secrets_of(key)), session:
+        return tokens_from(await session.refresh_token())
