@@ -1,0 +1,90 @@
+"""What a batch of events changes in a store besides its log: state, title and pending calls."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwright.messages import (
+    Event,
+    Pending,
+    PendingAnswered,
+    PendingOpened,
+    RunStarted,
+    StateChanged,
+    ToolEnded,
+    jsonable,
+)
+
+__all__ = ["Changes", "changes", "closed_by", "is_session_key"]
+
+_TITLE_LENGTH = 80
+
+
+@dataclass(slots=True, kw_only=True)
+class Changes:
+    """What to write beside the events."""
+
+    state: dict[str, Any] = field(default_factory=dict)
+    """Plain JSON by key; None takes the key away."""
+    opened: list[Pending] = field(default_factory=list)
+    """Pending calls that the batch opens; it may close them again."""
+    ended: list[str] = field(default_factory=list)
+    """Calls with a result: what blocked on them, or inside them, is closed."""
+    answered: list[str] = field(default_factory=list)
+    """Calls whose answer has been used: where the run did not wait for it, they are closed."""
+    title: str = ""
+
+
+def changes(events: Iterable[Event]) -> Changes:
+    """Read the events in order; later ones win."""
+    found = Changes()
+    for event in events:
+        match event:
+            case PendingOpened(pending=pending):
+                found.opened.append(pending)
+            case ToolEnded(result=result, path=path):
+                found.ended.append(f"{path}/{result.call_id}" if path else result.call_id)
+            case PendingAnswered(call_id=call_id):
+                found.answered.append(call_id)
+            case RunStarted(message=message) if message and not found.title:
+                found.title = _title(message.text)
+        found.state.update(_delta(event))
+    return found
+
+
+def closed_by(found: Changes, still_open: Iterable[Pending]) -> list[str]:
+    """The ids of those open calls that the batch closes."""
+    return [pending.call_id for pending in still_open if _is_closed(pending, found)]
+
+
+def is_session_key(key: str) -> bool:
+    """Whether a state key lives in its session rather than with the user or the app."""
+    return not key.startswith(("app:", "user:", "temp:"))
+
+
+def _is_closed(pending: Pending, found: Changes) -> bool:
+    if not pending.blocking:
+        return pending.call_id in found.answered
+    # A call that asked again is `call~2`, and one made inside it is `call/inner`.
+    return any(
+        pending.call_id == ended or pending.call_id.startswith((f"{ended}~", f"{ended}/"))
+        for ended in found.ended
+    )
+
+
+def _delta(event: Event) -> Iterator[tuple[str, Any]]:
+    match event:
+        case StateChanged(delta=delta):
+            pass
+        case ToolEnded(actions=actions) | PendingOpened(actions=actions) if actions:
+            delta = actions.state_delta
+        case _:
+            return
+    for key, value in delta.items():
+        if not key.startswith("temp:"):
+            yield key, jsonable(value)
+
+
+def _title(text: str) -> str:
+    words = " ".join(text.replace("\0", "").split())
+    return words if len(words) <= _TITLE_LENGTH else words[: _TITLE_LENGTH - 1] + "…"

@@ -1,0 +1,194 @@
+"""Sessions kept in this process, for tests and for programs that need not remember."""
+
+import copy
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._store import OpenCall, SessionRow
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import Answered, Event, Scope
+
+__all__ = ["MemoryStore"]
+
+
+@dataclass(slots=True)
+class _Session:
+    row: SessionRow
+    events: list[Event] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, OpenCall] = field(default_factory=dict)
+    closed: dict[str, OpenCall] = field(default_factory=dict)
+    """Calls that have ended, their answers forgotten: an answer to one is too late."""
+
+
+class MemoryStore:
+    """Keeps sessions in dictionaries. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, str], _Session] = {}
+        self._shared: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self._lock = threading.RLock()
+
+    async def open(self, scope: Scope) -> SessionRow:
+        """The session, made if it is new; `UsageError` when it belongs to another user."""
+        with self._lock:
+            found = self._sessions.get((scope.app_name, scope.session_id))
+            if found is None:
+                return self._new(scope).row
+            if found.row.scope != scope:
+                raise UsageError(
+                    f"Session {scope.session_id!r} belongs to another user than {scope.user_id!r}; "
+                    "session ids are unique within an app, so choose another."
+                )
+            return found.row
+
+    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+        """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
+        if not events:
+            return
+        with self._lock:
+            session = self._mine(scope)
+            if session is None:
+                raise StoreError(f"There is no session {scope.session_id!r}; open it first.")
+            _check_follows(session.row, events)
+            found = changes(events)
+            session.events.extend(events)
+            self._change_state(scope, session, found.state)
+            _change_calls(scope, session, found)
+            session.row = replace(
+                session.row,
+                last_seq=events[-1].seq,
+                updated_at=time.time(),
+                title=session.row.title or found.title,
+            )
+
+    async def events(self, scope: Scope, since: int = 0) -> list[Event]:
+        """The stored events with a `seq` above `since`, in order."""
+        with self._lock:
+            session = self._mine(scope)
+            return session.events[max(since, 0) :] if session else []
+
+    async def state(self, scope: Scope) -> dict[str, Any]:
+        """All state visible to the session: `app:`, `user:` and its own keys."""
+        with self._lock:
+            session = self._mine(scope)
+            app = self._shared.get((scope.app_name, None), {})
+            user = self._shared.get((scope.app_name, scope.user_id), {})
+            return copy.deepcopy({**app, **user, **(session.state if session else {})})
+
+    async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
+        """Calls not yet closed, answered ones included; of all sessions when none is named."""
+        with self._lock:
+            return [
+                call
+                for (app, session), found in self._sessions.items()
+                if app == app_name and session_id in (None, session)
+                for call in found.calls.values()
+            ]
+
+    async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
+        """Take an answer, exactly once, in one atomic step."""
+        with self._lock:
+            session = self._sessions.get((app_name, session_id))
+            if session is None:
+                return "unknown"
+            call = session.calls.get(call_id) or session.closed.get(call_id)
+            if call is None:
+                return "unknown"
+            if call.answered:
+                return "duplicate"
+            if call.pending.deadline is not None and call.pending.deadline <= time.time():
+                return "expired"
+            if call_id in session.closed:
+                return "finished"
+            session.calls[call_id] = replace(call, answered=True, answer=copy.deepcopy(answer))
+            return "accepted"
+
+    async def find(self, app_name: str, session_id: str) -> SessionRow | None:
+        """A session by its id."""
+        with self._lock:
+            found = self._sessions.get((app_name, session_id))
+            return found.row if found else None
+
+    async def sessions(self, app_name: str, user_id: str | None = None) -> list[SessionRow]:
+        """Sessions, the latest first."""
+        with self._lock:
+            rows = [
+                session.row
+                for session in self._sessions.values()
+                if session.row.scope.app_name == app_name
+                and user_id in (None, session.row.scope.user_id)
+            ]
+        return sorted(rows, key=lambda row: row.updated_at, reverse=True)
+
+    async def delete(self, scope: Scope) -> None:
+        """Forget a session, its events, state and pending calls."""
+        with self._lock:
+            if self._mine(scope):
+                del self._sessions[scope.app_name, scope.session_id]
+
+    async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
+        """A new session with the same events up to `seq` `upto`, and the state they give."""
+        with self._lock:
+            session = self._mine(scope)
+            if session is None:
+                raise UsageError(f"There is no session {scope.session_id!r} to branch from.")
+            if (scope.app_name, new_id) in self._sessions:
+                raise UsageError(f"There is already a session {new_id!r}; choose another id.")
+            events = session.events if upto is None else session.events[: max(upto, 0)]
+            found = changes(events)
+            branch = self._new(replace(scope, session_id=new_id))
+            branch.events = list(events)
+            branch.state = _own_state(found)
+            _change_calls(branch.row.scope, branch, found)
+            branch.row = replace(branch.row, last_seq=len(events), title=found.title)
+            return branch.row
+
+    async def close(self) -> None:
+        """Nothing to let go of; what was kept can still be read."""
+
+    def _new(self, scope: Scope) -> _Session:
+        now = time.time()
+        row = SessionRow(scope=scope, created_at=now, updated_at=now, last_seq=0)
+        session = _Session(row)
+        self._sessions[scope.app_name, scope.session_id] = session
+        return session
+
+    def _mine(self, scope: Scope) -> _Session | None:
+        found = self._sessions.get((scope.app_name, scope.session_id))
+        return found if found and found.row.scope == scope else None
+
+    def _change_state(self, scope: Scope, session: _Session, state: dict[str, Any]) -> None:
+        for key, value in state.items():
+            kept = session.state
+            if not is_session_key(key):
+                owner = scope.user_id if key.startswith("user:") else None
+                kept = self._shared.setdefault((scope.app_name, owner), {})
+            if value is None:
+                kept.pop(key, None)
+            else:
+                kept[key] = value
+
+
+def _check_follows(row: SessionRow, events: Sequence[Event]) -> None:
+    wanted = range(row.last_seq + 1, row.last_seq + 1 + len(events))
+    if [event.seq for event in events] != list(wanted):
+        raise StoreError(
+            f"Session {row.scope.session_id!r} has events up to {row.last_seq}, so event "
+            f"{events[0].seq} does not follow on: another run has written to it meanwhile."
+        )
+
+
+def _own_state(found: Changes) -> dict[str, Any]:
+    return {k: v for k, v in found.state.items() if v is not None and is_session_key(k)}
+
+
+def _change_calls(scope: Scope, session: _Session, found: Changes) -> None:
+    for pending in found.opened:
+        session.calls[pending.call_id] = OpenCall(scope=scope, pending=pending)
+    for call_id in closed_by(found, [call.pending for call in session.calls.values()]):
+        session.closed[call_id] = replace(session.calls.pop(call_id), answer=None)

@@ -1,0 +1,6 @@
+"""Sessions in a SQL database: SQLite in a file, or Postgres."""
+
+from toolwright.backends.sql._database import Database
+from toolwright.backends.sql._store import SqlStore
+
+__all__ = ["Database", "SqlStore"]

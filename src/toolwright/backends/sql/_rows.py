@@ -1,0 +1,77 @@
+"""Between the rows of a session database and the values of a store."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Row
+
+from toolwright.backends._store import OpenCall, SessionRow
+from toolwright.errors import StoreError
+from toolwright.messages import Event, Pending, Scope, encode_event
+
+__all__ = ["event_rows", "open_call", "pending", "pending_row", "session", "state_row"]
+
+_PENDING = TypeAdapter(Pending)
+
+
+def session(row: Row[Any]) -> SessionRow:
+    """A row of the sessions."""
+    return SessionRow(
+        scope=_scope(row),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        last_seq=row.last_seq,
+        title=row.title,
+    )
+
+
+def open_call(row: Row[Any]) -> OpenCall:
+    """A row of the pending calls, joined with its session's."""
+    return OpenCall(
+        scope=_scope(row),
+        pending=pending(row.body),
+        answered=row.answered_at is not None,
+        answer=None if row.answer is None else json.loads(row.answer),
+    )
+
+
+def pending(body: str) -> Pending:
+    """What `pending_row` stored."""
+    return _PENDING.validate_json(body)
+
+
+def pending_row(session_key: int, opened: Pending) -> dict[str, Any]:
+    """A pending call, open and without an answer."""
+    return {
+        "session_key": session_key,
+        "call_id": opened.call_id,
+        "body": _PENDING.dump_json(opened, fallback=repr).decode(),
+        "deadline": opened.deadline,
+        "closed": False,
+    }
+
+
+def event_rows(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Events that follow on each other; the session's key is still to be added."""
+    first = events[0].seq if events else 1
+    for position, event in enumerate(events):
+        if event.seq != first + position:
+            raise StoreError(f"Event {event.seq} does not follow on {first + position - 1}.")
+    return [{"seq": event.seq, "body": encode_event(event)} for event in events]
+
+
+def state_row(scope: Scope, key: str, value: Any) -> dict[str, Any]:
+    """A state key, owned by the app, the user or the session as its prefix says."""
+    return {
+        "app_name": scope.app_name,
+        "user_id": "" if key.startswith("app:") else scope.user_id,
+        "session_id": "" if key.startswith(("app:", "user:")) else scope.session_id,
+        "key": key,
+        "value": None if value is None else json.dumps(value),
+    }
+
+
+def _scope(row: Row[Any]) -> Scope:
+    return Scope(app_name=row.app_name, user_id=row.user_id, session_id=row.session_id)

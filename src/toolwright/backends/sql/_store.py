@@ -1,0 +1,228 @@
+"""Sessions in SQLite or Postgres, shared by as many processes as open the same address."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Executable, Row, delete, select, update
+
+from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._store import OpenCall, SessionRow
+from toolwright.backends.sql import _rows as rows
+from toolwright.backends.sql import _statements as sql
+from toolwright.backends.sql._database import Database
+from toolwright.backends.sql._schema import METADATA, PENDING, SESSIONS, STATE, VERSION
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import Answered, Event, Scope, decode_event
+
+__all__ = ["SqlStore"]
+
+
+class SqlStore:
+    """Keeps sessions in the database at `url`. Opens it, and makes its tables, on first use."""
+
+    def __init__(self, url: str) -> None:
+        self._database = Database(url, "sessions", VERSION, METADATA)
+        self._insert_session = sql.insert_session(self._database)
+        self._upsert_state = sql.upsert_state(self._database)
+
+    async def open(self, scope: Scope) -> SessionRow:
+        """The session, made if it is new; `UsageError` when it belongs to another user."""
+        row = await self.find(scope.app_name, scope.session_id)
+        if row is None:
+            row = await self._database.write(lambda connection: self._open(connection, scope))
+        if row.scope != scope:
+            raise UsageError(
+                f"Session {scope.session_id!r} belongs to another user than {scope.user_id!r}; "
+                "session ids are unique within an app, so choose another."
+            )
+        return row
+
+    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+        """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
+        if not events:
+            return
+        step = {"before": events[0].seq - 1, "after": events[-1].seq, "now": time.time()}
+        bodies = rows.event_rows(events)
+        found = changes(events)
+
+        def work(connection: Connection) -> None:
+            row = connection.execute(sql.ADVANCE, _mine(scope) | step).one_or_none()
+            if row is None:
+                raise _refusal(connection, scope, events[0].seq)
+            if found.title and not row.title:
+                _set_title(connection, row.key, found.title)
+            self._write(connection, scope, row.key, bodies, found)
+            if row.has_open or found.opened:
+                _close_calls(connection, row.key, found)
+
+        await self._database.write(work)
+
+    async def events(self, scope: Scope, since: int = 0) -> list[Event]:
+        """The stored events with a `seq` above `since`, in order."""
+        found = await self._all(sql.SELECT_EVENTS, _mine(scope) | {"since": since})
+        return [decode_event(row.body) for row in found]
+
+    async def state(self, scope: Scope) -> dict[str, Any]:
+        """All state visible to the session: `app:`, `user:` and its own keys."""
+        found = await self._all(sql.SELECT_STATE, _mine(scope))
+        return {row.key: json.loads(row.value) for row in found}
+
+    async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
+        """Calls not yet closed, answered ones included; of all sessions when none is named."""
+        query = (
+            select(PENDING, SESSIONS)
+            .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
+            .where(sql.IS_OPEN, SESSIONS.c.app_name == app_name)
+            .order_by(PENDING.c.session_key, PENDING.c.call_id)
+        )
+        if session_id is not None:
+            query = query.where(SESSIONS.c.session_id == session_id)
+        return [rows.open_call(row) for row in await self._all(query)]
+
+    async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
+        """Take an answer, exactly once, in one atomic step."""
+        where = {"app": app_name, "session": session_id, "call": call_id}
+        given = {"now": time.time(), "given": json.dumps(answer)}
+
+        def work(connection: Connection) -> Answered:
+            taken = connection.execute(sql.ANSWER, where | given).rowcount
+            return "accepted" if taken else _why_not(connection, where)
+
+        return await self._database.write(work)
+
+    async def find(self, app_name: str, session_id: str) -> SessionRow | None:
+        """A session by its id."""
+        return await self._database.read(lambda connection: _find(connection, app_name, session_id))
+
+    async def sessions(self, app_name: str, user_id: str | None = None) -> list[SessionRow]:
+        """Sessions, the latest first."""
+        query = select(SESSIONS).where(SESSIONS.c.app_name == app_name)
+        if user_id is not None:
+            query = query.where(SESSIONS.c.user_id == user_id)
+        query = query.order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.key.desc())
+        return [rows.session(row) for row in await self._all(query)]
+
+    async def delete(self, scope: Scope) -> None:
+        """Forget a session, its events, state and pending calls."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(SESSIONS).where(sql.IS_MINE), _mine(scope))
+            connection.execute(delete(STATE).where(sql.IS_STATE_OF_SESSION), _mine(scope))
+
+        await self._database.write(work)
+
+    async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
+        """A new session with the same events up to `seq` `upto`, and the state they give."""
+        source = await self.find(scope.app_name, scope.session_id)
+        if source is None or source.scope != scope:
+            raise UsageError(f"There is no session {scope.session_id!r} to branch from.")
+        events = [event for event in await self.events(scope) if upto is None or event.seq <= upto]
+        target = replace(scope, session_id=new_id)
+        return await self._database.write(lambda connection: self._copy(connection, target, events))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._database.close()
+
+    async def _all(self, query: Executable, where: dict[str, Any] | None = None) -> list[Row[Any]]:
+        return await self._database.read(
+            lambda connection: list(connection.execute(query, where or {}))
+        )
+
+    def _open(self, connection: Connection, scope: Scope) -> SessionRow:
+        self._add_session(connection, scope)
+        row = _find(connection, scope.app_name, scope.session_id)
+        assert row is not None
+        return row
+
+    def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
+        found = changes(events)
+        found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
+        key = self._add_session(connection, scope, len(events), found.title)
+        if key is None:
+            raise UsageError(f"There is already a session {scope.session_id!r}; choose another id.")
+        self._write(connection, scope, key, rows.event_rows(events), found)
+        _close_calls(connection, key, found)
+        return self._open(connection, scope)
+
+    def _add_session(
+        self, connection: Connection, scope: Scope, last_seq: int = 0, title: str = ""
+    ) -> int | None:
+        """The new session's key, or None when there is one with its id."""
+        now = time.time()
+        values = {
+            "app_name": scope.app_name,
+            "session_id": scope.session_id,
+            "user_id": scope.user_id,
+            "created_at": now,
+            "updated_at": now,
+            "last_seq": last_seq,
+            "title": title,
+        }
+        return connection.execute(self._insert_session, values).scalar()
+
+    def _write(
+        self,
+        connection: Connection,
+        scope: Scope,
+        key: int,
+        bodies: Sequence[dict[str, Any]],
+        found: Changes,
+    ) -> None:
+        if bodies:
+            numbered = [{"session_key": key} | body for body in bodies]
+            connection.execute(sql.INSERT_EVENTS, numbered)
+        if found.state:
+            # Sorted, so that two sessions which write the same keys lock them in the same order.
+            values = [
+                rows.state_row(scope, name, found.state[name]) for name in sorted(found.state)
+            ]
+            connection.execute(self._upsert_state, values)
+        if found.opened:
+            opened = [rows.pending_row(key, pending) for pending in found.opened]
+            connection.execute(sql.INSERT_PENDING, opened)
+
+
+def _close_calls(connection: Connection, key: int, found: Changes) -> None:
+    if not found.ended and not found.answered:
+        return
+    bodies = connection.execute(sql.SELECT_OPEN, {"of": key}).scalars().all()
+    closed = closed_by(found, [rows.pending(body) for body in bodies])
+    if closed:
+        connection.execute(sql.CLOSE, [{"of": key, "call": call_id} for call_id in closed])
+
+
+def _set_title(connection: Connection, key: int, title: str) -> None:
+    connection.execute(update(SESSIONS).where(SESSIONS.c.key == key).values(title=title))
+
+
+def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow | None:
+    found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
+    row = found.one_or_none()
+    return None if row is None else rows.session(row)
+
+
+def _refusal(connection: Connection, scope: Scope, seq: int) -> StoreError:
+    row = _find(connection, scope.app_name, scope.session_id)
+    if row is None or row.scope != scope:
+        return StoreError(f"There is no session {scope.session_id!r}; open it first.")
+    return StoreError(
+        f"Session {scope.session_id!r} has events up to {row.last_seq}, so event {seq} does not "
+        "follow on: another run has written to it meanwhile."
+    )
+
+
+def _why_not(connection: Connection, where: dict[str, str]) -> Answered:
+    row = connection.execute(sql.CALL, where).one_or_none()
+    if row is None:
+        return "unknown"
+    if row.answered_at is not None:
+        return "duplicate"
+    return "finished" if row.deadline is None or row.deadline > time.time() else "expired"
+
+
+def _mine(scope: Scope) -> dict[str, Any]:
+    return {"app": scope.app_name, "session": scope.session_id, "user": scope.user_id}

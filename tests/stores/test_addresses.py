@@ -1,0 +1,87 @@
+"""One address says where sessions are kept."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolwright.backends import MemoryStore, SqlStore, open_store
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import Scope
+
+pytestmark = pytest.mark.anyio
+
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+
+
+def test_each_form_of_address_gives_its_store() -> None:
+    assert isinstance(open_store("memory://"), MemoryStore)
+    assert isinstance(open_store("sqlite:///file.db"), SqlStore)
+    assert isinstance(open_store("postgresql://ada@localhost/name"), SqlStore)
+    assert isinstance(open_store("postgres://ada@localhost/name"), SqlStore)
+
+
+def test_a_store_is_taken_as_it_is() -> None:
+    store = MemoryStore()
+    assert open_store(store) is store
+
+
+@pytest.mark.parametrize("wrong", ["", "file.db", "mysql://host/x", "memory", "memory://x", "://"])
+def test_a_wrong_address_is_refused_with_the_right_forms(wrong: str) -> None:
+    with pytest.raises(UsageError, match=r"memory://.*sqlite:///file\.db.*postgresql://"):
+        open_store(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://x.db"]
+)
+def test_an_sqlite_address_without_a_file_is_refused(wrong: str) -> None:
+    with pytest.raises(UsageError, match="names no file"):
+        open_store(wrong)
+
+
+def test_what_is_neither_store_nor_address_is_refused() -> None:
+    with pytest.raises(UsageError, match="neither a store nor an address"):
+        open_store(Path("file.db"))  # type: ignore[arg-type]
+
+
+async def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/new.db")
+    assert os.listdir(tmp_path) == []
+    await store.open(ADA)
+    assert "new.db" in os.listdir(tmp_path)
+    await store.close()
+
+
+async def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/missing/new.db")
+    with pytest.raises(StoreError, match=r"missing/new\.db.*unable to open"):
+        await store.open(ADA)
+
+
+async def test_a_password_is_not_shown_when_a_server_cannot_be_reached() -> None:
+    store = open_store("postgresql://ada:hunter2@127.0.0.1:1/name?connect_timeout=2")
+    with pytest.raises(StoreError, match=r"postgresql://ada:\*\*\*@127\.0\.0\.1:1/name") as caught:
+        await store.open(ADA)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_a_closed_store_can_be_used_again(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/sessions.db")
+    await store.open(ADA)
+    await store.close()
+    assert await store.find("app", "s1") is not None
+    await store.close()
+
+
+def test_without_the_extra_the_error_names_it() -> None:
+    program = (
+        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "from toolwright.backends import open_store\n"
+        "open_store('memory://')\n"
+        "open_store('sqlite:///x.db')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "pip install 'toolwright[sql]'" in done.stderr

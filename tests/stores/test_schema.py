@@ -1,0 +1,64 @@
+"""A database remembers which version of the tables it has."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from tests._postgres import new_database
+
+from toolwright.backends import open_store
+from toolwright.errors import StoreError
+from toolwright.messages import Scope, StateChanged
+
+pytestmark = pytest.mark.anyio
+
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+
+
+def _address(kind: str, directory: Path) -> str:
+    return new_database() if kind == "postgres" else f"sqlite:///{directory}/sessions.db"
+
+
+def _set_version(address: str, version: int) -> None:
+    engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE toolwright_schema SET version = {version}"))
+    engine.dispose()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Path) -> None:
+    address = _address(kind, tmp_path)
+    store = open_store(address)
+    await store.open(ADA)
+    await store.close()
+    _set_version(address, 7)
+    with pytest.raises(StoreError, match=r"have version 7; .* up to 1\. Upgrade toolwright"):
+        await open_store(address).open(ADA)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: Path) -> None:
+    address = _address(kind, tmp_path)
+    first = open_store(address)
+    await first.open(ADA)
+    await first.append(ADA, [StateChanged(seq=1, delta={"n": 1})])
+    await first.close()
+    second = open_store(address)
+    assert (await second.open(ADA)).last_seq == 1
+    assert await second.state(ADA) == {"n": 1}
+    await second.close()
+
+
+async def test_the_answer_to_a_closed_call_is_not_kept(tmp_path: Path) -> None:
+    from toolwright.messages import Pending, PendingOpened, ToolEnded, ToolResult
+
+    store = open_store(f"sqlite:///{tmp_path}/sessions.db")
+    await store.open(ADA)
+    asked = Pending(call_id="c1", name="login", kind="credential")
+    await store.append(ADA, [PendingOpened(seq=1, pending=asked)])
+    await store.answer("app", "s1", "c1", {"token": "very-secret-value"})
+    result = ToolResult(call_id="c1", name="login", status="ok")
+    await store.append(ADA, [ToolEnded(seq=2, result=result)])
+    await store.close()
+    assert b"very-secret-value" not in (tmp_path / "sessions.db").read_bytes()
