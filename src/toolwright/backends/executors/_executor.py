@@ -62,6 +62,8 @@ class Finished:
     spilled: Path | None = None
     """Where the whole output is, when a file for it was named and it was too long to keep."""
     seconds: float = 0.0
+    value: str | None = None
+    """After `run_code`: the last expression's value as Python writes it, if there was one."""
 
     @property
     def ok(self) -> bool:
@@ -192,7 +194,7 @@ class Sandbox(Executor, Protocol):
     """
 
     async def run_code(self, code: str, *, limits: Limits | None = None) -> Finished:
-        """Run Python; the value of a last expression is printed, as at a prompt."""
+        """Run Python; `value` is that of a last expression, and `stderr` has the traceback."""
         ...
 
     async def install(self, packages: Sequence[str]) -> Finished:

@@ -145,10 +145,6 @@ class LocalExecutor:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
-    def wrap(self, argv: Sequence[str], cwd: str) -> Sequence[str]:
-        """The argument vector to start instead of `argv`; sandboxes put themselves in front."""
-        return argv
-
     def _spec(
         self, command: Command, cwd: str | None, env: Mapping[str, str] | None, limits: Limits
     ) -> ProcessSpec:
@@ -159,7 +155,7 @@ class LocalExecutor:
             raise UsageError("The command is empty; give a program to run.")
         place = str(self.workspace / cwd) if cwd else str(self.workspace)
         return ProcessSpec(
-            argv=self.wrap(argv, place),
+            argv=argv,
             cwd=place,
             env=clean_environment({**self.env, **(env or {})}),
             limits=limits,

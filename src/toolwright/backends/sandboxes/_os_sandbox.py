@@ -1,0 +1,229 @@
+"""A sandbox of the operating system around real bash and real CPython."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Self
+
+import anyio
+import anyio.to_thread
+
+from toolwright.backends.executors import (
+    Capabilities,
+    Command,
+    Finished,
+    Job,
+    Limits,
+    LocalExecutor,
+    OnOutput,
+    clean_environment,
+)
+from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.sandboxes._packages import (
+    checked_packages,
+    pip_command,
+    pip_environment,
+    pip_readable,
+)
+from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
+from toolwright.backends.sandboxes._warm_python import REPL, WarmPython
+from toolwright.errors import StoreError, ToolError, UsageError
+
+__all__ = ["OsSandbox"]
+
+_READ_LIMIT = 64 * 1024 * 1024
+_WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
+
+
+class OsSandbox:
+    """Runs commands behind `walls`; made by `open`, which makes sure that the walls stand."""
+
+    def __init__(
+        self,
+        walls: Walls,
+        workspace: Path,
+        *,
+        env: Mapping[str, str],
+        network: bool,
+        limits: Limits,
+    ) -> None:
+        self.walls = walls
+        self.limits = limits
+        self._home = Path(tempfile.mkdtemp(prefix="toolwright-"))
+        self._packages = self._home / "packages"
+        self._scratch = self._home / "scratch"
+        for directory in (self._packages, self._scratch):
+            directory.mkdir()
+        self._room = Room(
+            workspace=workspace,
+            scratch=self._scratch,
+            packages=self._packages,
+            network=network,
+        )
+        packages = walls.packages(self._room)
+        self._env = {
+            **walls.environment(self._room),
+            "PATH": f"{PYTHON.parent}:{packages}/bin:/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": packages,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **env,
+        }
+        self._local = LocalExecutor(workspace, limits=limits)
+        self._python = WarmPython(self._start_python)
+        self._bash = shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        workspace: str | Path,
+        walls: Walls,
+        *,
+        env: Mapping[str, str] | None = None,
+        network: bool = False,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Try the walls and put a sandbox behind them; `StoreError` when they do not hold here."""
+        directory = await anyio.to_thread.run_sync(Path(workspace).resolve)
+        if not await anyio.Path(directory).is_dir():
+            raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
+        if (problem := await walls.probe()) is not None:
+            raise StoreError(f"The sandbox does not work on this machine: {problem}.")
+        return cls(walls, directory, env=env or {}, network=network, limits=limits or Limits())
+
+    @property
+    def workspace(self) -> str:
+        """The workspace's path as commands see it."""
+        return self.walls.inside(self._room)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What these walls enforce."""
+        return self.walls.capabilities(self._room)
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        stdin: str | bytes | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        merge: bool = False,
+        on_output: OnOutput | None = None,
+        spill: Path | None = None,
+    ) -> Finished:
+        """Run a command behind the walls to its end; nothing it started is left running."""
+        return await self._local.run(
+            self._walled(command, cwd, self._room),
+            stdin=stdin,
+            env={**self._env, **(env or {})},
+            limits=self.walls.limits(limits or self.limits),
+            merge=merge,
+            on_output=on_output,
+            spill=spill,
+        )
+
+    async def start(
+        self,
+        command: Command,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> Job:
+        """Run a command behind the walls, in the background."""
+        unhurried = replace(self.limits, timeout=None)
+        return await self._local.start(
+            self._walled(command, cwd, self._room),
+            env={**self._env, **(env or {})},
+            limits=self.walls.limits(limits or unhurried),
+        )
+
+    async def run_code(self, code: str, *, limits: Limits | None = None) -> Finished:
+        """Run Python in an interpreter that keeps its names from call to call.
+
+        Memory and process limits are those the interpreter was started with.
+        """
+        self._check_open()
+        return await self._python.run(code, limits or self.limits)
+
+    async def install(self, packages: Sequence[str]) -> Finished:
+        """Install packages with pip, itself confined; commands and code can read, not change them."""
+        self._check_open()
+        wanted = checked_packages(packages)
+        room = replace(self._room, workspace=self._packages, readable=pip_readable(), network=True)
+        command = self.walls.around(
+            pip_command(wanted, self.walls.inside(room)), self.walls.inside(room), room
+        )
+        env = {**self.walls.environment(room), **pip_environment()}
+        done = await self._local.run(command, env=env, limits=replace(self.limits, timeout=600))
+        # Modules that were missing before would stay missing in an interpreter that looked for them.
+        await self.run_code("import importlib; importlib.invalidate_caches()")
+        return done
+
+    async def read_file(self, path: str) -> bytes:
+        """Read a file behind the walls, so that no link in the workspace leads outside."""
+        limits = replace(self.limits, output=_READ_LIMIT)
+        process = self._process(["cat", "--", self._inside(path)], limits)
+        done = await process.communicate()
+        if not done.ok:
+            raise ToolError(f"Cannot read {path!r}: {done.stderr.strip() or done.ended}.")
+        if done.truncated:
+            raise ToolError(f"Cannot read {path!r}: it is larger than {_READ_LIMIT} bytes.")
+        return process.stdout_bytes()
+
+    async def write_file(self, path: str, data: str | bytes) -> None:
+        """Write a file behind the walls, and the directories above it."""
+        command = ["/bin/sh", "-c", _WRITE, "sh", self._inside(path)]
+        done = await self.run(command, stdin=data)
+        if not done.ok:
+            raise ToolError(f"Cannot write {path!r}: {done.stderr.strip() or done.ended}.")
+
+    async def close(self) -> None:
+        """End everything, and remove what was installed and written outside the workspace."""
+        if not self._closed:
+            self._closed = True
+            await self._python.close()
+            await self._local.close()
+            await anyio.to_thread.run_sync(shutil.rmtree, self._home, True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    def _walled(self, command: Command, cwd: str | None, room: Room) -> list[str]:
+        self._check_open()
+        argv = [self._bash, "-c", command] if isinstance(command, str) else list(command)
+        if not argv or (isinstance(command, str) and not command.strip()):
+            raise UsageError("The command is empty; give a program to run.")
+        return self.walls.around(argv, self._inside(cwd or "."), room)
+
+    def _inside(self, path: str) -> str:
+        return str(PurePosixPath(self.workspace) / path)
+
+    def _process(
+        self, argv: Sequence[str], limits: Limits, pass_fds: tuple[int, ...] = ()
+    ) -> Process:
+        return Process(
+            ProcessSpec(
+                argv=self._walled(argv, None, self._room),
+                cwd=str(self._room.workspace),
+                env=clean_environment(self._env),
+                limits=self.walls.limits(limits),
+                pass_fds=pass_fds,
+            )
+        )
+
+    def _start_python(self, descriptor: int, limits: Limits) -> Process:
+        return self._process(
+            [str(PYTHON), "-u", "-c", REPL, str(descriptor)], limits, pass_fds=(descriptor,)
+        )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("This sandbox is closed; open another one.")

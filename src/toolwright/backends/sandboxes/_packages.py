@@ -1,0 +1,58 @@
+"""Python packages for a sandbox: from wheels only, into a directory of their own."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolwright.errors import ToolError
+
+__all__ = ["checked_packages", "pip_command", "pip_environment", "pip_readable"]
+
+_REQUIREMENT = re.compile(
+    r"""[A-Za-z0-9][A-Za-z0-9._-]*            # a name, so neither an option nor a path
+        (\[[A-Za-z0-9._,\ -]*\])?             # extras
+        (\s*(===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?)*""",
+    re.X,
+)
+
+
+def checked_packages(packages: Sequence[str]) -> list[str]:
+    """The requirements as given; `ToolError` for anything but names, extras and versions."""
+    if not packages:
+        raise ToolError("No packages were named; give at least one, like ['numpy'].")
+    for package in packages:
+        if not _REQUIREMENT.fullmatch(package.strip()):
+            raise ToolError(
+                f"{package!r} is not a package name with an optional version, like 'numpy>=2'; "
+                "addresses, paths and options are not accepted."
+            )
+    return [package.strip() for package in packages]
+
+
+def pip_command(packages: Sequence[str], target: str) -> list[str]:
+    """Install into `target`; only wheels, because building from source runs its author's code."""
+    return [
+        sys.executable, "-m", "pip", "install", "--only-binary=:all:", "--no-input", "--upgrade",
+        "--disable-pip-version-check", "--quiet", "--no-cache-dir", "--target", target,
+        "--", *packages,
+    ]  # fmt: skip
+
+
+def pip_environment() -> dict[str, str]:
+    """Where this program would install from: the same index, certificates and proxy."""
+    wanted = ("http_proxy", "https_proxy", "no_proxy", "ssl_cert_file", "requests_ca_bundle")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper().startswith("PIP_") or name.lower() in wanted
+    }
+
+
+def pip_readable() -> tuple[Path, ...]:
+    """What pip must be able to read: itself, its settings, and places on disk it looks in."""
+    named = [os.environ.get(name, "") for name in ("PIP_FIND_LINKS", "PIP_CONFIG_FILE", "PIP_CERT")]
+    settings = [Path("/etc/pip.conf"), Path.home() / ".config/pip", Path.home() / ".pip"]
+    places = [Path(sys.prefix), *settings, *(Path(text) for text in " ".join(named).split())]
+    return tuple(dict.fromkeys(path for path in places if path.is_absolute() and path.exists()))

@@ -1,0 +1,75 @@
+"""Run pieces of Python one after another in one namespace. Runs inside a sandbox, as a program.
+
+Each request and each answer is one line of JSON on the socket whose descriptor is the argument;
+what the code prints goes where it would go anyway.
+"""
+
+import ast
+import asyncio
+import inspect
+import json
+import linecache
+import socket
+import sys
+import traceback
+from types import CodeType
+from typing import Any
+
+
+def main() -> None:
+    """Answer requests until the socket is closed."""
+    # Inheritable no longer: a program that the code starts must not hold or use the socket.
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection.set_inheritable(False)
+    sys.argv = [""]
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for number, line in enumerate(connection.makefile("rb"), start=1):
+        answer = _answer(json.loads(line)["code"], f"<code {number}>", namespace)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        connection.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _answer(code: str, filename: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    linecache.cache[filename] = (len(code), None, code.splitlines(True), filename)
+    try:
+        value = _run(code, filename, namespace)
+        return {"exit_code": 0, "value": None if value is None else repr(value)}
+    except SystemExit as ending:
+        return {"exit_code": ending.code if isinstance(ending.code, int) else 1}
+    except BaseException as error:  # noqa: BLE001  (whatever the code raises, the next one can run)
+        traceback.print_exception(type(error), error, _own_frames(error, filename))
+        return {"exit_code": 1}
+
+
+def _run(code: str, filename: str, namespace: dict[str, Any]) -> Any:
+    tree = ast.parse(code, filename)
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
+        _execute(_compiled(tree, filename, "exec"), namespace)
+        return _execute(_compiled(ast.Expression(last.value), filename, "eval"), namespace)
+    return _execute(_compiled(tree, filename, "exec"), namespace)
+
+
+def _compiled(tree: ast.Module | ast.Expression, filename: str, mode: str) -> CodeType:
+    return compile(tree, filename, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def _execute(compiled: CodeType, namespace: dict[str, Any]) -> Any:
+    value = eval(compiled, namespace)
+    if compiled.co_flags & inspect.CO_COROUTINE:
+        return asyncio.run(value)
+    return value
+
+
+def _own_frames(error: BaseException, filename: str) -> Any:
+    """The traceback from the first line of the code on, without the frames of this file."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename != filename:
+        frame = frame.tb_next
+    return frame
+
+
+if __name__ == "__main__":
+    main()

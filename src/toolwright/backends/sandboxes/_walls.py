@@ -1,0 +1,82 @@
+"""What an operating system's sandbox is: a program in front of the command."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from toolwright.backends.executors import Capabilities, Limits
+
+__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "python_paths"]
+
+PYTHON = Path(sys.executable).resolve()
+"""The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
+
+SYSTEM_ETC = (
+    "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "gai.conf", "group",
+    "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
+    "mime.types", "nsswitch.conf", "passwd", "pki", "profile", "protocols", "resolv.conf",
+    "services", "ssl", "terminfo", "timezone",
+)  # fmt: skip
+"""What of /etc programs need to work. Not among it: shadow, ssh, sudoers, anyone's settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What the walls enclose, and the openings they have."""
+
+    workspace: Path
+    """Readable and writable."""
+    scratch: Path
+    """A directory of its own for temporary files, where the walls cannot make one."""
+    packages: Path
+    """Readable: Python packages that were installed for this sandbox."""
+    readable: tuple[Path, ...] = ()
+    """Further paths that may be read, beside the system's."""
+    network: bool = False
+    sockets: tuple[Path, ...] = ()
+    """Unix sockets outside that may be connected to."""
+    scratch_bytes: int = 256 * 1024 * 1024
+
+
+class Walls(Protocol):
+    """One way to confine a command. `probe` runs it, since a host may forbid what it has."""
+
+    name: str
+
+    async def probe(self) -> str | None:
+        """None when it works here, otherwise why it does not."""
+        ...
+
+    def capabilities(self, room: Room) -> Capabilities:
+        """What it enforces."""
+        ...
+
+    def limits(self, limits: Limits) -> Limits:
+        """The limits for the command and the walls' own processes together."""
+        ...
+
+    def inside(self, room: Room) -> str:
+        """The workspace's path as commands see it."""
+        ...
+
+    def packages(self, room: Room) -> str:
+        """The packages' path as commands see it."""
+        ...
+
+    def environment(self, room: Room) -> dict[str, str]:
+        """Variables that must differ from those outside."""
+        ...
+
+    def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
+        """The command to start so that `argv` runs confined, in `cwd` as seen from inside."""
+        ...
+
+
+def python_paths() -> tuple[Path, ...]:
+    """What the interpreter needs to be readable, outside the system's own directories."""
+    prefix = Path(sys.base_prefix).resolve()
+    outside = not prefix.is_relative_to("/usr") or prefix.is_relative_to("/usr/local")
+    return (prefix,) if outside and os.path.isdir(prefix) else ()
