@@ -1,0 +1,93 @@
+"""Turn an HTTP answer into an output: text for the model, files to where files are kept."""
+
+import mimetypes
+import tempfile
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pydantic_core
+
+from toolwright.messages import BlobPart
+from toolwright.tools import Output, ToolContext
+
+__all__ = ["to_answer"]
+
+_MAX_IMAGE_BYTES = 3_000_000
+_SEEN_BY_MODELS = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+async def to_answer(name: str, response: httpx.Response, ctx: ToolContext) -> Output:
+    """What the model reads of `response`; an HTTP error is an output that it can act on."""
+    if response.status_code >= 400 or response.has_redirect_location:
+        return _refusal(response)
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if not response.content:
+        return Output(text=_status_line(response), value=None)
+    if _is_text(media_type, response.content):
+        return _text(response)
+    part = BlobPart(media_type=media_type or "application/octet-stream", data=response.content)
+    if media_type in _SEEN_BY_MODELS and len(response.content) <= _MAX_IMAGE_BYTES:
+        return Output(text=_status_line(response), parts=(part,), value=response.content)
+    return await _keep(name, part, response.content, ctx)
+
+
+def _refusal(response: httpx.Response) -> Output:
+    told = ("Location", "Retry-After", "WWW-Authenticate")
+    found = [name for name in told if name in response.headers]
+    lines = [_status_line(response), *(f"{name}: {response.headers[name]}" for name in found)]
+    if response.has_redirect_location:
+        lines.append("The redirect leads to another origin and was not followed.")
+    lines.append(response.text)
+    body = _parsed(response)
+    return Output(
+        text="\n".join(lines).strip(),
+        data={"status": response.status_code, "body": body},
+        status="error",
+    )
+
+
+def _text(response: httpx.Response) -> Output:
+    value = _parsed(response)
+    text = response.text
+    if response.status_code in (201, 202) and "Location" in response.headers:
+        text = f"{_status_line(response)}\nLocation: {response.headers['Location']}\n{text}"
+    return Output(text=text, value=value)
+
+
+async def _keep(name: str, part: BlobPart, content: bytes, ctx: ToolContext) -> Output:
+    """Put a binary answer where the model can find it again without reading it."""
+    ending = mimetypes.guess_extension(part.media_type) or ".bin"
+    filename = f"{name}-{ctx.call.call_id}{ending}".replace("/", "_")
+    if ctx.run.services.artifacts is not None:
+        version = await ctx.save_artifact(filename, part)
+        where: dict[str, Any] = {"artifact": filename, "version": version}
+    else:
+        folder = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, None, "toolwright-"))
+        await anyio.Path(folder / filename).write_bytes(content)
+        where = {"file": str(folder / filename)}
+    told = {**where, "media_type": part.media_type, "bytes": len(content)}
+    return Output(text=pydantic_core.to_json(told).decode(), data=told, value=told)
+
+
+def _is_text(media_type: str, content: bytes) -> bool:
+    if media_type.startswith("text/") or media_type.endswith(("json", "xml", "yaml", "javascript")):
+        return True
+    return media_type in ("", "application/x-www-form-urlencoded") and b"\0" not in content
+
+
+def _parsed(response: httpx.Response) -> Any:
+    try:
+        return pydantic_core.from_json(response.content)
+    except ValueError:
+        return response.text
+
+
+def _status_line(response: httpx.Response) -> str:
+    try:
+        phrase = HTTPStatus(response.status_code).phrase
+    except ValueError:
+        phrase = response.reason_phrase
+    return f"HTTP {response.status_code} {phrase}"

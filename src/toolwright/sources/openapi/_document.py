@@ -1,0 +1,140 @@
+"""An OpenAPI document and the files it refers to: what a `$ref` means, and where it leads."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import httpx
+
+from toolwright.errors import UsageError
+from toolwright.sources.openapi._load import TextKind, parse_text
+
+__all__ = ["BrokenRef", "Document", "document_at", "document_from"]
+
+_MAX_HOPS = 50
+Reader = Callable[[str], bytes]
+
+
+class BrokenRef(Exception):
+    """A `$ref` that leads nowhere, or to where it must not lead."""
+
+
+class Document:
+    """One parsed file. Others that it refers to are read when a reference is followed."""
+
+    def __init__(
+        self,
+        root: Any,
+        *,
+        base: str = "",
+        read: Reader | None = None,
+        files: "dict[str, Document] | None" = None,
+    ) -> None:
+        self.root = root
+        self.base = base
+        """The address or path it came from; empty when it was handed over as a value."""
+        self._read = read
+        self._files: dict[str, Document] = {base: self} if files is None else files
+
+    @property
+    def is_swagger(self) -> bool:
+        """Whether it is written in Swagger 2.0."""
+        return "swagger" in self.root
+
+    def follow(self, node: Any) -> "tuple[Any, Document]":
+        """What `node` stands for when it is a `$ref`, itself otherwise, and the file that holds it."""
+        home = self
+        for _ in range(_MAX_HOPS):
+            if not (isinstance(node, Mapping) and isinstance(node.get("$ref"), str)):
+                return node, home
+            node, home = home.look_up(node["$ref"])
+        raise BrokenRef(f"more than {_MAX_HOPS} references in a row")
+
+    def look_up(self, ref: str) -> "tuple[Any, Document]":
+        """The value one `$ref` points at, and the file that holds it."""
+        address, _, pointer = ref.partition("#")
+        home = self._other(address) if address else self
+        value = home.root
+        for step in pointer.strip("/").split("/") if pointer.strip("/") else ():
+            value = _step(value, unquote(step).replace("~1", "/").replace("~0", "~"), ref)
+        return value, home
+
+    def _other(self, address: str) -> "Document":
+        if self._read is None:
+            raise BrokenRef(f"{address!r} is another file, and this document has no address")
+        target = urljoin(self.base, address)
+        if target not in self._files:
+            root = parse_text(self._read(target), origin=target)
+            self._files[target] = Document(root, base=target, read=self._read, files=self._files)
+        return self._files[target]
+
+
+def _step(value: Any, key: str, ref: str) -> Any:
+    if isinstance(value, Mapping) and key in value:
+        return value[key]
+    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+        return value[int(key)]
+    raise BrokenRef(f"{ref!r} leads nowhere: there is no {key!r}")
+
+
+def document_from(value: Mapping[str, Any] | str, kind: TextKind = "json") -> Document:
+    """A document from parsed values or from its text."""
+    if isinstance(value, str):
+        return _checked(Document(parse_text(value, kind, origin="spec_str")), "spec_str")
+    return _checked(Document(value), "spec_dict")
+
+
+def document_at(source: str | Path, *, verify: Any = True) -> Document:
+    """A document from a file or a web address; it may refer to files below or hosts beside it."""
+    text = str(source)
+    if urlsplit(text).scheme in ("http", "https"):
+        read = _reader_of_site(text, verify)
+        return _checked(Document(parse_text(read(text), origin=text), base=text, read=read), text)
+    path = Path(source).expanduser().resolve()
+    read = _reader_of_folder(path.parent)
+    return _checked(
+        Document(parse_text(read(str(path)), origin=str(path)), base=str(path), read=read), text
+    )
+
+
+def _reader_of_folder(folder: Path) -> Reader:
+    def read(address: str) -> bytes:
+        path = Path(unquote(address)).resolve()
+        if not path.is_relative_to(folder):
+            raise BrokenRef(f"{address!r} is outside the document's folder {str(folder)!r}")
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"Cannot read the OpenAPI document {str(path)!r}: {error}") from error
+
+    return read
+
+
+def _reader_of_site(url: str, verify: Any) -> Reader:
+    site = urlsplit(url)[:2]
+
+    def read(address: str) -> bytes:
+        if urlsplit(address)[:2] != site:
+            raise BrokenRef(f"{address!r} is on another host than the document {url!r}")
+        try:
+            answer = httpx.get(address, follow_redirects=address == url, verify=verify, timeout=30)
+            return answer.raise_for_status().content
+        except httpx.HTTPError as error:
+            raise UsageError(f"Cannot fetch the OpenAPI document {address!r}: {error}") from error
+
+    return read
+
+
+def _checked(document: Document, origin: str) -> Document:
+    root = document.root
+    if not isinstance(root, Mapping):
+        raise UsageError(f"{origin} is not an OpenAPI document: it is a {type(root).__name__}.")
+    version = str(root.get("openapi") or root.get("swagger") or "")
+    if not version.startswith(("3.", "2.")) and version not in ("3", "2"):
+        found = ", ".join(sorted(map(str, root))[:8]) or "nothing"
+        raise UsageError(
+            f"{origin} is not an OpenAPI document: wanted 'openapi: 3.x' or 'swagger: \"2.0\"', "
+            f"found version {version!r} and the keys {found}."
+        )
+    return document

@@ -1,0 +1,92 @@
+"""The operations of a document, listed without looking into their schemas."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.messages import Effects
+from toolwright.sources.openapi._document import BrokenRef, Document
+from toolwright.sources.openapi._names import snake_case, unique_name
+
+__all__ = ["Operation", "list_operations"]
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
+_MAX_DESCRIPTION = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Operation:
+    """One method of one path, as the document has it."""
+
+    name: str
+    """Unique in the document, snake-cased, at most 60 characters."""
+    operation_id: str
+    """As the document writes it; empty when it has none."""
+    method: str
+    path: str
+    tags: tuple[str, ...]
+    raw: Mapping[str, Any]
+    shared: Mapping[str, Any]
+    """The path item, whose parameters and servers hold for all of its operations."""
+    home: Document
+    """The file the operation stands in; its references start there."""
+
+    @property
+    def description(self) -> str:
+        """Summary and description for the model, cut where a model stops reading."""
+        texts = [self.raw.get("summary"), self.raw.get("description")]
+        kept = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+        text = "\n\n".join(dict.fromkeys(kept)) or f"{self.method} {self.path}"
+        if len(text) <= _MAX_DESCRIPTION:
+            return text
+        return text[:_MAX_DESCRIPTION].rsplit(None, 1)[0] + " …"
+
+    @property
+    def effects(self) -> Effects:
+        """What calling it may do to the world, judged by its method."""
+        if self.method in _READING:
+            return "read"
+        return "destructive" if self.method == "DELETE" else "write"
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether calling it twice does no more than calling it once."""
+        return self.method in _REPEATABLE
+
+
+def list_operations(document: Document) -> dict[str, Operation]:
+    """All operations by name, in the document's order."""
+    found: dict[str, Operation] = {}
+    for path, shared, home in _path_items(document):
+        for method in _METHODS:
+            raw = shared.get(method)
+            if isinstance(raw, Mapping):
+                operation_id = str(raw.get("operationId") or "")
+                name = unique_name(_name(operation_id, method, path), found)
+                found[name] = Operation(
+                    name=name, operation_id=operation_id, method=method.upper(), path=path,
+                    tags=_tags(raw), raw=raw, shared=shared, home=home,
+                )  # fmt: skip
+    return found
+
+
+def _path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
+    paths = document.root.get("paths")
+    for path, item in paths.items() if isinstance(paths, Mapping) else ():
+        try:
+            item, home = document.follow(item)
+        except BrokenRef:
+            continue
+        if isinstance(item, Mapping) and path.startswith("/"):
+            yield path, item, home
+
+
+def _name(operation_id: str, method: str, path: str) -> str:
+    return snake_case(operation_id) or snake_case(f"{method} {path}")
+
+
+def _tags(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    tags = raw.get("tags")
+    return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()

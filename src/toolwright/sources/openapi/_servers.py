@@ -1,0 +1,93 @@
+"""Which server an operation is called at. The developer's choice comes before the document's."""
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from toolwright.errors import ToolError
+from toolwright.sources.openapi._document import Document
+from toolwright.sources.openapi._operations import Operation
+from toolwright.sources.openapi._swagger import servers_from_swagger
+
+__all__ = ["Servers"]
+
+_PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".test", ".lan")
+
+
+class Servers:
+    """The servers of one document."""
+
+    def __init__(
+        self, document: Document, server_url: str | None, variables: Mapping[str, str]
+    ) -> None:
+        self._document = document
+        self._server_url = server_url
+        self._variables = variables
+
+    def url_for(self, operation: Operation) -> httpx.URL:
+        """The address that the operation's path is appended to."""
+        text = self._server_url or self._named_by(operation.raw, operation.shared)
+        url = httpx.URL(text)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ToolError(
+                f"This API's document names no server that can be called (found {text!r}); "
+                "the developer can give one with OpenAPIToolset(server_url='https://…')."
+            )
+        return url.copy_with(userinfo=b"", fragment=None)
+
+    def private_hosts(self) -> list[str]:
+        """Hosts that may be private addresses, because the developer or their document says so.
+
+        A document from the web says nothing about this network; only its own host counts.
+        """
+        given = [self._server_url or "", self._document.base]
+        if not _is_web(self._document.base):
+            given += [self._filled(server) for server in self._listed(self._document.root)]
+            given = [url for url in given if url == self._server_url or _looks_private(url)]
+        return [host for url in given if _is_web(url) and (host := urlsplit(url).hostname)]
+
+    def _named_by(self, *levels: Mapping[str, Any]) -> str:
+        for level in (*levels, self._document.root):
+            for server in self._listed(level):
+                return urljoin(self._base(), self._filled(server))
+        return self._base()
+
+    def _base(self) -> str:
+        return self._document.base if _is_web(self._document.base) else ""
+
+    def _listed(self, level: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        if level is self._document.root and self._document.is_swagger:
+            return servers_from_swagger(level)
+        servers = level.get("servers")
+        listed = servers if isinstance(servers, list) else ()
+        return [s for s in listed if isinstance(s, Mapping) and isinstance(s.get("url"), str)]
+
+    def _filled(self, server: Mapping[str, Any]) -> str:
+        """The server's address with its variables filled in: the developer's values or defaults."""
+        declared = server.get("variables")
+        variables = declared if isinstance(declared, Mapping) else {}
+
+        def fill(match: re.Match[str]) -> str:
+            name = match[1]
+            details = variables.get(name)
+            default = details.get("default") if isinstance(details, Mapping) else None
+            return str(self._variables.get(name, "" if default is None else default))
+
+        return re.sub(r"\{([^{}]+)\}", fill, server["url"]).strip()
+
+
+def _is_web(url: str) -> bool:
+    return urlsplit(url).scheme in ("http", "https")
+
+
+def _looks_private(url: str) -> bool:
+    """Whether the text alone says that a host is on this machine or in its own network."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(_PRIVATE_ENDINGS))

@@ -1,0 +1,133 @@
+"""One operation of an API as a tool; what it needs to know is worked out when it is first looked at."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from toolwright.messages import ToolSpec
+from toolwright.sources.openapi._answers import to_answer
+from toolwright.sources.openapi._client import Api
+from toolwright.sources.openapi._operations import Operation
+from toolwright.sources.openapi._plan import Plan, plan_call
+from toolwright.sources.openapi._requests import build_request
+from toolwright.sources.openapi._security import Security, apply_credential
+from toolwright.sources.openapi._servers import Servers
+from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
+
+__all__ = ["Connection", "HeaderProvider", "RestApiTool"]
+
+HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """What all operations of a document share: where it is, who asks, and how requests are sent."""
+
+    api: Api
+    servers: Servers
+    security: Security
+    header_provider: HeaderProvider | None = None
+    preserve_property_names: bool = False
+
+
+class RestApiTool(Tool):
+    """A tool that calls one operation; `operation` has its method, path and tags."""
+
+    operation: Operation
+    _call: "_Call"
+
+    def __init__(
+        self, operation: Operation, connection: Connection, name: str | None = None
+    ) -> None:
+        call = _Call(operation, connection, name or operation.name)
+        super().__init__(
+            spec=_LazySpec(
+                name=call.name,
+                description=operation.description,
+                parameters=lambda: call.plan.schema,
+                tags=operation.tags,
+            ),
+            parse=call.parse,
+            run=call.run,
+            effects=operation.effects,
+            idempotent=operation.repeatable,
+        )
+        object.__setattr__(self, "operation", operation)
+        object.__setattr__(self, "_call", call)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What in the document could not be understood and was left out of the schema."""
+        return self._call.plan.problems
+
+
+class _Call:
+    """What happens between the model's arguments and the output."""
+
+    def __init__(self, operation: Operation, connection: Connection, name: str) -> None:
+        self.operation = operation
+        self.connection = connection
+        self.name = name
+
+    @cached_property
+    def plan(self) -> Plan:
+        keep_names = self.connection.preserve_property_names
+        return plan_call(self.operation, preserve_property_names=keep_names)
+
+    @cached_property
+    def _parser(self) -> Callable[[str], Args]:
+        return schema_parser(self.name, self.plan.schema)
+
+    def parse(self, raw: str) -> Args:
+        return self._parser(raw)
+
+    async def run(self, args: Args, ctx: ToolContext) -> Output:
+        server = self.connection.servers.url_for(self.operation)
+        request = await build_request(self.operation, self.plan, server, args, ctx)
+        headers = await self._own_headers(ctx)
+        granted = await self.connection.security.grant(self.operation, ctx, headers)
+        if granted.missing is not None:
+            ctx.request_credential(granted.missing)
+            return Output(text="Waiting for a sign-in.")
+        request.headers.update(headers)
+        secrets = {name.lower() for name in headers}
+        for scheme, credential in granted.credentials:
+            secrets |= apply_credential(request, scheme, credential)
+        response = await self.connection.api.send(request, secrets)
+        return await to_answer(self.name, response, ctx)
+
+    async def _own_headers(self, ctx: ToolContext) -> Mapping[str, str]:
+        provider = self.connection.header_provider
+        if provider is None:
+            return {}
+        headers = provider(ctx)
+        return await headers if inspect.isawaitable(headers) else headers
+
+
+class _LazySpec(ToolSpec):
+    """A spec whose parameters are worked out when they are first read.
+
+    Copies made with `dataclasses.replace` are given them as they are.
+    """
+
+    _parameters: Any
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        parameters: dict[str, Any] | Callable[[], dict[str, Any]],
+        returns: dict[str, Any] | None = None,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        values = {"name": name, "description": description, "returns": returns, "tags": tags}
+        for field_name, value in {**values, "_parameters": parameters}.items():
+            object.__setattr__(self, field_name, value)
+
+    @property
+    def parameters(self) -> dict[str, Any]:  # type: ignore[override]
+        """JSON Schema of the arguments."""
+        return self._parameters() if callable(self._parameters) else self._parameters

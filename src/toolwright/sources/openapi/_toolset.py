@@ -1,0 +1,166 @@
+"""The operations of an OpenAPI document as tools."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+
+from toolwright.errors import UsageError
+from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
+from toolwright.sources.openapi._document import Document, document_at, document_from
+from toolwright.sources.openapi._load import TextKind
+from toolwright.sources.openapi._operations import list_operations
+from toolwright.sources.openapi._security import Security
+from toolwright.sources.openapi._servers import Servers
+from toolwright.sources.openapi._tool import Connection, HeaderProvider, RestApiTool
+from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
+
+__all__ = ["OpenAPIToolset"]
+
+
+class OpenAPIToolset(Toolset):
+    """One `RestApiTool` for each operation of an OpenAPI 3.x or Swagger 2.0 document.
+
+    Give the document as `source` (a path or web address), `spec_dict` or `spec_str`. A document
+    from the web is fetched when its tools are first asked for; any other is read right away.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | None = None,
+        *,
+        spec_dict: Mapping[str, Any] | None = None,
+        spec_str: str | None = None,
+        spec_str_type: TextKind = "json",
+        auth_scheme: AuthScheme | None = None,
+        auth_credential: AuthCredential | None = None,
+        credential_key: str | None = None,
+        tool_filter: ToolFilter = None,
+        tool_name_prefix: str | None = None,
+        ssl_verify: SslVerify = None,
+        header_provider: HeaderProvider | None = None,
+        preserve_property_names: bool = False,
+        server_url: str | None = None,
+        server_variables: Mapping[str, str] | None = None,
+        allow_private: Sequence[str] = (),
+        limits: CallLimits | None = None,
+    ) -> None:
+        """Prepare the toolset.
+
+        Args:
+            source: Path or web address of the document.
+            spec_dict: The document, parsed.
+            spec_str: The document, as text.
+            spec_str_type: How `spec_str` is written, "json" or "yaml".
+            auth_scheme: How to sign in to every operation; without it, as the document says.
+            auth_credential: The credential, or the client to get one with.
+            credential_key: Toolsets and tools with the same key share one credential.
+            tool_filter: Names to keep, a predicate, or `operations(tags=…, paths=…, methods=…)`.
+            tool_name_prefix: Put before every tool's name.
+            ssl_verify: False, a file or folder of certificates to trust, or an `ssl.SSLContext`.
+            header_provider: Gives headers for each request from the `ReadonlyContext`.
+            preserve_property_names: Keep `camelCase` arguments instead of snake-casing them.
+            server_url: Call this server, whatever the document says.
+            server_variables: Values for variables in the document's server addresses.
+            allow_private: Hosts, addresses or networks that may be called though not public.
+            limits: Time, retries, size and redirects of calls.
+        """
+        super().__init__(
+            tool_filter=_with_prefix(tool_filter, tool_name_prefix), tool_name_prefix=None
+        )
+        _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
+        self._prefix = _joined(tool_name_prefix)
+        self._source = source
+        self._auth = auth_scheme, auth_credential, credential_key
+        self._verify = read_ssl(ssl_verify)
+        self._header_provider = header_provider
+        self._preserve_property_names = preserve_property_names
+        self._server = server_url, dict(server_variables or {})
+        self._allow_private = tuple(allow_private)
+        self._limits = limits or CallLimits()
+        self._document = None if source is not None else document_from(
+            spec_dict if spec_dict is not None else spec_str or "", spec_str_type
+        )  # fmt: skip
+        if source is not None and not _is_web(source):
+            self._document = document_at(source)
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
+        """A tool for each operation, in the document's order."""
+        if self._document is None:
+            self._document = await anyio.to_thread.run_sync(self._fetch)
+        return list(self._tools.values())
+
+    def get_tool(self, name: str) -> RestApiTool:
+        """The tool of one operation, by its name with or without the prefix."""
+        tools = self._tools
+        tool = tools.get(name) or tools.get(self._prefix + name)
+        if tool is None:
+            near = ", ".join(list(tools)[:10]) or "none"
+            raise UsageError(f"This document has no operation {name!r}; it has: {near} …")
+        return tool
+
+    def problems(self) -> dict[str, tuple[str, ...]]:
+        """Operations of which something could not be understood, and why. Looks at all of them."""
+        return {name: tool.problems for name, tool in self._tools.items() if tool.problems}
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if "_connection" in vars(self):
+            await self._connection.api.close()
+
+    @cached_property
+    def _tools(self) -> dict[str, RestApiTool]:
+        if self._document is None:
+            self._document = self._fetch()
+        found = list_operations(self._document)
+        made = [RestApiTool(op, self._connection, self._prefix + op.name) for op in found.values()]
+        return {tool.name: tool for tool in made}
+
+    @cached_property
+    def _connection(self) -> Connection:
+        document = self._document or self._fetch()
+        servers = Servers(document, *self._server)
+        return Connection(
+            api=Api(
+                allow=[*self._allow_private, *servers.private_hosts()],
+                verify=self._verify,
+                limits=self._limits,
+            ),
+            servers=servers,
+            security=Security(document, *self._auth),
+            header_provider=self._header_provider,
+            preserve_property_names=self._preserve_property_names,
+        )
+
+    def _fetch(self) -> Document:
+        return document_at(self._source or "", verify=self._verify)
+
+
+def _check_one_given(**sources: Any) -> None:
+    given = [name for name, value in sources.items() if value is not None]
+    if len(given) != 1:
+        raise UsageError(
+            f"Give the document as exactly one of {', '.join(sources)}; "
+            f"got {' and '.join(given) or 'none'}."
+        )
+
+
+def _is_web(source: str | Path) -> bool:
+    return urlsplit(str(source)).scheme in ("http", "https")
+
+
+def _joined(prefix: str | None) -> str:
+    return "" if not prefix else prefix if prefix.endswith("_") else f"{prefix}_"
+
+
+def _with_prefix(tool_filter: ToolFilter, prefix: str | None) -> ToolFilter:
+    """Names in a filter are the document's; the tools are made with the prefix already on."""
+    if not isinstance(tool_filter, Collection):
+        return tool_filter
+    if isinstance(tool_filter, str):
+        raise UsageError(f"tool_filter is a list of names; got {tool_filter!r}.")
+    return {_joined(prefix) + name for name in tool_filter}
