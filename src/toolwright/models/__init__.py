@@ -20,9 +20,11 @@ from toolwright.models._server_tools import (
 )
 
 if TYPE_CHECKING:
+    from toolwright.models._anthropic import AnthropicModel
     from toolwright.models._openai import OpenAIModel
 
 __all__ = [
+    "AnthropicModel",
     "Delta",
     "Model",
     "ModelRequest",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "AnthropicModel": "toolwright.models._anthropic",
     "OpenAIModel": "toolwright.models._openai",
 }
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from toolwright.errors import ModelError
 from toolwright.messages import redact
 
-__all__ = ["model_error", "retry_after"]
+__all__ = ["model_error"]
 
 _BY_CODE = {
     "authentication_error": "auth",
@@ -59,6 +58,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
+_SHOULD_RETRY = {"true": True, "false": False}
 _CURES = {
     "auth": "check the API key and what it may use",
     "quota": "the account has no credit left; add some, or use another key",
@@ -73,18 +73,22 @@ def model_error(
     code: str | None = None,
     status: int | None = None,
     reason: str | None = None,
-    wait: float | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> ModelError:
-    """The error for what `provider` answered; secrets that it echoed are taken out."""
+    """The error for what `provider` answered; secrets that it echoed are taken out.
+
+    The response's headers may say whether and when to try again.
+    """
+    headers = headers or {}
     reason = reason or _reason(message, code, status)
     cure = f" ({_CURES[reason]})" if reason in _CURES else ""
     return ModelError(
         f"{provider}: {redact(message)}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
-        retryable=reason in _RETRYABLE,
+        retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),
         status=status,
-        retry_after=wait,
+        retry_after=_retry_after(headers),
     )
 
 
@@ -101,8 +105,8 @@ def _reason(message: str, code: str | None, status: int | None) -> str:
     return "server" if status >= 500 else "bad_request"
 
 
-def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """Seconds that the response's headers ask to wait, as a number or as a date."""
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, given as a number or as a date."""
     if milliseconds := headers.get("retry-after-ms"):
         return _number(milliseconds, 0.001)
     value = headers.get("retry-after")

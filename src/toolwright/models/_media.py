@@ -36,4 +36,4 @@ def as_note(blob: BlobPart) -> str:
     """What stands in for a blob that the provider does not take; the model can then say so."""
     where = blob.url or f"{len(blob.data or b'')} bytes"
     name = f" {blob.name!r}" if blob.name else ""
-    return f"[a {blob.media_type} file{name} ({where}) that this model cannot be shown]"
+    return f"[{blob.media_type} file{name}, {where}: this model cannot be shown it]"

@@ -48,6 +48,7 @@ class OpenAIModel:
         self._reasons = not _NO_REASONING.match(model)
         self._retries = retries or Retries()
         self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
+        self._output_formats = ByIdentity(_output_format)
         if client is not None:
             self._client = PerLoop(lambda: client)
         else:
@@ -73,6 +74,7 @@ class OpenAIModel:
     async def close(self) -> None:
         """Close the connections of the running event loop."""
         client = self._client.forget()
+        self._output_formats = ByIdentity(_output_format)
         if client is not None:
             await client.close()
 
@@ -110,7 +112,7 @@ class OpenAIModel:
         if settings.max_tokens is not None:
             body["max_output_tokens"] = settings.max_tokens
         if request.output_schema is not None:
-            body["text"] = {"format": _output_format(request.output_schema)}
+            body["text"] = {"format": self._output_formats(request.output_schema)}
         if settings.extra:
             body["extra_body"] = settings.extra
         return body

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error, retry_after
+from toolwright.models._errors import model_error
 
 try:
     import openai
@@ -104,7 +104,7 @@ def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
         _message(error),
         code=error.code or error.type,
         status=error.status_code,
-        wait=retry_after(error.response.headers),
+        headers=error.response.headers,
     )
 
 

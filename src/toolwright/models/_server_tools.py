@@ -54,8 +54,6 @@ class VertexAiSearchTool(ServerTool):
     then asked in a request of its own; without, mixing is a `UsageError`.
     """
 
-    __slots__ = ()
-
     def __init__(
         self,
         *,

@@ -1,0 +1,80 @@
+"""Put an Anthropic stream together into the message it stands for, handing on its pieces."""
+
+import json
+from typing import Any
+
+from toolwright.models._model import Delta, OnDelta
+
+__all__ = ["StreamedMessage"]
+
+
+class StreamedMessage:
+    """The message so far. `ended` says whether it came to its end."""
+
+    def __init__(self, listen: OnDelta) -> None:
+        self._listen = listen
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._calls: dict[int, int] = {}
+        """Position among the blocks to position among the calls."""
+        self._json: dict[int, list[str]] = {}
+        """Pieces of the arguments, by block."""
+        self._message: dict[str, Any] = {}
+        self.ended = False
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take in one event."""
+        match event["type"]:
+            case "message_start":
+                self._message = event["message"]
+            case "content_block_start":
+                self._start(event["index"], event["content_block"])
+            case "content_block_delta":
+                self._continue(event["index"], event["delta"])
+            case "message_delta":
+                self._message |= event["delta"]
+                self._message["usage"] = self._message.get("usage", {}) | event.get("usage", {})
+            case "message_stop":
+                self.ended = True
+
+    def message(self) -> dict[str, Any]:
+        """The whole message, as the API would have sent it without streaming.
+
+        A call's input is its JSON text, just as the model wrote it.
+        """
+        for index, pieces in self._json.items():
+            self._finish_json(self._blocks[index], "".join(pieces))
+        return {**self._message, "content": [self._blocks[i] for i in sorted(self._blocks)]}
+
+    def _start(self, index: int, block: dict[str, Any]) -> None:
+        self._blocks[index] = dict(block)
+        if block["type"] == "tool_use":
+            self._calls[index] = len(self._calls)
+            self._listen(Delta(kind="call", index=self._calls[index], name=block["name"]))
+        if block["type"] in ("tool_use", "server_tool_use"):
+            self._json[index] = []
+
+    def _continue(self, index: int, delta: dict[str, Any]) -> None:
+        block = self._blocks[index]
+        match delta["type"]:
+            case "text_delta":
+                block["text"] += delta["text"]
+                self._listen(Delta(kind="text", text=delta["text"]))
+            case "thinking_delta":
+                block["thinking"] += delta["thinking"]
+                self._listen(Delta(kind="reasoning", text=delta["thinking"]))
+            case "signature_delta":
+                block["signature"] = (block.get("signature") or "") + delta["signature"]
+            case "citations_delta":
+                block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+            case "input_json_delta":
+                self._json[index].append(delta["partial_json"])
+                if index in self._calls:
+                    call = self._calls[index]
+                    self._listen(Delta(kind="call", index=call, text=delta["partial_json"]))
+
+    @staticmethod
+    def _finish_json(block: dict[str, Any], text: str) -> None:
+        if block["type"] == "tool_use":
+            block["input"] = text or "{}"
+        elif text:
+            block["input"] = json.loads(text)
