@@ -20,6 +20,8 @@ __all__ = ["AuthlibFlows"]
 _SIGN_IN_TYPES = ("oauth2", "openIdConnect")
 _LEEWAY = 60.0
 """Seconds before its end at which a token counts as expired: a call with it takes time, too."""
+_SAVING = 0.5
+"""Seconds that another process may need to save a token it has just been given."""
 
 
 class AuthlibFlows:
@@ -95,7 +97,7 @@ class AuthlibFlows:
             tokens = await self._exchanged(config)
         if tokens is not None:
             return await self._keep_tokens(scope, config, tokens)
-        if saved is not None:
+        if saved is not None and saved == await self._store.load(scope, config.credential_key):
             await self._store.delete(scope, config.credential_key)
         return None
 
@@ -108,11 +110,10 @@ class AuthlibFlows:
         try:
             return await refresh(saved.oauth2, client, await self._provider(config))
         except SignInRefused:
-            # Another process may have used the refresh token up, and saved what it got for it.
+            # Another process may have used the refresh token up, and be saving what it got for it.
+            await anyio.sleep(_SAVING)
             newer = await self._store.load(scope, config.credential_key)
-            if newer is not None and newer != saved and not _is_stale(newer):
-                return newer.oauth2
-            return None
+            return newer.oauth2 if newer and newer != saved and not _is_stale(newer) else None
 
     async def _exchanged(self, config: AuthConfig) -> OAuth2Auth | None:
         raw, client = config.raw_auth_credential, _client(config)

@@ -19,7 +19,7 @@ _LEEWAY = 60
 
 
 async def check_id_token(
-    tokens: OAuth2Auth, provider: Provider, client_id: str, nonce: str | None = None
+    tokens: OAuth2Auth, provider: Provider, client_id: str, nonce: str | None
 ) -> None:
     """`SignInRefused` unless signature, issuer, audience, time, nonce and access token fit.
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import anyio.to_thread
 from authlib.integrations.httpx_client import AsyncAssertionClient
+from joserfc.errors import JoseError
+from joserfc.jwk import RSAKey
 
 from toolwright.backends import auth
 from toolwright.backends.auth._http import TIMEOUT, refusals_told
@@ -29,12 +31,19 @@ async def exchange_service_account(account: ServiceAccount) -> OAuth2Auth:
 async def _exchange_key(key: ServiceAccountCredential, scopes: list[str]) -> OAuth2Auth:
     require_safe(key.token_uri)
     header = {"alg": "RS256", **({"kid": key.private_key_id} if key.private_key_id else {})}
+    try:
+        private_key = RSAKey.import_key(key.private_key)
+    except (JoseError, ValueError, TypeError):
+        # What it was instead may still be a secret, so it is not shown.
+        raise UsageError(
+            f"The private_key of service account {key.client_email!r} is not an RSA key in PEM form."
+        ) from None
     session: Any = AsyncAssertionClient(
         token_endpoint=key.token_uri,
         issuer=key.client_email,
         subject=None,
         claims={"scope": " ".join(scopes)},
-        key=key.private_key,
+        key=private_key,
         header=header,
         timeout=TIMEOUT,
     )

@@ -1,0 +1,438 @@
+"""Signing in, refreshing and exchanging, against a real provider."""
+
+import json
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests._oauth import Provider
+from tests._oauth_provider import REDIRECT
+
+from toolwright.backends import (
+    AuthlibFlows,
+    MemoryCredentials,
+    SignInRefused,
+    openid_url_to_scheme_credential,
+    service_account_dict_to_scheme_credential,
+    service_account_scheme_credential,
+    token_to_scheme_credential,
+)
+from toolwright.errors import StoreError, ToolError, UsageError
+from toolwright.messages import (
+    AuthConfig,
+    AuthCredential,
+    AuthToolArguments,
+    CustomAuthScheme,
+    OAuth2Flows,
+    OpenIdConnectWithConfig,
+    Scope,
+    ServiceAccount,
+)
+
+pytestmark = pytest.mark.anyio
+
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+BOB = Scope(app_name="app", user_id="bob", session_id="s2")
+
+
+@pytest.fixture
+def store() -> MemoryCredentials:
+    return MemoryCredentials()
+
+
+@pytest.fixture
+def flows(store: MemoryCredentials) -> AuthlibFlows:
+    return AuthlibFlows(store)
+
+
+async def signed_in(flows: AuthlibFlows, provider: Provider, config: AuthConfig) -> AuthCredential:
+    shown = await flows.begin(ADA, config)
+    return await flows.finish(ADA, config, provider.sign_in(shown["auth_uri"]))
+
+
+async def calendar(provider: Provider, credential: AuthCredential | None) -> int:
+    assert credential is not None
+    async with httpx2.AsyncClient() as client:
+        headers = {"Authorization": f"Bearer {credential.bearer_token}"}
+        answer = await client.get(f"{provider.address}/calendar", headers=headers)
+    return answer.status_code
+
+
+@pytest.mark.parametrize("discover", [True, False])
+async def test_a_user_signs_in_with_pkce_and_the_token_opens_the_calendar(
+    flows: AuthlibFlows, provider: Provider, discover: bool
+) -> None:
+    config = provider.oidc(discover=discover)
+    assert await flows.ready(ADA, config) is None
+
+    credential = await signed_in(flows, provider, config)
+
+    assert await calendar(provider, credential) == 200
+    assert credential.oauth2 is not None
+    assert credential.oauth2.id_token
+    assert await flows.ready(ADA, config) == credential
+
+
+async def test_what_a_person_is_shown_has_no_secret(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+
+    assert set(shown) == {"credential_key", "type", "auth_uri", "state"}
+    assert "code_challenge=" in shown["auth_uri"]
+    assert "client-secret" not in json.dumps(shown)
+
+
+async def test_a_credential_belongs_to_one_user_of_one_app(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    await signed_in(flows, provider, config)
+
+    assert await flows.ready(BOB, config) is None
+    other_app = Scope(app_name="other", user_id="ada", session_id="s1")
+    assert await flows.ready(other_app, config) is None
+
+
+async def test_a_sign_in_can_be_finished_by_another_process(
+    store: MemoryCredentials, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await AuthlibFlows(store).begin(ADA, config)
+
+    credential = await AuthlibFlows(store).finish(ADA, config, provider.sign_in(shown["auth_uri"]))
+
+    assert await calendar(provider, credential) == 200
+
+
+async def test_calls_that_wait_for_one_credential_share_one_sign_in(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    first, second = await flows.begin(ADA, config), await flows.begin(ADA, config)
+    assert first == second
+
+    address = provider.sign_in(first["auth_uri"])
+    credential = await flows.finish(ADA, config, address)
+
+    assert await flows.finish(ADA, config, address) == credential
+    assert provider.admin()["grants"] == ["authorization_code"]
+
+
+async def test_another_state_is_refused_and_the_sign_in_stays_open(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    address = provider.sign_in(shown["auth_uri"])
+
+    with pytest.raises(UsageError, match="does not belong to the open request"):
+        await flows.finish(ADA, config, address.replace("state=", "state=x"))
+
+    assert await flows.finish(ADA, config, address)
+
+
+async def test_an_answer_without_an_open_sign_in_is_refused(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    with pytest.raises(UsageError, match="No sign-in is open"):
+        await flows.finish(ADA, provider.oidc(), f"{REDIRECT}?code=abc&state=xyz")
+
+
+async def test_a_person_who_declines_is_told_apart_from_a_mistake(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc(authorization_params={"login_hint": "nobody"})
+    shown = await flows.begin(ADA, config)
+
+    with pytest.raises(SignInRefused, match="refused") as caught:
+        await flows.finish(ADA, config, provider.sign_in(shown["auth_uri"]))
+
+    assert caught.value.code == "access_denied"
+
+
+async def test_a_code_alone_is_worth_nothing_without_the_verifier(
+    flows: AuthlibFlows, store: MemoryCredentials, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    address = provider.sign_in(shown["auth_uri"])
+    begun = await store.load(ADA, "calendar#sign-in")
+    begun.oauth2.code_verifier = "b" * 64
+    await store.save(ADA, "calendar#sign-in", begun)
+
+    with pytest.raises(SignInRefused, match="Code challenge failed"):
+        await flows.finish(ADA, config, address)
+
+
+async def test_an_id_token_of_another_sign_in_is_refused(
+    flows: AuthlibFlows, store: MemoryCredentials, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    address = provider.sign_in(shown["auth_uri"])
+    begun = await store.load(ADA, "calendar#sign-in")
+    begun.oauth2.nonce = "another-nonce"
+    await store.save(ADA, "calendar#sign-in", begun)
+
+    with pytest.raises(SignInRefused, match="ID token is not valid"):
+        await flows.finish(ADA, config, address)
+
+    assert await flows.ready(ADA, config) is None
+
+
+async def test_a_token_is_refreshed_before_it_expires_and_rotates(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    provider.admin(lifetime=30)
+    config = provider.oidc()
+    old = await signed_in(flows, provider, config)
+    provider.admin(lifetime=3600)
+
+    new = await flows.ready(ADA, config)
+
+    assert await calendar(provider, new) == 200
+    assert new is not None
+    assert new.oauth2 is not None
+    assert old.oauth2 is not None
+    assert new.oauth2.refresh_token != old.oauth2.refresh_token
+    assert provider.admin()["grants"] == ["authorization_code", "refresh_token"]
+
+
+async def test_many_calls_at_once_refresh_once(flows: AuthlibFlows, provider: Provider) -> None:
+    provider.admin(lifetime=30)
+    config = provider.oidc()
+    await signed_in(flows, provider, config)
+    provider.admin(lifetime=3600)
+    found: list[Any] = []
+
+    async def use() -> None:
+        found.append(await flows.ready(ADA, config))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(use)
+
+    assert provider.admin()["grants"].count("refresh_token") == 1
+    assert {credential.bearer_token for credential in found} == {found[0].bearer_token}
+
+
+async def test_a_refresh_token_that_another_process_used_up_is_no_harm(
+    store: MemoryCredentials, provider: Provider
+) -> None:
+    provider.admin(lifetime=30)
+    config = provider.oidc()
+    here, there = AuthlibFlows(store), AuthlibFlows(store)
+    await signed_in(here, provider, config)
+    provider.admin(lifetime=3600)
+
+    found: list[Any] = []
+
+    async def use(flows: AuthlibFlows) -> None:
+        found.append(await flows.ready(ADA, config))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(use, here)
+        group.start_soon(use, there)
+
+    assert [await calendar(provider, credential) for credential in found] == [200, 200]
+
+
+async def test_a_revoked_token_is_renewed(flows: AuthlibFlows, provider: Provider) -> None:
+    config = provider.oidc()
+    old = await signed_in(flows, provider, config)
+    provider.admin(revoke_access=True)
+    assert await calendar(provider, old) == 401
+
+    assert await calendar(provider, await flows.renew(ADA, config, old)) == 200
+
+
+async def test_when_refreshing_is_refused_the_user_must_sign_in_again(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    old = await signed_in(flows, provider, config)
+    provider.admin(revoke_access=True, revoke_refresh=True)
+
+    assert await flows.renew(ADA, config, old) is None
+    assert await flows.ready(ADA, config) is None
+    assert await calendar(provider, await signed_in(flows, provider, config)) == 200
+
+
+async def test_a_program_gets_a_token_for_itself_and_keeps_it(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.client_credentials()
+
+    first = await flows.ready(ADA, config)
+
+    assert await calendar(provider, first) == 200
+    assert await flows.ready(ADA, config) == first
+    assert provider.admin()["grants"] == ["client_credentials"]
+
+
+async def test_a_service_account_exchanges_its_key_for_a_token(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    scheme, raw = service_account_dict_to_scheme_credential(
+        config=provider.account_key(), scopes=["https://example.com/auth/cloud"]
+    )
+    config = AuthConfig(auth_scheme=scheme, raw_auth_credential=raw)
+
+    assert await calendar(provider, await flows.ready(ADA, config)) == 200
+    assert provider.admin()["grants"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+
+
+async def test_the_machines_default_account_is_used(
+    flows: AuthlibFlows, provider: Provider, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_file = tmp_path / "account.json"
+    key_file.write_text(json.dumps(provider.account_key()))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key_file))
+    account = ServiceAccount(use_default_credential=True, scopes=["read"])
+    scheme, raw = service_account_scheme_credential(account)
+
+    found = await flows.ready(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
+
+    assert await calendar(provider, found) == 200
+
+
+async def test_a_discovery_address_is_all_it_takes(flows: AuthlibFlows, provider: Provider) -> None:
+    scheme, raw = openid_url_to_scheme_credential(
+        openid_url=f"{provider.address}/.well-known/openid-configuration",
+        scopes=["openid", "email", "profile"],
+        credential_dict={
+            "web": {
+                "client_id": "calendar-app",
+                "client_secret": "client-secret-canary-7c1f",
+                "redirect_uris": [REDIRECT],
+            }
+        },
+    )
+    config = AuthConfig(auth_scheme=scheme, raw_auth_credential=raw)
+
+    assert await calendar(provider, await signed_in(flows, provider, config)) == 200
+
+
+async def test_two_clients_never_share_a_token_by_accident(provider: Provider) -> None:
+    one = provider.client_credentials()
+    assert one.raw_auth_credential is not None
+    other_raw = one.raw_auth_credential.model_copy(deep=True)
+    assert other_raw.oauth2 is not None
+    other_raw.oauth2.client_id = "another-app"
+
+    other = AuthConfig(auth_scheme=one.auth_scheme, raw_auth_credential=other_raw)
+
+    assert one.credential_key != other.credential_key
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "field"),
+    [
+        ({"type": "apiKey", "in": "header", "name": "X-API-Key"}, "k-123", "k-123"),
+        ({"type": "apiKey", "in": "header", "name": "X-API-Key"}, {"api_key": "k-123"}, "k-123"),
+        ({"type": "http", "scheme": "bearer"}, "k-123", "k-123"),
+        ({"type": "http", "scheme": "bearer"}, {"token": "k-123"}, "k-123"),
+        ({"type": "http", "scheme": "basic"}, {"username": "ada", "password": "pw"}, "pw"),
+        ({"type": "http", "scheme": "basic"}, "ada:pw", "pw"),
+    ],
+)
+async def test_a_secret_that_a_person_enters_is_kept(
+    flows: AuthlibFlows, scheme: dict[str, Any], answer: Any, field: str
+) -> None:
+    config = AuthConfig(auth_scheme=CustomAuthScheme(**scheme), credential_key="shop")
+    assert await flows.ready(ADA, config) is None
+    assert (await flows.begin(ADA, config))["type"] == scheme["type"]
+
+    await flows.finish(ADA, config, answer)
+
+    found = await flows.ready(ADA, config)
+    assert found is not None
+    http = found.http.credentials if found.http else None
+    assert field in (found.api_key, http and http.token, http and http.password)
+
+
+async def test_an_answer_may_be_a_whole_configuration(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    token = AuthCredential.model_validate(
+        {"auth_type": "oauth2", "oauth2": {"access_token": "from-elsewhere"}}
+    )
+    full = config.model_copy(update={"exchanged_auth_credential": token})
+
+    await flows.finish(ADA, config, AuthToolArguments(function_call_id="c1", auth_config=full))
+
+    assert await flows.ready(ADA, config) == token
+
+
+@pytest.mark.parametrize("answer", ["", None, 7, {}, {"api_key": ["canary"]}, ["canary"]])
+async def test_an_answer_that_is_no_credential_is_refused_without_being_shown(
+    flows: AuthlibFlows, answer: Any
+) -> None:
+    scheme, _ = token_to_scheme_credential("apikey", "header", "X-API-Key")
+    config = AuthConfig(auth_scheme=scheme, credential_key="shop")
+
+    with pytest.raises(UsageError, match="wanted: the key as text") as caught:
+        await flows.finish(ADA, config, answer)
+
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_given_key_that_is_refused_is_the_developers_to_replace(
+    flows: AuthlibFlows,
+) -> None:
+    scheme, raw = token_to_scheme_credential("apikey", "query", "key", "wrong")
+    config = AuthConfig(auth_scheme=scheme, raw_auth_credential=raw)
+    given = await flows.ready(ADA, config)
+    assert given is not None
+
+    with pytest.raises(ToolError, match="only the developer"):
+        await flows.renew(ADA, config, given)
+
+
+async def test_tokens_never_travel_unprotected(flows: AuthlibFlows) -> None:
+    flow = OAuth2Flows(token_url="http://idp.example.com/token", grant="client_credentials")
+    raw = AuthCredential.model_validate({"auth_type": "oauth2", "oauth2": {"client_id": "a"}})
+    scheme = CustomAuthScheme(type="oauth2", flows=flow)
+
+    with pytest.raises(UsageError, match="use its https:// address"):
+        await flows.ready(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
+
+
+async def test_a_provider_that_is_away_is_the_operators_matter(
+    flows: AuthlibFlows, free_tcp_port: int
+) -> None:
+    scheme, raw = openid_url_to_scheme_credential(
+        f"http://127.0.0.1:{free_tcp_port}/.well-known/openid-configuration",
+        ["openid"],
+        {"client_id": "a", "client_secret": "b"},
+    )
+    with pytest.raises(StoreError, match="could not be asked"):
+        await flows.begin(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
+
+
+async def test_a_document_that_speaks_for_another_issuer_is_refused(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    scheme, raw = openid_url_to_scheme_credential(
+        f"{provider.address}/impostor/.well-known/openid-configuration",
+        ["openid"],
+        {"client_id": "a", "client_secret": "b"},
+    )
+    with pytest.raises(StoreError, match="no discovery document of its own provider"):
+        await flows.begin(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
+
+
+def test_openapi_flows_are_read_as_openapi_writes_them() -> None:
+    flows = OAuth2Flows.model_validate(
+        {"clientCredentials": {"tokenUrl": "https://a.example/token", "scopes": {"r": "read"}}}
+    )
+    assert (flows.grant, flows.token_url) == ("client_credentials", "https://a.example/token")
+
+
+def test_a_scheme_without_any_address_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs its endpoints"):
+        OpenIdConnectWithConfig(scopes=["openid"])

@@ -1,0 +1,209 @@
+"""Where credentials are kept: what every store does, and what each adds."""
+
+import sqlite3
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends.fail import Keyring as NoKeyring
+from keyring.errors import PasswordDeleteError
+
+from toolwright.backends import (
+    CredentialStore,
+    KeyringCredentials,
+    MemoryCredentials,
+    SqliteCredentials,
+    encryption_key,
+    key_from_file,
+    new_key,
+    open_credentials,
+)
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import AuthCredential, AuthCredentialTypes, Scope
+
+pytestmark = pytest.mark.anyio
+
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+SECRET = "secret-canary-51d0"
+CREDENTIAL = AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key=SECRET)
+KEY = new_key()
+Make = Callable[[Path], CredentialStore]
+
+
+class DictKeyring(KeyringBackend):
+    """A keyring as the `keyring` package wants one, in memory."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("not found")
+
+
+STORES: dict[str, Make] = {
+    "memory": lambda folder: MemoryCredentials(),
+    "sqlite": lambda folder: SqliteCredentials(folder / "credentials.db", keys=[KEY]),
+    "keyring": lambda folder: KeyringCredentials(backend=DictKeyring()),
+}
+
+
+@pytest.fixture(params=sorted(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialStore:
+    return STORES[request.param](tmp_path)
+
+
+async def test_what_is_saved_is_loaded_until_it_is_deleted(store: CredentialStore) -> None:
+    assert await store.load(ADA, "shop") is None
+    await store.save(ADA, "shop", CREDENTIAL)
+    assert await store.load(ADA, "shop") == CREDENTIAL
+
+    await store.delete(ADA, "shop")
+    await store.delete(ADA, "shop")
+
+    assert await store.load(ADA, "shop") is None
+
+
+async def test_saving_again_replaces(store: CredentialStore) -> None:
+    newer = CREDENTIAL.model_copy(update={"api_key": "another"})
+    await store.save(ADA, "shop", CREDENTIAL)
+    await store.save(ADA, "shop", newer)
+    assert await store.load(ADA, "shop") == newer
+
+
+@pytest.mark.parametrize("answer", ["https://a/?code=1", {"api_key": "x"}, ["a", 1], 0])
+async def test_an_answer_that_is_still_to_be_looked_at_is_kept_as_it_is(
+    store: CredentialStore, answer: Any
+) -> None:
+    await store.save(ADA, "answer:c1", answer)
+    assert await store.load(ADA, "answer:c1") == answer
+
+
+async def test_credentials_are_scoped_by_app_and_user_but_not_by_session(
+    store: CredentialStore,
+) -> None:
+    await store.save(ADA, "shop", CREDENTIAL)
+
+    assert await store.load(Scope(app_name="app", user_id="ada", session_id="s2"), "shop")
+    assert not await store.load(Scope(app_name="app", user_id="bob", session_id="s1"), "shop")
+    assert not await store.load(Scope(app_name="two", user_id="ada", session_id="s1"), "shop")
+
+
+async def test_names_that_contain_separators_do_not_collide(store: CredentialStore) -> None:
+    await store.save(Scope(app_name='a", "b', user_id="c", session_id=""), "k", CREDENTIAL)
+    assert not await store.load(Scope(app_name="a", user_id='b", "c', session_id=""), "k")
+
+
+async def test_no_secret_shows_in_a_stores_repr(store: CredentialStore) -> None:
+    await store.save(ADA, "shop", CREDENTIAL)
+    assert SECRET not in repr(store)
+
+
+async def test_a_file_shows_no_secret_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "credentials.db"
+    store = SqliteCredentials(path, keys=[KEY])
+    await store.save(ADA, "shop", CREDENTIAL)
+
+    assert SECRET.encode() not in path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_another_key_does_not_open_it(tmp_path: Path) -> None:
+    path = tmp_path / "credentials.db"
+    await SqliteCredentials(path, keys=[KEY]).save(ADA, "shop", CREDENTIAL)
+
+    with pytest.raises(StoreError, match="sealed with another key"):
+        await SqliteCredentials(path, keys=[new_key()]).load(ADA, "shop")
+
+
+async def test_a_new_key_in_front_writes_and_the_old_one_still_reads(tmp_path: Path) -> None:
+    path = tmp_path / "credentials.db"
+    await SqliteCredentials(path, keys=[KEY]).save(ADA, "old", CREDENTIAL)
+    newer = new_key()
+
+    both = SqliteCredentials(path, keys=[newer, KEY])
+    assert await both.load(ADA, "old") == CREDENTIAL
+    await both.save(ADA, "new", CREDENTIAL)
+
+    assert await SqliteCredentials(path, keys=[newer]).load(ADA, "new") == CREDENTIAL
+
+
+async def test_a_row_that_was_copied_to_another_user_does_not_open(tmp_path: Path) -> None:
+    path = tmp_path / "credentials.db"
+    store = SqliteCredentials(path, keys=[KEY])
+    await store.save(ADA, "shop", CREDENTIAL)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE credentials SET place = replace(place, 'ada', 'eve')")
+    database.close()
+
+    with pytest.raises(StoreError, match="was changed"):
+        await store.load(Scope(app_name="app", user_id="eve", session_id=""), "shop")
+
+
+async def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    store = SqliteCredentials(tmp_path / "missing" / "credentials.db", keys=[KEY])
+    with pytest.raises(StoreError, match=r"missing/credentials\.db"):
+        await store.load(ADA, "shop")
+
+
+async def test_a_machine_without_keyring_says_what_to_use_instead() -> None:
+    store = KeyringCredentials(backend=NoKeyring())
+    with pytest.raises(StoreError, match="Use SqliteCredentials"):
+        await store.load(ADA, "shop")
+
+
+def test_the_key_comes_from_the_environment_first(tmp_path: Path) -> None:
+    environ = {"TOOLWRIGHT_CREDENTIALS_KEY": KEY, "XDG_CONFIG_HOME": str(tmp_path)}
+    assert encryption_key(environ) == KEY
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_one_a_key_file_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    key = encryption_key(environ)
+
+    made = tmp_path / "toolwright" / "credentials.key"
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    assert encryption_key(environ) == key
+    assert [path.name for path in made.parent.iterdir()] == ["credentials.key"]
+
+
+def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    key_from_file(path)
+    path.chmod(0o644)
+    with pytest.raises(StoreError, match="chmod 600"):
+        key_from_file(path)
+
+
+@pytest.mark.parametrize("key", ["", "short", "ä" * 44, new_key()[:-4]])
+def test_a_wrong_key_is_refused_without_being_shown(tmp_path: Path, key: str) -> None:
+    with pytest.raises(UsageError, match="32 random bytes") as caught:
+        SqliteCredentials(tmp_path / "c.db", keys=[key])
+    assert not key or key not in str(caught.value)
+
+
+def test_stores_have_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLWRIGHT_CREDENTIALS_KEY", KEY)
+    assert isinstance(open_credentials("memory://"), MemoryCredentials)
+    opened = open_credentials(f"sqlite:///{tmp_path}/c.db")
+    assert repr(opened) == f"SqliteCredentials('{tmp_path}/c.db')"
+    assert repr(open_credentials("keyring://acme")) == "KeyringCredentials('acme')"
+
+
+@pytest.mark.parametrize("url", ["", "memory", "sqlite://", "sqlite:///", "redis://x", "/c.db"])
+def test_an_unknown_address_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="No credential store has the address"):
+        open_credentials(url)
