@@ -1,5 +1,6 @@
 """The centre: tools, toolsets, their context and their wrappers."""
 
+from toolwright.tools._answers import check_answer
 from toolwright.tools._arguments import Args
 from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
 from toolwright.tools._base import BaseTool
@@ -23,6 +24,7 @@ from toolwright.tools._function import FunctionTool, tool
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
+from toolwright.tools._signature import plain_schema
 from toolwright.tools._state import SCOPES, State, StateTable
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
@@ -74,9 +76,11 @@ __all__ = [
     "ToolPredicate",
     "Toolset",
     "as_tool",
+    "check_answer",
     "combined",
     "deferred_tool",
     "filtered",
+    "plain_schema",
     "prefixed",
     "remembered_key",
     "renamed",

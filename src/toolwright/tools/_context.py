@@ -1,7 +1,7 @@
 """What a running tool can see and do, besides its arguments."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -63,15 +63,50 @@ class ToolConfirmation:
 class RunInside(Protocol):
     """The run as a context sees it; the agent unit fulfils it."""
 
-    run_id: str
-    agent_name: str
-    scope: Scope
-    deps: Any
-    user_content: UserMessage | None
-    table: StateTable
-    services: Services
-    redactor: Redactor
-    task_id: str | None
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        ...
+
+    @property
+    def agent_name(self) -> str:
+        """The agent whose turn it is."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """Whose session this is."""
+        ...
+
+    @property
+    def deps(self) -> Any:
+        """The application's own object."""
+        ...
+
+    @property
+    def user_content(self) -> UserMessage | None:
+        """The message that started the run."""
+        ...
+
+    @property
+    def table(self) -> StateTable:
+        """The state."""
+        ...
+
+    @property
+    def services(self) -> Services:
+        """Artifacts, memory and credentials."""
+        ...
+
+    @property
+    def redactor(self) -> Redactor:
+        """Knows the secrets of the run."""
+        ...
+
+    @property
+    def task_id(self) -> str | None:
+        """The durable task, when there is one."""
+        ...
 
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         """Show something to whoever watches."""
@@ -177,7 +212,7 @@ class NodeInfo:
 class ToolContext(ReadonlyContext):
     """One call's context. Made fresh for each call; do not keep it after the call has ended."""
 
-    __slots__ = ("_actions", "_state", "auth_response", "call", "node", "path", "requested",
+    __slots__ = ("_actions", "_state", "arguments", "auth_response", "call", "node", "path", "requested",
                  "tool_confirmation")  # fmt: skip
 
     def __init__(
@@ -198,6 +233,8 @@ class ToolContext(ReadonlyContext):
         self.auth_response = auth_response
         """The credential, when this call asked for one and got it."""
         self.node = node
+        self.arguments: dict[str, Any] = {}
+        """The validated arguments."""
         self.requested: PendingRequest | None = None
         """What the tool asked of the outside during this call."""
         self._actions: Actions | None = None
@@ -238,6 +275,14 @@ class ToolContext(ReadonlyContext):
         if self._state is None:
             self._state = State(self.run.table, self.actions.state_delta)
         return self._state
+
+    def taken_actions(self) -> Actions | None:
+        """The actions as they are recorded: none if nothing was done, and without `temp:` state."""
+        if not self._actions:
+            return None
+        delta = self._actions.state_delta
+        kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
+        return replace(self._actions, state_delta=kept)
 
     def progress(self, text: str = "", data: Any = None) -> None:
         """Show `text` (and `data`, for programs) to whoever watches the run."""

@@ -83,16 +83,8 @@ def _call_method(func: Any) -> Any:
 
 
 def _fill(signature: Signature, args: Args, ctx: ToolContext) -> Args:
-    """The function's keyword arguments: the model's, the injected ones, and `Field` defaults."""
-    if not signature.injected and not signature.defaults:
-        return args
-    filled = dict(args)
-    for name in signature.injected:
-        filled[name] = ctx
-    for name, default in signature.defaults.items():
-        if name not in filled:
-            filled[name] = default()
-    return filled
+    """The function's keyword arguments: the model's and the injected ones."""
+    return {**args, **dict.fromkeys(signature.injected, ctx)} if signature.injected else args
 
 
 def _coroutine(func: Callable[..., Any], signature: Signature) -> Handler:

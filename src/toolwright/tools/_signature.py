@@ -16,7 +16,7 @@ from pydantic import (
     TypeAdapter,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, SchemaValidator
+from pydantic_core import SchemaValidator
 from typing_extensions import TypedDict
 
 from toolwright.errors import UsageError
@@ -42,8 +42,6 @@ class Signature:
     """The parameters the model may set."""
     injected: tuple[str, ...]
     """The parameters that get the context."""
-    defaults: dict[str, Callable[[], Any]]
-    """Defaults that are written as `Field(…)`, which Python would otherwise hand on as they are."""
     returns: Any
 
 
@@ -55,14 +53,13 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
     fields: dict[str, Any] = {}
     injected: list[str] = []
     shown_defaults: dict[str, Any] = {}
-    factories: dict[str, Callable[[], Any]] = {}
     for parameter in _parameters(func, name):
         hint = hints.get(parameter.name, Any)
         if parameter.name == "tool_context" or _is_context(hint):
             injected.append(parameter.name)
         elif parameter.name not in hidden:
             fields[parameter.name] = _field(parameter, hint, docs.parameters.get(parameter.name))
-            _note_default(parameter, shown_defaults, factories)
+            _note_default(parameter, shown_defaults)
     adapter = _adapter(name, fields)
     return Signature(
         name=name,
@@ -71,7 +68,6 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
         validator=typing.cast(SchemaValidator, adapter.validator),
         names=tuple(fields),
         injected=tuple(injected),
-        defaults=factories,
         returns=hints.get("return"),
     )
 
@@ -161,20 +157,12 @@ def _has_description(hint: Any) -> bool:
     return any(isinstance(extra, FieldInfo) and extra.description for extra in extras)
 
 
-def _note_default(
-    parameter: inspect.Parameter, shown: dict[str, Any], factories: dict[str, Callable[[], Any]]
-) -> None:
+def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     default = parameter.default
-    if default is parameter.empty:
+    # A default written as `Field(5)` is already pydantic's: it shows and fills it itself.
+    if default is parameter.empty or default is None or isinstance(default, FieldInfo):
         return
-    if isinstance(default, FieldInfo):
-        if default.is_required():
-            return
-        field = default
-        factories[parameter.name] = lambda: field.get_default(call_default_factory=True)
-        default = default.default
-    if default is not PydanticUndefined and default is not None:
-        shown[parameter.name] = jsonable(default)
+    shown[parameter.name] = jsonable(default)
 
 
 def _adapter(name: str, fields: dict[str, Any]) -> TypeAdapter[Any]:

@@ -60,7 +60,7 @@ class Output:
 Handler = Callable[[Args, ToolContext], Awaitable[Output]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tool:
     """One thing an agent can do. A value: change it by making another one with `replace`."""
 

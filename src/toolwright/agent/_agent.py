@@ -1,0 +1,62 @@
+"""The agent as users meet it: settings, and the ways to run it."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from toolwright.agent._chat import ChatNode
+from toolwright.agent._loop import run_turns
+from toolwright.agent._node import AgentNode
+from toolwright.agent._result import Outcome, Result
+from toolwright.agent._run import Run
+from toolwright.agent._start import Start, begin, resume, run_to_end, stream_events
+from toolwright.agent._sync import run_blocking
+from toolwright.messages import AnyEvent, Prompt
+
+__all__ = ["Agent", "BaseAgent", "LlmAgent"]
+
+
+class BaseAgent(AgentNode):
+    """An agent that can be run by itself; subclasses say how in `go`."""
+
+    async def run(
+        self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Run until the agent is done, paused or stopped. Nothing is kept; `Runner` keeps sessions."""
+        return await run_to_end(begin(self, prompt, Start(deps=deps, state=state)))
+
+    def run_sync(
+        self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
+    ) -> Result:
+        """`run`, for programs that are not async."""
+        return run_blocking(lambda: self.run(prompt, deps=deps, state=state))
+
+    def stream(
+        self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[AnyEvent]:
+        """The events of a run as they happen. Leaving the loop early cancels the run."""
+        return stream_events(begin(self, prompt, Start(deps=deps, state=state)))
+
+    async def resume(
+        self, paused: Result, answers: Mapping[str, Any], *, deps: Any = None
+    ) -> Result:
+        """Go on with a paused run that no store keeps; `answers` are by pending call id."""
+        return await run_to_end(resume(self, paused, answers, Start(deps=deps, state=paused.state)))
+
+
+class Agent(ChatNode, BaseAgent):
+    """A model with instructions and tools; the settings are `ChatNode`'s."""
+
+    async def go(self, run: Run) -> Outcome:
+        """Ask the model, answer its calls, and so on; the agent hooks come before and after."""
+        if self.hooks.before_agent is not None:
+            text = await self.hooks.before_agent(run.readonly)
+            if text is not None:
+                return Outcome(status="done", text=text, output=text)
+        outcome = await run_turns(run)
+        if self.hooks.after_agent is None or outcome.status != "done":
+            return outcome
+        text = await self.hooks.after_agent(run.readonly, outcome.text)
+        return outcome if text is None else Outcome(status="done", text=text, output=text)
+
+
+LlmAgent = Agent

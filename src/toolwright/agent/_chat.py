@@ -1,0 +1,102 @@
+"""What makes an agent that talks to a model: model, instructions, tools and settings."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from toolwright import models
+from toolwright.agent._hooks import Hooks, with_hooks
+from toolwright.agent._instructions import Instructions
+from toolwright.agent._limits import Compaction, Limits
+from toolwright.agent._node import AgentNode
+from toolwright.agent._toolbox import ToolboxMaker, sort_tools
+from toolwright.agent._tracing import traced_model, with_tracing
+from toolwright.agent._transfer import TransferToAgentTool
+from toolwright.errors import UsageError
+from toolwright.models import Model, ModelSettings
+from toolwright.tools import Tool, plain_schema
+
+__all__ = ["ChatNode"]
+
+
+class ChatNode(AgentNode):
+    """An agent's settings, checked and prepared; running it is another file's work."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        model: Model | str | None = None,
+        instructions: Instructions = "",
+        description: str = "",
+        tools: Sequence[Any] = (),
+        sub_agents: Sequence[AgentNode] = (),
+        input_schema: Any = None,
+        output_schema: Any = None,
+        deps_type: type | None = None,
+        hooks: Hooks | None = None,
+        limits: Limits | None = None,
+        settings: ModelSettings | None = None,
+        compaction: Compaction | None = None,
+        on_tool_error: Literal["tell", "raise"] = "tell",
+        output_retries: int = 2,
+        disallow_transfer_to_parent: bool = False,
+        disallow_transfer_to_peers: bool = False,
+    ) -> None:
+        super().__init__(
+            name=name,
+            description=description,
+            sub_agents=sub_agents,
+            limits=limits,
+            disallow_transfer_to_parent=disallow_transfer_to_parent,
+            disallow_transfer_to_peers=disallow_transfer_to_peers,
+        )
+        self._model = model
+        self.instructions = instructions
+        self.input_schema = input_schema
+        self.output_schema = output_schema
+        self.deps_type = deps_type
+        self.hooks = hooks or Hooks()
+        self.settings = settings or ModelSettings()
+        self.compaction = compaction
+        self.on_tool_error: Literal["tell", "raise"] = on_tool_error
+        self.output_retries = output_retries
+        self.output_adapter = None if output_schema is None else TypeAdapter(output_schema)
+        self.output_json_schema = self.output_adapter and plain_schema(self.output_adapter)
+        self.tools = tuple(tools)
+        self.shelf = sort_tools(tools)
+        self._maker: ToolboxMaker | None = None
+        ToolboxMaker(name, self.shelf, self._wrap)  # two tools with one name are found here
+
+    @property
+    def model(self) -> Model:
+        """The model; a name is looked up when it is first needed, a missing one is the parent's."""
+        model = self._model
+        if isinstance(model, str):
+            model = self._model = models.resolve_model(model)
+        if model is not None:
+            return traced_model(model)
+        if isinstance(self.parent, ChatNode):
+            return self.parent.model
+        raise UsageError(
+            f"Agent {self.name!r} has no model; give it one: Agent(…, model='openai:gpt-5-mini')."
+        )
+
+    @property
+    def maker(self) -> ToolboxMaker:
+        """Makes the list of tools for each turn; made late, when the agents around are known."""
+        if self._maker is None:
+            transfer = [TransferToAgentTool(self)] if self.reachable() else []
+            shelf = sort_tools([*self.shelf.tools, *self.shelf.toolsets, *transfer])
+            self._maker = ToolboxMaker(self.name, shelf, self._wrap)
+        return self._maker
+
+    async def close(self) -> None:
+        """Close the toolsets of this agent and of those below it."""
+        for toolset in self.shelf.toolsets:
+            await toolset.close()
+        await super().close()
+
+    def _wrap(self, tool: Tool) -> Tool:
+        return with_tracing(with_hooks(tool, self.hooks))

@@ -1,0 +1,83 @@
+"""Shorten a long history: a summary of the old part, then the newest messages as they are."""
+
+from collections.abc import Sequence
+
+from toolwright.agent._run import Run
+from toolwright.messages import (
+    History,
+    HistoryCompacted,
+    Message,
+    ModelMessage,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    user_message,
+)
+from toolwright.models import Model, ModelRequest
+
+__all__ = ["compact", "safe_cut"]
+
+_ASK = (
+    "Summarise the conversation so far for yourself, so that you can go on without it. Keep: the "
+    "person's goals and wishes, decisions, facts and names that matter, files and their state, what "
+    "is done, what is still to do. Be complete but brief."
+)
+_HEAD = "[Summary of the earlier conversation]\n"
+
+
+async def compact(run: Run) -> None:
+    """Compact the history when it is due; what it becomes is recorded, so it lasts."""
+    settings = run.agent.compaction
+    if settings is None or _last_input(run.history) <= settings.max_tokens:
+        return
+    cut = safe_cut(run.history, settings.keep_messages)
+    if cut <= 1:
+        return
+    old, kept = run.history[:cut], run.history[cut:]
+    summary = await _summarise(run, settings.model or run.agent.model, old)
+    messages = (user_message(_HEAD + summary), *kept)
+    run.emit(HistoryCompacted, messages=messages)
+    run.thread.history = History(messages)
+
+
+def safe_cut(messages: Sequence[Message], keep: int) -> int:
+    """The latest position, at least `keep` messages from the end, that no call spans."""
+    cut = max(0, len(messages) - keep)
+    while cut > 0 and isinstance(messages[cut], ToolMessage):
+        cut -= 1
+    return cut
+
+
+def _last_input(history: Sequence[Message]) -> int:
+    for message in reversed(history):
+        if isinstance(message, ModelMessage):
+            return message.usage.input_tokens
+    return 0
+
+
+async def _summarise(run: Run, model: Model, old: Sequence[Message]) -> str:
+    transcript = "\n\n".join(_line(message) for message in old)
+    request = ModelRequest(
+        history=History([user_message(f"{transcript}\n\n{_ASK}")]).view(),
+        instructions="You summarise conversations between a person and an assistant with tools.",
+    )
+    reply = await model.respond(request)
+    run.shared.meter.usage += reply.usage
+    return reply.text
+
+
+def _line(message: Message) -> str:
+    match message:
+        case UserMessage():
+            return f"Person: {message.text}"
+        case ToolMessage():
+            return "\n".join(f"Result of {r.name}: {r.text[:2000]}" for r in message.results)
+        case ModelMessage():
+            said = [p.text for p in message.parts if isinstance(p, TextPart)]
+            called = [
+                f"calls {p.name}({p.arguments[:500]})"
+                for p in message.parts
+                if isinstance(p, ToolCall)
+            ]
+            return "Assistant: " + " ".join(said + called)

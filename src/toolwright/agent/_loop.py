@@ -1,0 +1,187 @@
+"""The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import anyio
+
+from toolwright.agent._chat import ChatNode
+from toolwright.agent._compaction import compact
+from toolwright.agent._dispatch import answer_calls
+from toolwright.agent._instructions import render
+from toolwright.agent._log import begin_turn, full_id, settle_turn
+from toolwright.agent._result import Outcome
+from toolwright.agent._run import Run
+from toolwright.agent._transfer import resolve_transfer
+from toolwright.errors import LimitError, ModelError
+from toolwright.messages import (
+    ModelMessage,
+    ModelReplied,
+    Steered,
+    ToolCall,
+    ToolResult,
+    Transferred,
+    TurnStarted,
+    user_message,
+)
+from toolwright.models import ModelRequest
+
+__all__ = ["run_turns"]
+
+
+async def run_turns(run: Run) -> Outcome:
+    """Go on from wherever the conversation stands."""
+    try:
+        while True:
+            if run.thread.calls:
+                outcome = await _answer_turn(run, run.thread.calls)
+                if outcome is not None:
+                    return outcome
+            reply = await _next_turn(run)
+            if not reply.calls:
+                outcome = await _finish(run, reply)
+                if outcome is not None:
+                    return outcome
+    except LimitError as error:
+        return Outcome(status="stopped", reason=str(error))
+
+
+async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
+    """Answer the calls of a turn; an outcome when the run must not go on to the model."""
+    box = run.box or await run.list_tools()
+    results = await answer_calls(run, calls, box, run.path)
+    while any(result.status == "pending" for result in results):
+        if not await run.log.fetch_answers():
+            await run.log.flush()
+            return Outcome(status="paused")
+        results = await answer_calls(run, calls, box, run.path)
+    settle_turn(run.log, run.path)
+    if run.shared.failure is not None:
+        raise run.shared.failure
+    return _after_actions(run, results)
+
+
+def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
+    """Do what the tools of the turn asked for beside their results."""
+    for result in results:
+        actions = run.log.record(full_id(run.path, result.call_id)).actions
+        if actions is None:
+            continue
+        if actions.transfer_to_agent:
+            run.emit(Transferred, to_agent=actions.transfer_to_agent)
+            run.take_over(cast(ChatNode, resolve_transfer(run.agent, actions.transfer_to_agent)))
+        run.escalated = run.escalated or actions.escalate
+        if actions.skip_summarization or actions.escalate:
+            return Outcome(status="done", text=result.text, output=result.text)
+    return None
+
+
+async def _next_turn(run: Run) -> ModelMessage:
+    """Ask the model once and add its reply to the history."""
+    run.shared.meter.start_turn()
+    run.turn += 1
+    _take_inbox(run)
+    await compact(run)
+    box = await run.list_tools()
+    request = ModelRequest(
+        history=run.history.view(),
+        instructions=await render(run.agent.instructions, run.readonly),
+        tools=box.specs,
+        server_tools=run.agent.shelf.server_tools,
+        output_schema=run.agent.output_json_schema,
+        settings=run.agent.settings,
+    )
+    for shaper in run.agent.shelf.shapers:
+        request = await shaper.shape_request(run.readonly, request)
+    run.emit(TurnStarted, turn=run.turn)
+    reply = _with_own_ids(run, await _ask(run, request))
+    run.shared.meter.usage += reply.usage
+    run.emit(ModelReplied, message=reply)
+    begin_turn(run.thread, reply)
+    if run.log.store is not None:
+        await run.log.flush()
+    return reply
+
+
+async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
+    hooks = run.agent.hooks
+    if hooks.before_model is not None:
+        said = await hooks.before_model(run.readonly, request)
+        if isinstance(said, ModelMessage):
+            return said
+        request = said or request
+    on_delta = run.show_delta if run.log.listeners else None
+    try:
+        with anyio.fail_after(run.shared.meter.seconds_left()):
+            reply = await run.agent.model.respond(request, on_delta)
+    except TimeoutError as error:
+        raise LimitError("The run used up its wall time.", limit="seconds") from error
+    except ModelError as error:
+        said = await hooks.on_model_error(run.readonly, error) if hooks.on_model_error else None
+        if said is None:
+            raise
+        reply = said
+    if hooks.after_model is not None:
+        reply = await hooks.after_model(run.readonly, reply) or reply
+    return reply
+
+
+def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
+    """The reply with call ids that are unique in the session: some providers repeat them."""
+    seen: set[str] = set()
+    fixed = list(reply.parts)
+    changed = False
+    for index, part in enumerate(fixed):
+        if not isinstance(part, ToolCall):
+            continue
+        call_id, count = part.call_id or f"call-{run.turn}-{index}", 2
+        while call_id in seen or full_id(run.path, call_id) in run.log.calls:
+            call_id, count = f"{part.call_id}.{count}", count + 1
+        seen.add(call_id)
+        if call_id != part.call_id:
+            fixed[index], changed = replace(part, call_id=call_id), True
+    return replace(reply, parts=tuple(fixed)) if changed else reply
+
+
+def _take_inbox(run: Run) -> None:
+    if run.path or not run.log.inbox:
+        return
+    messages, run.log.inbox = run.log.inbox, []
+    for message in messages:
+        run.emit(Steered, message=message)
+        run.history.append(message)
+
+
+async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
+    """Accept the final reply; None when it must be written again, or when somebody has steered."""
+    if run.log.inbox and not run.path:
+        return None
+    agent = run.agent
+    if agent.output_adapter is None:
+        return Outcome(status="done", text=reply.text, output=reply.text)
+    try:
+        output = agent.output_adapter.validate_json(_json_in(reply.text))
+    except ValueError as error:
+        return _ask_again(run, error)
+    return Outcome(status="done", text=reply.text, output=output)
+
+
+def _json_in(text: str) -> str:
+    """The JSON in a reply, which some models fence."""
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text[3:-3].removeprefix("json")
+    return text
+
+
+def _ask_again(run: Run, error: ValueError) -> Outcome | None:
+    run.shared.output_retries += 1
+    if run.shared.output_retries > run.agent.output_retries:
+        return Outcome(
+            status="stopped", reason=f"The final reply did not fit output_schema: {error}"
+        )
+    message = user_message(f"Your reply does not fit the required schema:\n{error}\nReply again.")
+    run.emit(Steered, message=message)
+    run.history.append(message)
+    return None

@@ -1,0 +1,71 @@
+"""An agent's place among others: its name, what it is for, who is above and below it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolwright.agent._limits import Limits
+from toolwright.agent._result import Outcome
+from toolwright.errors import UsageError
+
+__all__ = ["AgentNode"]
+
+
+class AgentNode:
+    """Anything that can take part in a conversation: an agent with a model, or a workflow."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str = "",
+        sub_agents: Sequence["AgentNode"] = (),
+        limits: Limits | None = None,
+        disallow_transfer_to_parent: bool = False,
+        disallow_transfer_to_peers: bool = False,
+    ) -> None:
+        if not name or not name.replace("_", "a").replace("-", "a").isalnum():
+            raise UsageError(f"An agent's name is letters, digits, '_' and '-'; got {name!r}.")
+        self.name = name
+        self.description = description
+        self.limits = limits or Limits()
+        self.disallow_transfer_to_parent = disallow_transfer_to_parent
+        self.disallow_transfer_to_peers = disallow_transfer_to_peers
+        self.parent: AgentNode | None = None
+        self.sub_agents = tuple(sub_agents)
+        for child in self.sub_agents:
+            child.join(self)
+
+    def join(self, parent: "AgentNode") -> None:
+        """Become a child of `parent`; an agent has one parent at most."""
+        if self.parent is not None and self.parent is not parent:
+            raise UsageError(
+                f"Agent {self.name!r} is already a sub-agent of {self.parent.name!r}; "
+                f"make another one for {parent.name!r}."
+            )
+        self.parent = parent
+
+    def find(self, name: str) -> "AgentNode | None":
+        """This agent or the one below it with that name."""
+        if self.name == name:
+            return self
+        found = (child.find(name) for child in self.sub_agents)
+        return next((agent for agent in found if agent is not None), None)
+
+    def reachable(self) -> list["AgentNode"]:
+        """The agents a transfer may go to: children, then parent, then siblings, by its rules."""
+        targets = list(self.sub_agents)
+        if self.parent is not None:
+            if not self.disallow_transfer_to_parent:
+                targets.append(self.parent)
+            if not self.disallow_transfer_to_peers:
+                targets.extend(peer for peer in self.parent.sub_agents if peer is not self)
+        return targets
+
+    async def go(self, run: Any) -> Outcome:
+        """Go on with the conversation of `run` (a `Run`) until it is done, waits, or must stop."""
+        raise TypeError(f"{type(self).__name__} must define go(run).")
+
+    async def close(self) -> None:
+        """Let go of what this agent and those below it hold open."""
+        for child in self.sub_agents:
+            await child.close()

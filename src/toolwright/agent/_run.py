@@ -1,0 +1,269 @@
+"""One run of an agent: what it works on, what it shares with runs inside it, what it records."""
+
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import anyio.from_thread
+
+from toolwright.agent._bounds import Spill, read_output_tool
+from toolwright.agent._chat import ChatNode
+from toolwright.agent._limits import Meter
+from toolwright.agent._log import CallRecord, Log, full_id
+from toolwright.agent._toolbox import ListingMemo, Toolbox
+from toolwright.errors import UsageError
+from toolwright.messages import (
+    CallDelta,
+    Event,
+    History,
+    ModelMessage,
+    Pending,
+    PendingOpened,
+    PendingRequest,
+    Prompt,
+    ReasoningDelta,
+    Redactor,
+    Scope,
+    TextDelta,
+    ToolCall,
+    ToolProgress,
+    ToolResult,
+    UserMessage,
+    jsonable,
+    user_message,
+)
+from toolwright.models import Delta, ModelRequest, ModelSettings
+from toolwright.tools import ReadonlyContext, Services, StateTable, Tool, ToolContext
+
+__all__ = ["Run", "Shared"]
+
+
+class AnswerCalls(Protocol):
+    """The dispatcher, as runs hand it on to tools that make calls themselves."""
+
+    async def __call__(
+        self, run: "Run", calls: Sequence[ToolCall], box: Toolbox, path: str, /
+    ) -> list[ToolResult]:
+        """Results in the order of the calls."""
+        ...
+
+
+class Shared:
+    """What a run and all runs inside its calls have in common."""
+
+    def __init__(
+        self,
+        log: Log,
+        meter: Meter,
+        answer_calls: "AnswerCalls",
+        *,
+        table: StateTable | None = None,
+        services: Services | None = None,
+        deps: Any = None,
+        task_id: str | None = None,
+    ) -> None:
+        self.log = log
+        self.meter = meter
+        self.table = table or StateTable()
+        self.services = services or Services()
+        self.deps = deps
+        self.task_id = task_id
+        self.run_id = uuid.uuid4().hex
+        self.redactor = Redactor()
+        self.spill = Spill(log.scope.session_id)
+        self.thread_id = threading.get_ident()
+        self.answer_calls: AnswerCalls = answer_calls
+        self.output_retries = 0
+        self.failure: Exception | None = None
+        """What a tool raised, for agents with `on_tool_error="raise"`."""
+
+
+class Run:
+    """An agent's conversation in progress. It fulfils `RunInside`, which contexts hold on to."""
+
+    def __init__(self, agent: ChatNode, shared: Shared, path: str = "", depth: int = 0) -> None:
+        self.agent = agent
+        self.shared = shared
+        self.path = path
+        self.depth = depth
+        self.log = shared.log
+        self.thread = shared.log.thread(path)
+        self.user_content: UserMessage | None = None
+        self.memo = ListingMemo()
+        self.box: Toolbox | None = None
+        self.readonly = ReadonlyContext(self)
+        self.turn = 0
+        self.escalated = False
+
+    # -- what contexts see ------------------------------------------------------------------
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self.shared.run_id
+
+    @property
+    def agent_name(self) -> str:
+        """The agent whose turn it is."""
+        return self.agent.name
+
+    @property
+    def scope(self) -> Scope:
+        """Whose session this is."""
+        return self.log.scope
+
+    @property
+    def deps(self) -> Any:
+        """The application's own object."""
+        return self.shared.deps
+
+    @property
+    def table(self) -> StateTable:
+        """The state."""
+        return self.shared.table
+
+    @property
+    def services(self) -> Services:
+        """Artifacts, memory and credentials."""
+        return self.shared.services
+
+    @property
+    def redactor(self) -> Redactor:
+        """Knows the secrets of the run."""
+        return self.shared.redactor
+
+    @property
+    def task_id(self) -> str | None:
+        """The durable task, when there is one."""
+        return self.shared.task_id
+
+    @property
+    def history(self) -> History:
+        """The messages so far, without the results of an unfinished turn."""
+        return self.thread.history
+
+    def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
+        """Show something to whoever watches; safe to call from a tool's thread."""
+        if not self.log.listeners:
+            return
+        event = ToolProgress(
+            run_id=self.run_id, agent=self.agent.name, path=path, at=time.time(),
+            call_id=call_id, text=self.redactor.exact(text), data=jsonable(data),
+        )  # fmt: skip
+        if threading.get_ident() == self.shared.thread_id:
+            self.log.add(event)
+        else:
+            anyio.from_thread.run_sync(self.log.add, event)
+
+    async def open_pending(self, ctx: ToolContext, request: PendingRequest) -> None:
+        """Make the call answerable, unless it already is."""
+        record = self.log.record(ctx.function_call_id)
+        if record.pending is not None and not record.answered:
+            return
+        record.asked += 1
+        record.started, record.answered, record.answer = False, False, None
+        record.pending = self._pending(ctx, request, record.asked)
+        self.emit(PendingOpened, path=ctx.path, pending=record.pending, actions=ctx.taken_actions())
+        await self.log.flush()
+
+    def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int) -> Pending:
+        address = ctx.function_call_id
+        return Pending(
+            call_id=address if asked == 1 else f"{address}~{asked}",
+            name=ctx.call.name,
+            kind=request.kind,
+            hint=request.hint,
+            payload=jsonable(request.payload),
+            arguments=jsonable(ctx.arguments),
+            schema=request.schema,
+            deadline=None if request.timeout is None else time.time() + request.timeout,
+            agent=self.agent.name,
+            blocking=request.blocking,
+        )
+
+    async def answer_inside(
+        self, ctx: ToolContext, calls: Sequence[ToolCall], tools: Mapping[str, Tool]
+    ) -> list[ToolResult]:
+        """Answer calls that a tool makes itself, on the ordinary path."""
+        box = Toolbox(dict(tools), tuple(tool.spec for tool in tools.values()))
+        return await self.shared.answer_calls(self, calls, box, ctx.function_call_id)
+
+    async def sample(
+        self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
+    ) -> ModelMessage:
+        """Ask the agent's model something outside the conversation; it counts against the limits."""
+        request = ModelRequest(
+            history=History([user_message(prompt)]).view(),
+            instructions=instructions,
+            settings=ModelSettings(max_tokens=max_tokens),
+        )
+        reply = await self.agent.model.respond(request)
+        self.shared.meter.usage += reply.usage
+        return reply
+
+    async def stored_events(self) -> Sequence[Event]:
+        """The session's events so far."""
+        await self.log.flush()
+        if self.log.store is not None:
+            return await self.log.store.events(self.scope)
+        return list(self.log.events)
+
+    # -- what the loop uses -----------------------------------------------------------------
+
+    def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> None:
+        """Add an event of this run to the log."""
+        self.log.add(
+            kind(
+                run_id=self.shared.run_id,
+                agent=self.agent.name,
+                path=self.path if path is None else path,
+                at=time.time(),
+                **fields,
+            )
+        )
+
+    def show_delta(self, delta: Delta) -> None:
+        """Hand a piece of the model's reply to whoever watches."""
+        match delta.kind:
+            case "text":
+                self.emit(TextDelta, text=delta.text)
+            case "reasoning":
+                self.emit(ReasoningDelta, text=delta.text)
+            case "call":
+                self.emit(CallDelta, index=delta.index, name=delta.name, arguments=delta.text)
+
+    async def list_tools(self) -> Toolbox:
+        """The tools of this turn."""
+        spill = self.shared.spill
+        extra = (self._read_output(),) if spill.used else ()
+        self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
+        return self.box
+
+    def _read_output(self) -> Tool:
+        # Kept in the memo's listings, so that the list stays the same from turn to turn.
+        listings = self.memo.listings
+        if 0 not in listings:
+            listings[0] = [read_output_tool(self.shared.spill)]
+        return listings[0][0]
+
+    def take_over(self, agent: ChatNode) -> None:
+        """Let another agent go on with this conversation."""
+        if agent is not self.agent:
+            self.agent = agent
+            self.thread.agent = agent.name
+            self.memo = ListingMemo()
+
+    def inside(self, agent: ChatNode, ctx: ToolContext) -> "Run":
+        """A run of `agent` inside the call of `ctx`; it shares all but the conversation."""
+        if self.depth + 1 > self.shared.meter.limits.depth:
+            raise UsageError(
+                f"Agents are nested more than {self.shared.meter.limits.depth} deep at "
+                f"{agent.name!r}; raise it with Limits(depth=…)."
+            )
+        return Run(agent, self.shared, ctx.function_call_id, self.depth + 1)
+
+    def record(self, path: str, call: ToolCall) -> CallRecord:
+        """What the log knows of a call."""
+        return self.log.record(full_id(path, call.call_id))

@@ -1,0 +1,255 @@
+"""Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
+
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import anyio
+
+from toolwright.agent._credentials import answer_key
+from toolwright.agent._log import Log
+from toolwright.agent._node import AgentNode
+from toolwright.agent._result import Outcome, Result
+from toolwright.agent._start import (
+    Job,
+    Start,
+    begin,
+    carry_on,
+    make_result,
+    run_to_end,
+    stream_events,
+)
+from toolwright.agent._sync import run_blocking
+from toolwright.agent._updates import late_updates
+from toolwright.backends import OpenCall, SessionRow, Store, open_store
+from toolwright.errors import UsageError
+from toolwright.messages import (
+    Answered,
+    AnyEvent,
+    Event,
+    Pending,
+    Prompt,
+    Scope,
+    jsonable,
+    user_message,
+)
+from toolwright.tools import (
+    Artifacts,
+    AuthFlows,
+    Credentials,
+    Memory,
+    Services,
+    check_answer,
+)
+
+__all__ = ["Runner"]
+
+
+class Runner:
+    """Keeps an agent's sessions in a store and runs it in them."""
+
+    def __init__(
+        self,
+        agent: AgentNode,
+        *,
+        app_name: str = "app",
+        store: str | Store = "memory://",
+        artifacts: Artifacts | None = None,
+        memory: Memory | None = None,
+        credentials: Credentials | None = None,
+        auth: AuthFlows | None = None,
+        deps: Any = None,
+    ) -> None:
+        self.agent = agent
+        self.app_name = app_name
+        self.store = open_store(store)
+        self.services = Services(
+            artifacts=artifacts, memory=memory, credentials=credentials, auth=auth
+        )
+        self.deps = deps
+        self._going: dict[str, anyio.CancelScope] = {}
+        self._logs: dict[str, Log] = {}
+
+    # -- running ----------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: Prompt,
+        *,
+        user_id: str = "user",
+        session_id: str | None = None,
+        deps: Any = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Answer `prompt` in a session, a new one unless it is named."""
+        scope = self._scope(user_id, session_id)
+        job = begin(self.agent, prompt, await self._start(scope, deps, state))
+        return await self._guarded(scope.session_id, job)
+
+    def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
+        """`run`, for programs that are not async."""
+        return run_blocking(lambda: self.run(prompt, **settings))
+
+    async def stream(
+        self,
+        prompt: Prompt | None,
+        *,
+        user_id: str = "user",
+        session_id: str | None = None,
+        deps: Any = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> AsyncIterator[AnyEvent]:
+        """The events of `run` (or, without a prompt, of `resume`) as they happen."""
+        scope = self._scope(user_id, session_id)
+        start = await self._start(scope, deps, state)
+        job = carry_on(self.agent, start) if prompt is None else begin(self.agent, prompt, start)
+        async for event in stream_events(job, guard=self._guarded):
+            yield event
+
+    async def resume(self, session_id: str, *, deps: Any = None) -> Result:
+        """Go on with a paused session. While a call still waits, it only says so, at no cost."""
+        row = await self._session(session_id)
+        job = carry_on(self.agent, await self._start(row.scope, deps, None))
+        await job.run.log.fetch_answers()
+        job.message = late_updates(job.run)
+        if job.message is None and not job.run.thread.calls:
+            ended = job.run.thread.ended
+            text = ended.text if ended else ""
+            return make_result(job.run, Outcome(status="done", text=text, output=text))
+        return await self._guarded(session_id, job)
+
+    def cancel(self, session_id: str) -> bool:
+        """Stop the run that this runner has going in a session; whether there was one."""
+        scope = self._going.get(session_id)
+        if scope is not None:
+            scope.cancel()
+        return scope is not None
+
+    def steer(self, session_id: str, prompt: Prompt) -> bool:
+        """Put a message into the run that this runner has going; whether there was one."""
+        log = self._logs.get(session_id)
+        if log is not None:
+            log.inbox.append(user_message(prompt))
+        return log is not None
+
+    # -- answering --------------------------------------------------------------------------
+
+    async def pending(self, session_id: str | None = None) -> list[Pending]:
+        """The calls that wait for an answer, in one session or in all."""
+        rows = await self.store.open_calls(self.app_name, session_id)
+        return [row.pending for row in rows if not row.answered]
+
+    async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
+        """Answer a pending call: `Approve()`, `Reject(reason)`, a choice, a result, a credential.
+
+        The first answer wins. Then `resume` the session.
+        """
+        row = await self._open_call(session_id, call_id)
+        if row is not None:
+            check_answer(row.pending, value)
+            if row.pending.kind == "credential" and not row.answered:
+                await self._keep_secret(row, value)
+                value = _only_rejection(value)
+        return await self.store.answer(self.app_name, session_id, call_id, jsonable(value))
+
+    async def _open_call(self, session_id: str, call_id: str) -> OpenCall | None:
+        rows = await self.store.open_calls(self.app_name, session_id)
+        return next((row for row in rows if row.pending.call_id == call_id), None)
+
+    async def _keep_secret(self, row: OpenCall, value: Any) -> None:
+        """Put what the person brought where secrets are kept; the log only learns that it came."""
+        if self.services.credentials is None:
+            raise UsageError(
+                "This runner has no credential store: Runner(agent, …, credentials=…)."
+            )
+        await self.services.credentials.save(row.scope, answer_key(row.pending.call_id), value)
+
+    # -- sessions ---------------------------------------------------------------------------
+
+    async def sessions(self, user_id: str | None = None) -> list[SessionRow]:
+        """The sessions, latest first; of one user, or of all."""
+        return await self.store.sessions(self.app_name, user_id)
+
+    async def events(self, session_id: str, since: int = 0) -> list[Event]:
+        """A session's events after sequence number `since`."""
+        row = await self._session(session_id)
+        return await self.store.events(row.scope, since)
+
+    async def state(self, session_id: str) -> dict[str, Any]:
+        """A session's state."""
+        row = await self._session(session_id)
+        return await self.store.state(row.scope)
+
+    async def history(self, session_id: str) -> list[Any]:
+        """A session's messages."""
+        row = await self._session(session_id)
+        log = Log(row.scope, self.store)
+        log.replay(await self.store.events(row.scope))
+        return list(log.thread("").history)
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session."""
+        row = await self._session(session_id)
+        await self.store.delete(row.scope)
+
+    async def branch(
+        self, session_id: str, *, new_id: str | None = None, upto: int | None = None
+    ) -> SessionRow:
+        """A new session that begins as this one did, up to sequence number `upto`."""
+        row = await self._session(session_id)
+        return await self.store.branch(row.scope, new_id or uuid.uuid4().hex, upto)
+
+    async def close(self) -> None:
+        """Close the agent's toolsets and the store."""
+        await self.agent.close()
+        await self.store.close()
+
+    async def __aenter__(self) -> "Runner":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _scope(self, user_id: str, session_id: str | None) -> Scope:
+        return Scope(
+            app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
+        )
+
+    async def _session(self, session_id: str) -> SessionRow:
+        row = await self.store.find(self.app_name, session_id)
+        if row is None:
+            raise UsageError(f"App {self.app_name!r} has no session {session_id!r}.")
+        return row
+
+    async def _start(self, scope: Scope, deps: Any, state: Mapping[str, Any] | None) -> Start:
+        if scope.session_id in self._going:
+            raise UsageError(
+                f"Session {scope.session_id!r} has a run going; wait for it, steer it or cancel it."
+            )
+        row = await self.store.open(scope)
+        log = Log(row.scope, self.store)
+        if row.last_seq:
+            log.replay(await self.store.events(row.scope))
+        stored = await self.store.state(row.scope)
+        return Start(
+            log=log,
+            deps=self.deps if deps is None else deps,
+            state={**stored, **(state or {})},
+            services=self.services,
+        )
+
+    async def _guarded(self, session_id: str, job: Job) -> Result:
+        """Run `job` so that `cancel` and `steer` reach it; cancelled, it ends as stopped."""
+        with anyio.CancelScope() as scope:
+            self._going[session_id], self._logs[session_id] = scope, job.run.log
+            try:
+                return await run_to_end(job)
+            finally:
+                del self._going[session_id], self._logs[session_id]
+        return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
+
+
+def _only_rejection(value: Any) -> Any:
+    return value if type(value).__name__ == "Reject" else None

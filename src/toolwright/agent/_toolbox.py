@@ -1,0 +1,131 @@
+"""The tools an agent has in one turn: what the model is told, and what its calls find by name."""
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import ServerTool, ToolSpec
+from toolwright.tools import ReadonlyContext, RequestShaper, Tool, Toolset, as_tool
+
+__all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "sort_tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """Tools by name; `specs` are those the model may see now."""
+
+    tools: dict[str, Tool]
+    specs: tuple[ToolSpec, ...]
+
+    def find(self, name: str, ctx: ReadonlyContext) -> Tool:
+        """The tool to run, or a `ToolError` that helps the model to a better call."""
+        tool = self.tools.get(name)
+        if tool is None:
+            known = [spec.name for spec in self.specs]
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            names = ", ".join(near or known[:20]) or "none"
+            raise ToolError(
+                f"There is no tool {name!r}. {'Near' if near else 'Known'} names: {names}."
+            )
+        if tool.is_enabled is not None and not tool.is_enabled(ctx):
+            raise ToolError(f"Tool {name!r} is not available now; do not call it again.")
+        return tool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """An agent's `tools`, sorted by what they are."""
+
+    tools: tuple[Tool, ...]
+    toolsets: tuple[Toolset, ...]
+    server_tools: tuple[ServerTool, ...]
+    shapers: tuple[RequestShaper, ...]
+
+
+def sort_tools(things: Iterable[Any]) -> Shelf:
+    """Sort what the developer gave; functions become tools here, once."""
+    tools: list[Tool] = []
+    toolsets: list[Toolset] = []
+    server_tools: list[ServerTool] = []
+    shapers: list[RequestShaper] = []
+    for thing in things:
+        if isinstance(thing, Toolset):
+            toolsets.append(thing)
+        elif isinstance(thing, ServerTool):
+            server_tools.append(thing)
+        elif isinstance(thing, RequestShaper):
+            shapers.append(thing)
+        else:
+            tools.append(as_tool(thing))
+    return Shelf(tuple(tools), tuple(toolsets), tuple(server_tools), tuple(shapers))
+
+
+def check_names(agent: str, tools: Sequence[Tool]) -> dict[str, Tool]:
+    """The tools by name; `UsageError` when two have the same."""
+    by_name: dict[str, Tool] = {}
+    for tool in tools:
+        if tool.name in by_name:
+            raise UsageError(
+                f"Agent {agent!r} has two tools named {tool.name!r}; rename one "
+                "(@tool(name=…)) or give its toolset a tool_name_prefix."
+            )
+        by_name[tool.name] = tool
+    return by_name
+
+
+class ToolboxMaker:
+    """Makes the toolbox for each turn, and gives the same object again while nothing changes."""
+
+    def __init__(self, agent: str, shelf: Shelf, wrap: Callable[[Tool], Tool]) -> None:
+        self.agent = agent
+        self.toolsets = shelf.toolsets
+        self.wrap = wrap
+        self.fixed = [wrap(tool) for tool in shelf.tools]
+        check_names(agent, self.fixed)
+        changing = shelf.toolsets or any(tool.is_enabled is not None for tool in self.fixed)
+        self._constant = None if changing else _build(agent, self.fixed, [True] * len(self.fixed))
+
+    async def toolbox(
+        self, ctx: ReadonlyContext, memo: "ListingMemo", extra: Sequence[Tool]
+    ) -> Toolbox:
+        """The toolbox for this turn; `memo` keeps what this run's toolsets have listed."""
+        if self._constant is not None and not extra:
+            return self._constant
+        tools = list(self.fixed)
+        for toolset in self.toolsets:
+            tools.extend(await self._listed(toolset, ctx, memo.listings))
+        tools.extend(extra)
+        shown = [tool.is_enabled is None or tool.is_enabled(ctx) for tool in tools]
+        key = ([id(tool) for tool in tools], shown)
+        if memo.toolbox is None or memo.key != key:
+            memo.key, memo.toolbox = key, _build(self.agent, tools, shown)
+        return memo.toolbox
+
+    async def _listed(
+        self, toolset: Toolset, ctx: ReadonlyContext, listings: dict[int, list[Tool]]
+    ) -> list[Tool]:
+        known = listings.get(id(toolset))
+        if known is not None and toolset.cache_listing:
+            return known
+        listed = [self.wrap(tool) for tool in await toolset.list_tools(ctx)]
+        listings[id(toolset)] = listed
+        return listed
+
+
+class ListingMemo:
+    """What one run has listed so far, so that an unchanged list stays the same object."""
+
+    __slots__ = ("key", "listings", "toolbox")
+
+    def __init__(self) -> None:
+        self.listings: dict[int, list[Tool]] = {}
+        self.key: Any = None
+        self.toolbox: Toolbox | None = None
+
+
+def _build(agent: str, tools: Sequence[Tool], shown: Sequence[bool]) -> Toolbox:
+    by_name = check_names(agent, tools)
+    specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
+    return Toolbox(by_name, specs)
