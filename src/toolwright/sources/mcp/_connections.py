@@ -1,0 +1,90 @@
+"""The connections of one toolset: one for each set of headers and each user who signs in."""
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+from toolwright.errors import UsageError
+from toolwright.messages import AuthConfig
+from toolwright.sources._reopening import Reopening
+from toolwright.sources.mcp._auth import CredentialAuth
+from toolwright.sources.mcp._link import Link, linked
+from toolwright.sources.mcp._params import ConnectionParams, StdioConnectionParams
+from toolwright.sources.mcp._questions import Questions
+from toolwright.tools import ReadonlyContext
+
+__all__ = ["Connections", "HeaderProvider"]
+
+HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+"""Gives the headers for whoever the context belongs to."""
+_MOST = 64
+"""Connections kept at a time; the one that was not used for longest goes first."""
+
+
+class Connections:
+    """Finds the connection that belongs to a context, opening it on first use.
+
+    A session with a server belongs to whoever opened it, so users with other headers or other
+    credentials never share one.
+    """
+
+    def __init__(
+        self,
+        params: ConnectionParams,
+        name: str,
+        questions: Callable[[], Questions],
+        *,
+        header_provider: HeaderProvider | None = None,
+        auth_config: AuthConfig | None = None,
+    ) -> None:
+        if isinstance(params, StdioConnectionParams) and (header_provider or auth_config):
+            raise UsageError(
+                "A server over stdio has no headers; give it its secrets with "
+                "StdioServerParameters(env=…)."
+            )
+        self._params = params
+        self._name = name
+        self._questions = questions
+        self._header_provider = header_provider
+        self._auth_config = auth_config
+        self._open: OrderedDict[tuple[str, ...], Reopening[Link]] = OrderedDict()
+
+    async def get(self, context: ReadonlyContext | None) -> Link:
+        """The link for this context; raises `Unavailable` while the server cannot be reached."""
+        headers = await self._headers(context)
+        key = (*(f"{name}: {value}" for name, value in sorted(headers.items())), self._who(context))
+        if key not in self._open:
+            self._open[key] = self._make(headers, context)
+        self._open.move_to_end(key)
+        while len(self._open) > _MOST:
+            _, oldest = self._open.popitem(last=False)
+            await oldest.close()
+        return await self._open[key].get()
+
+    async def close(self) -> None:
+        """Close them all."""
+        while self._open:
+            _, connection = self._open.popitem()
+            await connection.close()
+
+    def _make(self, headers: dict[str, str], context: ReadonlyContext | None) -> Reopening[Link]:
+        auth = CredentialAuth(context, self._auth_config) if self._auth_config else None
+        questions = self._questions()
+        open_one = partial(linked, self._params, self._name, questions, headers, auth)
+        return Reopening(open_one, self._name, self._params.timeout)
+
+    async def _headers(self, context: ReadonlyContext | None) -> dict[str, str]:
+        if isinstance(self._params, StdioConnectionParams):
+            return {}
+        headers = dict(self._params.headers or {})
+        if self._header_provider is not None and context is not None:
+            given = self._header_provider(context)
+            headers.update(await given if inspect.isawaitable(given) else given)
+        return headers
+
+    def _who(self, context: ReadonlyContext | None) -> str:
+        if self._auth_config is None or context is None:
+            return ""
+        scope = context.run.scope
+        return f"{scope.app_name}/{scope.user_id}"

@@ -1,0 +1,190 @@
+"""One live connection to an MCP server: its listings, its calls, and how it breaks."""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from toolwright.errors import ToolError
+from toolwright.sources._owned import first_cause
+from toolwright.sources.mcp._params import ConnectionParams
+from toolwright.sources.mcp._questions import Asking, Questions, current_asking
+from toolwright.sources.mcp._transport import way_to
+from toolwright.tools import Tool
+
+__all__ = ["Link", "linked"]
+
+_log = logging.getLogger("toolwright.mcp")
+_PAGES = 1000
+"""A server that always has a next page must not keep us listing for ever."""
+_GONE = ("Connection closed", "Session terminated", "SSE stream")
+
+
+class Link:
+    """A connected server. Broken, it stays broken: a new one is opened instead."""
+
+    def __init__(self, client: Client, name: str, questions: Questions) -> None:
+        self.client = client
+        self.name = name
+        self.broken = False
+        self.tools: list[Tool] | None = None
+        """What was made of the last listing; None when it must be asked for again."""
+        self._questions = questions
+        self._listing_ends = float("inf")
+
+    def forget_listing(self) -> None:
+        """The server has said that its tools changed."""
+        self.tools = None
+
+    @property
+    def listing_is_fresh(self) -> bool:
+        """Whether `tools` can be used as it is."""
+        return self.tools is not None and time.monotonic() < self._listing_ends
+
+    async def list_tools(self) -> list[types.Tool]:
+        """All tools, page by page."""
+        pages = await self._pages(self.client.list_tools)
+        ttl = min((page.ttl_ms for page in pages if page.ttl_ms), default=None)
+        self._listing_ends = float("inf") if ttl is None else time.monotonic() + ttl / 1000
+        return [tool for page in pages for tool in page.tools]
+
+    async def list_resources(self) -> list[types.Resource]:
+        """All resources, page by page; none where the server has no such thing."""
+        if self.client.server_capabilities.resources is None:
+            return []
+        pages = await self._pages(self.client.list_resources)
+        return [resource for page in pages for resource in page.resources]
+
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+        """All resource templates, page by page."""
+        if self.client.server_capabilities.resources is None:
+            return []
+        pages = await self._pages(self.client.list_resource_templates)
+        return [template for page in pages for template in page.resource_templates]
+
+    async def list_prompts(self) -> list[types.Prompt]:
+        """All prompts, page by page."""
+        if self.client.server_capabilities.prompts is None:
+            return []
+        pages = await self._pages(self.client.list_prompts)
+        return [prompt for page in pages for prompt in page.prompts]
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        asking: Asking,
+        timeout: float | None,
+        on_progress: ProgressFnT,
+    ) -> types.CallToolResult:
+        """Call a tool; what the server asks meanwhile is asked on behalf of `asking`."""
+        token = current_asking.set(asking)
+        self._questions.in_flight.append(asking)
+        try:
+            return await self.ask(
+                self.client.call_tool(
+                    name,
+                    arguments,
+                    read_timeout_seconds=timeout,
+                    progress_callback=on_progress,
+                ),
+                f"{name!r} was called",
+            )
+        finally:
+            self._questions.in_flight.remove(asking)
+            current_asking.reset(token)
+
+    async def ask(self, request: Awaitable[Any], what: str) -> Any:
+        """Await a request; what goes wrong becomes a `ToolError`, and a lost connection is noted."""
+        try:
+            return await request
+        except MCPError as error:
+            if error.message.startswith(_GONE):
+                self.broken = True
+                raise ToolError(
+                    f"{self.name} stopped while {what} ({error.message}); it is started again "
+                    "when it is next needed."
+                ) from error
+            raise ToolError(f"{self.name}: {error.message}") from error
+        except (ValidationError, RuntimeError) as error:
+            raise ToolError(
+                f"{self.name} sent something that MCP does not allow, while {what}: {error}"
+            ) from error
+
+    async def _pages(self, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
+        pages: list[Any] = []
+        cursor: str | None = None
+        while len(pages) < _PAGES:
+            page = await self.ask(fetch(cursor=cursor), "listing was under way")
+            pages.append(page)
+            if page.next_cursor is None or page.next_cursor == cursor:
+                return pages
+            cursor = page.next_cursor
+        raise ToolError(f"{self.name} has more than {_PAGES} pages to list.")
+
+    async def watch_changes(self) -> None:
+        """On a server of 2026-07-28 or later, listen for changed listings until the link ends."""
+        capability = self.client.server_capabilities.tools
+        modern = self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not modern or capability is None or not capability.list_changed:
+            return
+        try:
+            async with self.client.listen(tools_list_changed=True) as events:
+                async for _ in events:
+                    self.forget_listing()
+        except (MCPError, RuntimeError, TimeoutError) as error:
+            _log.debug("%s: no news of changed tools any more: %s", self.name, error)
+        self.forget_listing()
+
+
+@asynccontextmanager
+async def linked(
+    params: ConnectionParams,
+    name: str,
+    questions: Questions,
+    headers: dict[str, str],
+    auth: httpx2.Auth | None = None,
+) -> AsyncIterator[Link]:
+    """Connect, shake hands, and keep the connection until the context is left."""
+    way = way_to(params, name, headers, auth)
+    link: Link | None = None
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification) and link is not None:
+            link.forget_listing()
+
+    client = Client(
+        way.transport,
+        cache=None,
+        log_level="info",
+        logging_callback=questions.log,
+        message_handler=on_message,
+        elicitation_callback=questions.elicit,
+        sampling_callback=questions.sample if questions.allow_sampling else None,
+        list_roots_callback=questions.list_roots if questions.roots else None,
+        client_info=types.Implementation(name="toolwright", version="0.1.0"),
+    )
+    try:
+        async with client, anyio.create_task_group() as tasks:
+            link = Link(client, name, questions)
+            tasks.start_soon(link.watch_changes)
+            try:
+                yield link
+            finally:
+                link.broken = True
+                tasks.cancel_scope.cancel()
+    except Exception as error:  # noqa: BLE001 - raised again, told in one sentence
+        cause = first_cause(error)
+        if link is None and way.last_words():
+            raise ConnectionError(f"{cause}; its last words were: {way.last_words()}") from cause
+        raise cause from None

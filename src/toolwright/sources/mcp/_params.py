@@ -1,0 +1,90 @@
+"""Where an MCP server is and how long to wait for it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwright.errors import UsageError
+
+try:
+    from mcp.client.stdio import StdioServerParameters
+except ImportError as error:
+    raise ImportError("MCP needs an extra: pip install 'toolwright[mcp]'") from error
+
+__all__ = [
+    "ConnectionParams",
+    "SseConnectionParams",
+    "StdioConnectionParams",
+    "StdioServerParameters",
+    "StreamableHTTPConnectionParams",
+    "connection_params_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StdioConnectionParams:
+    """A server on this machine, started by us and spoken to over its stdin and stdout."""
+
+    server_params: StdioServerParameters
+    timeout: float = 30.0
+    """Seconds until the server must be ready."""
+    max_line: int = 64 * 1024 * 1024
+    """The longest message, in bytes, that is read from it."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return self.server_params.command
+
+
+@dataclass(frozen=True, slots=True)
+class StreamableHTTPConnectionParams:
+    """A server at a URL, spoken to over streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = 30.0
+    """Seconds until the server must be ready, and for sending one request."""
+    sse_read_timeout: float = 300.0
+    """Seconds without any event until a stream counts as dead."""
+    terminate_on_close: bool = True
+    httpx_client_factory: Callable[..., Any] | None = None
+    """Called with `headers`, `timeout` and `auth`; returns an `httpx2.AsyncClient`."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return self.url
+
+
+@dataclass(frozen=True, slots=True)
+class SseConnectionParams:
+    """A server at a URL that still speaks the older HTTP with server-sent events."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = 30.0
+    sse_read_timeout: float = 300.0
+    httpx_client_factory: Callable[..., Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return self.url
+
+
+ConnectionParams = StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams
+
+
+def connection_params_of(given: Any) -> ConnectionParams:
+    """`given` as connection parameters; bare server parameters and URLs will do."""
+    if isinstance(given, ConnectionParams):
+        return given
+    if isinstance(given, StdioServerParameters):
+        return StdioConnectionParams(given)
+    if isinstance(given, str) and given.startswith(("http://", "https://")):
+        return StreamableHTTPConnectionParams(given)
+    raise UsageError(
+        f"An MCP server is described by StdioConnectionParams, StreamableHTTPConnectionParams, "
+        f"SseConnectionParams or an http(s) URL; got {given!r}."
+    )

@@ -1,0 +1,62 @@
+"""A tool with which the model reads a server's resources."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import mcp_types as types
+
+from toolwright.messages import TextPart, ToolSpec
+from toolwright.sources.mcp._content import resource_part
+from toolwright.sources.mcp._link import Link
+from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
+
+__all__ = ["read_resource", "resource_tool"]
+
+_LISTED = 100
+"""Resources named in the description; a model can still read others by their URI."""
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"uri": {"type": "string", "description": "The URI of a resource."}},
+    "required": ["uri"],
+    "additionalProperties": False,
+}
+
+
+def resource_tool(
+    resources: Sequence[types.Resource],
+    templates: Sequence[types.ResourceTemplate],
+    link_for: Callable[[ReadonlyContext | None], Awaitable[Link]],
+) -> Tool:
+    """`load_mcp_resource`, which tells the model what there is to read."""
+    known = [_line(r.uri, r.title or r.name, r.description) for r in resources]
+    known += [_line(t.uri_template, t.title or t.name, t.description) for t in templates]
+    if len(known) > _LISTED:
+        known = [*known[:_LISTED], f"… and {len(known) - _LISTED} more"]
+    listing = "\n".join(known) or "(the server lists none)"
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        return await read_resource(await link_for(ctx), args["uri"])
+
+    return Tool(
+        spec=ToolSpec(
+            name="load_mcp_resource",
+            description=f"Read a resource by its URI. Resources:\n{listing}",
+            parameters=_PARAMETERS,
+        ),
+        parse=schema_parser("load_mcp_resource", _PARAMETERS),
+        run=run,
+        effects="read",
+        idempotent=True,
+    )
+
+
+async def read_resource(link: Link, uri: str) -> Output:
+    """The contents of one resource."""
+    result = await link.ask(link.client.read_resource(uri), f"{uri!r} was read")
+    parts = tuple(resource_part(contents) for contents in result.contents)
+    if all(isinstance(part, TextPart) for part in parts):
+        return Output(text="\n".join(part.text for part in parts if isinstance(part, TextPart)))
+    return Output(parts=parts)
+
+
+def _line(uri: str, name: str, description: str | None) -> str:
+    return f"- {uri} ({name}){f': {description}' if description else ''}"

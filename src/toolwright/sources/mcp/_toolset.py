@@ -1,0 +1,225 @@
+"""The tools of an MCP server."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.shared.dispatcher import ProgressFnT
+
+from toolwright.errors import UsageError
+from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
+from toolwright.sources._reopening import Unavailable
+from toolwright.sources.mcp._auth import needs_sign_in
+from toolwright.sources.mcp._connections import Connections, HeaderProvider
+from toolwright.sources.mcp._content import effects_of, output_of
+from toolwright.sources.mcp._link import Link
+from toolwright.sources.mcp._params import ConnectionParams, connection_params_of
+from toolwright.sources.mcp._prompts import messages_of
+from toolwright.sources.mcp._questions import AllowSampling, Asking, Questions, pending_for
+from toolwright.sources.mcp._resources import read_resource, resource_tool
+from toolwright.sources.mcp._sign_in import sign_in_tool
+from toolwright.tools import (
+    Args,
+    Output,
+    ReadonlyContext,
+    Require,
+    Tool,
+    ToolContext,
+    ToolFilter,
+    Toolset,
+    schema_parser,
+    with_confirmation,
+)
+
+__all__ = ["McpToolset"]
+
+_log = logging.getLogger("toolwright.mcp")
+ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None] | None]
+
+
+class McpToolset(Toolset):
+    """The tools of one MCP server, over stdio, streamable HTTP or the older SSE.
+
+    Nothing is started before the tools are asked for. A server that dies gives its calls in flight
+    an error result and is started again, with growing pauses. While it cannot be reached its tools
+    are missing from the list, and the log says why; with `required=True`, listing raises instead.
+    It may be used and closed from any task.
+    """
+
+    def __init__(
+        self,
+        connection_params: ConnectionParams | Any,
+        *,
+        tool_filter: ToolFilter = None,
+        tool_name_prefix: str | None = None,
+        auth_scheme: AuthScheme | None = None,
+        auth_credential: AuthCredential | None = None,
+        credential_key: str | None = None,
+        require_confirmation: Require = False,
+        progress_callback: ProgressCallback | None = None,
+        use_mcp_resources: bool = False,
+        header_provider: HeaderProvider | None = None,
+        name: str | None = None,
+        allow_sampling: AllowSampling = False,
+        roots: Sequence[str | Path] = (),
+        call_timeout: float | None = 300.0,
+        required: bool = False,
+    ) -> None:
+        """Describe the server; `connection_params` may also be a URL or `StdioServerParameters`.
+
+        `require_confirmation`, a flag or a predicate over the arguments, asks a person before a
+        tool runs. `header_provider` gives headers per user. `allow_sampling` lets the server use
+        the agent's model; what it asks of a person always becomes a pending call.
+        """
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        params = connection_params_of(connection_params)
+        self.name = name or params.label
+        self._auth_config = _auth_config(auth_scheme, auth_credential, credential_key)
+        self._require_confirmation = require_confirmation
+        self._progress_callback = progress_callback
+        self._use_resources = use_mcp_resources
+        self._call_timeout = call_timeout
+        self._required = required
+        self._answers: dict[str, list[Any]] = {}
+        label = f"MCP server {self.name!r}"
+        self._connections = Connections(
+            params,
+            label,
+            lambda: Questions(label, allow_sampling, roots),
+            header_provider=header_provider,
+            auth_config=self._auth_config,
+        )
+        self._listed: Link | None = None
+
+    @property
+    def cache_listing(self) -> bool:  # type: ignore[override]
+        """Whether the last listing still holds: the server has not said that it changed."""
+        link = self._listed
+        return link is not None and not link.broken and link.listing_is_fresh
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        """What the server has, and `load_mcp_resource` if it was asked for."""
+        if self._auth_config and await needs_sign_in(readonly_context, self._auth_config):
+            return [sign_in_tool(self.name, self._auth_config)]
+        try:
+            link = await self._connections.get(readonly_context)
+            tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
+        except Unavailable as error:
+            if self._required:
+                raise
+            _log.error("%s Its tools are left out.", error)
+            return []
+        self._listed = link
+        return tools or []
+
+    async def close(self) -> None:
+        """End the connections and stop the server if we started it."""
+        await self._connections.close()
+
+    async def list_resources(self) -> list[types.Resource]:
+        """All resources of the server."""
+        return await (await self._connections.get(None)).list_resources()
+
+    async def read_resource(self, uri: str) -> Output:
+        """The contents of one resource."""
+        return await read_resource(await self._connections.get(None), uri)
+
+    async def list_prompts(self) -> list[types.Prompt]:
+        """All prompts of the server."""
+        return await (await self._connections.get(None)).list_prompts()
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None
+    ) -> list[Message]:
+        """A prompt of the server, filled in, as messages to start a conversation with."""
+        link = await self._connections.get(None)
+        request = link.client.get_prompt(name, dict(arguments or {}))
+        return messages_of(await link.ask(request, f"prompt {name!r} was asked for"))
+
+    async def _make_tools(self, link: Link) -> list[Tool]:
+        tools = [self._make_tool(tool) for tool in await link.list_tools()]
+        if self._use_resources:
+            resources = await link.list_resources()
+            templates = await link.list_resource_templates()
+            tools.append(resource_tool(resources, templates, self._connections.get))
+        link.tools = tools
+        return tools
+
+    def _make_tool(self, listed: types.Tool) -> Tool:
+        name = listed.name  # What the server calls it; the model may know it by a prefixed name.
+        hints = listed.annotations
+        parameters = {"type": "object", "properties": {}, **listed.input_schema}
+
+        async def run(args: Args, ctx: ToolContext) -> Output:
+            return await self._call(name, args, ctx)
+
+        tool = Tool(
+            spec=ToolSpec(
+                name=name,
+                description=listed.description or listed.title or "",
+                parameters=parameters,
+                returns=listed.output_schema,
+            ),
+            parse=schema_parser(name, parameters),
+            run=run,
+            effects=effects_of(hints),
+            idempotent=bool(hints and (hints.idempotent_hint or hints.read_only_hint)),
+        )
+        return with_confirmation(tool, self._require_confirmation)
+
+    async def _call(self, name: str, args: Args, ctx: ToolContext) -> Output:
+        if self._auth_config and await needs_sign_in(ctx, self._auth_config):
+            ctx.request_credential(self._auth_config)
+            return Output()
+        link = await self._connections.get(ctx)
+        asking = Asking(ctx, self._answers_so_far(ctx))
+        try:
+            result = await link.call(name, args, asking, self._call_timeout, self._on_progress(ctx))
+        except Exception:
+            if asking.question is None:
+                raise
+        else:
+            if asking.question is None:
+                self._answers.pop(ctx.idempotency_key, None)
+                return output_of(result)
+        self._answers.setdefault(ctx.idempotency_key, [])
+        return pending_for(asking.question)
+
+    def _answers_so_far(self, ctx: ToolContext) -> list[Any]:
+        """What a person has answered to this call's questions, in the order they were asked.
+
+        A call that waits for a person is given up and made again with the answers. They are kept
+        here between two questions of one call; after a restart it begins with the first again.
+        """
+        answers = self._answers.get(ctx.idempotency_key, [])
+        asked_here = ctx.idempotency_key in self._answers or self._require_confirmation is False
+        if ctx.tool_confirmation is not None and asked_here:
+            answers = [*answers, ctx.tool_confirmation.payload]
+            self._answers[ctx.idempotency_key] = answers
+        return answers
+
+    def _on_progress(self, ctx: ToolContext) -> ProgressFnT:
+        async def show(progress: float, total: float | None, message: str | None) -> None:
+            of = f"/{total:g}" if total else ""
+            ctx.progress(
+                message or f"{progress:g}{of}",
+                {"progress": progress, "total": total, "message": message},
+            )
+            if self._progress_callback is not None:
+                called = self._progress_callback(progress, total, message)
+                if called is not None:
+                    await called
+
+        return show
+
+
+def _auth_config(
+    scheme: AuthScheme | None, credential: AuthCredential | None, key: str | None
+) -> AuthConfig | None:
+    if scheme is None:
+        if credential is not None or key is not None:
+            raise UsageError("auth_credential and credential_key need an auth_scheme, too.")
+        return None
+    return AuthConfig(auth_scheme=scheme, raw_auth_credential=credential, credential_key=key or "")

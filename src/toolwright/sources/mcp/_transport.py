@@ -1,0 +1,143 @@
+"""The ways to an MCP server, each as the pair of message streams that the SDK speaks through."""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
+from toolwright.sources.mcp._params import (
+    ConnectionParams,
+    SseConnectionParams,
+    StdioConnectionParams,
+    StreamableHTTPConnectionParams,
+)
+
+__all__ = ["Way", "way_to"]
+
+_log = logging.getLogger("toolwright.mcp")
+Streams = tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[Any]]
+
+
+@dataclass(slots=True)
+class Way:
+    """A transport, not yet entered, and what the server's stderr said last."""
+
+    transport: AbstractAsyncContextManager[Any]
+    last_words: Callable[[], str] = field(default=str)
+
+
+def way_to(
+    params: ConnectionParams, name: str, headers: dict[str, str], auth: httpx2.Auth | None
+) -> Way:
+    """The transport that `params` describe; `headers` and `auth` go to servers over HTTP."""
+    match params:
+        case StdioConnectionParams():
+            return _stdio_way(params, name)
+        case StreamableHTTPConnectionParams():
+            return Way(_over_http(params, headers, auth))
+        case SseConnectionParams():
+            factory = params.httpx_client_factory or create_mcp_http_client
+            return Way(
+                sse_client(
+                    params.url,
+                    headers=headers,
+                    timeout=params.timeout,
+                    sse_read_timeout=params.sse_read_timeout,
+                    httpx_client_factory=factory,
+                    auth=auth,
+                )
+            )
+
+
+@asynccontextmanager
+async def _over_http(
+    params: StreamableHTTPConnectionParams, headers: dict[str, str], auth: httpx2.Auth | None
+) -> AsyncIterator[Any]:
+    factory = params.httpx_client_factory or create_mcp_http_client
+    timeout = httpx2.Timeout(params.timeout, read=params.sse_read_timeout)
+    async with (
+        factory(headers=headers, timeout=timeout, auth=auth) as http,
+        streamable_http_client(
+            params.url, http_client=http, terminate_on_close=params.terminate_on_close
+        ) as streams,
+    ):
+        yield streams
+
+
+def _stdio_way(params: StdioConnectionParams, name: str) -> Way:
+    server = params.server_params
+    command = ChildCommand(
+        command=server.command,
+        args=tuple(server.args),
+        env=dict(server.env or {}),
+        cwd=server.cwd,
+        name=name,
+        max_line=params.max_line,
+    )
+    way = Way(transport=_over_stdio(command, lambda child: setattr(way, "last_words", child)))
+    return way
+
+
+@asynccontextmanager
+async def _over_stdio(
+    command: ChildCommand, tell: Callable[[Callable[[], str]], None]
+) -> AsyncIterator[Streams]:
+    """Our own rather than the SDK's, whose memory and patience with a rogue server have no bound."""
+    async with running_child(command, _log) as child:
+        tell(lambda: child.last_words)
+        to_client, from_server = anyio.create_memory_object_stream[Any](0)
+        to_server, from_client = anyio.create_memory_object_stream[Any](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read, child, to_client, command.name)
+            tasks.start_soon(_write, child, from_client, to_client)
+            try:
+                yield from_server, to_server
+            finally:
+                tasks.cancel_scope.cancel()
+                for stream in (to_client, from_server, to_server, from_client):
+                    stream.close()
+
+
+async def _read(child: Child, to_client: MemoryObjectSendStream[Any], name: str) -> None:
+    strays = 0
+    with to_client:
+        try:
+            while (line := await child.line()) is not None:
+                try:
+                    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValidationError:
+                    strays += 1
+                    if strays <= 20 and line.strip():
+                        _log.warning("%s wrote a line that is not MCP: %.200r", name, line)
+                    continue
+                await to_client.send(SessionMessage(message))
+        except LineTooLong as error:
+            _log.error("%s wrote %s; the connection is closed", name, error)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # The session has ended.
+
+
+async def _write(
+    child: Child,
+    from_client: MemoryObjectReceiveStream[Any],
+    to_client: MemoryObjectSendStream[Any],
+) -> None:
+    try:
+        async for item in from_client:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await child.send(text.encode())
+    except (BrokenPipeError, anyio.ClosedResourceError):
+        # The session sees the connection end instead of waiting for an answer.
+        to_client.close()
