@@ -1,0 +1,175 @@
+"""Files in a directory of this machine, confined to it."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio.to_thread
+
+from toolwright.backends.files._confined import open_directory, open_file, open_parent
+from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
+from toolwright.backends.files._find import Found, find_by_walking
+from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._grep import Grepped, Query, grep_by_reading
+from toolwright.backends.files._locks import PathLocks
+from toolwright.backends.files._paths import virtual_path
+from toolwright.backends.files._ripgrep import Ripgrep, ripgrep_program
+from toolwright.errors import UsageError
+
+__all__ = ["FilesystemBackend"]
+
+T = TypeVar("T")
+
+
+class FilesystemBackend:
+    """Keeps files in `root_dir`; the path `/a.txt` is the file `a.txt` in it.
+
+    Nothing outside is read or written. Symbolic links are followed as long as they stay inside.
+    """
+
+    def __init__(self, root_dir: str | os.PathLike[str], *, ripgrep: bool = True) -> None:
+        root = Path(root_dir).expanduser().resolve()
+        if not root.is_dir():
+            raise UsageError(f"{str(root_dir)!r} is not a directory; create it, or name another.")
+        self.root = str(root)
+        program = ripgrep_program() if ripgrep else None
+        self._ripgrep = Ripgrep(program, self.root) if program else None
+        self._locks = PathLocks()
+
+    async def ls(self, path: str) -> list[Entry]:
+        """What is directly in a directory."""
+        return await _in_thread(_ls, self.root, virtual_path(path))
+
+    async def read(self, path: str) -> Loaded:
+        """A file's bytes."""
+        data = await _in_thread(_read, self.root, virtual_path(path))
+        return Loaded(data=data, version=version_of(data))
+
+    async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
+        """Replace a file in one step; its permissions stay, and missing directories are made."""
+        path = virtual_path(path)
+        async with self._locks.hold(path):
+            await _in_thread(_write, self.root, path, data, expected)
+        return version_of(data)
+
+    async def find(self, glob: Glob, start: str) -> Found:
+        """Files that match, with ripgrep where it is installed."""
+        if self._ripgrep is None:
+            return await find_by_walking(self, glob, start)
+        found = await self._ripgrep.files(self, glob, start)
+        entries = await _in_thread(_entries, self.root, found.paths)
+        return Found(entries=entries, complete=found.complete)
+
+    async def grep(self, query: Query) -> Grepped:
+        """Lines that match, with ripgrep where it is installed."""
+        if self._ripgrep is None:
+            return await grep_by_reading(self, query)
+        return await self._ripgrep.grep(self, query)
+
+
+async def _in_thread(func: Callable[..., T], *args: object) -> T:
+    return await anyio.to_thread.run_sync(partial(func, *args))
+
+
+def _ls(root: str, path: str) -> list[Entry]:
+    with open_directory(root, path) as descriptor, os.scandir(descriptor) as found:
+        entries = [_entry(path, item.name, item.stat(follow_symlinks=False)) for item in found]
+    return sorted(entries, key=lambda entry: entry.path)
+
+
+def _read(root: str, path: str) -> bytes:
+    with open_file(root, path) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
+def _write(root: str, path: str, data: bytes, expected: str | None) -> None:
+    with open_parent(root, path, create=True) as (parent, name):
+        if not name:
+            raise IsADirectoryError(path)
+        mode = _checked_mode(root, path, parent, name, expected)
+        temporary = f".{name[:200]}.{secrets.token_hex(6)}.tmp"
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=parent
+        )
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+            _put_in_place(parent, temporary, name, expected)
+        except BaseException:
+            os.unlink(temporary, dir_fd=parent)
+            raise
+
+
+def _checked_mode(root: str, path: str, parent: int, name: str, expected: str | None) -> int | None:
+    """The permissions to keep, after making sure that the file is the one that was expected."""
+    try:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        if expected not in (None, ABSENT):
+            raise FileChanged(f"{path} was deleted since it was read.") from None
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(path)
+    if expected == ABSENT:
+        raise FileExistsError(path)
+    if expected is not None and version_of(_read(root, path)) != expected:
+        raise FileChanged(f"{path} was changed since it was read.")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _put_in_place(parent: int, temporary: str, name: str, expected: str | None) -> None:
+    if expected == ABSENT and _linked(parent, temporary, name):
+        os.unlink(temporary, dir_fd=parent)
+    else:
+        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _linked(parent: int, temporary: str, name: str) -> bool:
+    """Give the file its name only if nobody has it; False where there are no hard links."""
+    try:
+        os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+            return False
+        raise
+    return True
+
+
+def _entries(root: str, paths: list[str]) -> list[Entry]:
+    """Entries for files that a search has found; what has gone since is left out."""
+    entries: list[Entry] = []
+    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for path in paths:
+            try:
+                status = os.stat(path[1:], dir_fd=base, follow_symlinks=False)
+            except OSError:
+                continue
+            entries.append(_entry("", path[1:], status))
+    finally:
+        os.close(base)
+    return entries
+
+
+def _entry(directory: str, name: str, status: os.stat_result) -> Entry:
+    is_dir = stat.S_ISDIR(status.st_mode)
+    return Entry(
+        path=f"{directory.rstrip('/')}/{_shown(name)}",
+        is_dir=is_dir,
+        size=0 if is_dir else status.st_size,
+        modified_at=datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds"),
+        is_link=stat.S_ISLNK(status.st_mode),
+    )
+
+
+def _shown(name: str) -> str:
+    """A file name that is not UTF-8, in a form that can be sent and stored."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "replace")

@@ -1,0 +1,33 @@
+"""Paths inside a `Files` backend: absolute, normal, and nothing that could climb out."""
+
+import re
+
+from toolwright.errors import ToolError
+
+__all__ = ["inside", "parent_of", "virtual_path"]
+
+_DRIVE = re.compile(r"^/?[A-Za-z]:([\\/]|$)")
+
+
+def virtual_path(path: str) -> str:
+    """`path` without empty and `.` parts; raises `ToolError` for one that must not be used."""
+    parts = path.replace("\\", "/").split("/")
+    if ".." in parts or path.startswith(("~", "/~")):
+        raise ToolError(f"Path traversal not allowed: {path}")
+    if _DRIVE.match(path):
+        raise ToolError(f"Windows paths are not allowed: {path}. Use a path such as /src/main.py.")
+    if "\0" in path or any("\ud800" <= char <= "\udfff" for char in path):
+        raise ToolError(f"Path contains characters that no file name can have: {path!r}")
+    if not path.startswith("/"):
+        raise ToolError(f"Path must be absolute (start with '/'): {path}")
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+def inside(path: str, directory: str) -> bool:
+    """Whether `path` is `directory` or below it; both normal."""
+    return directory == "/" or path == directory or path.startswith(directory + "/")
+
+
+def parent_of(path: str) -> str:
+    """The directory that holds `path`."""
+    return path.rpartition("/")[0] or "/"

@@ -1,0 +1,170 @@
+"""Search a directory with the ripgrep program."""
+
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from toolwright.backends.files._confined import open_directory, open_file
+from toolwright.backends.files._files import Files
+from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._grep import Grepped, Query
+from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
+from toolwright.backends.files._ripgrep_output import parse_counts, parse_files, parse_lines
+from toolwright.errors import ToolError
+
+__all__ = ["Ripgrep", "RipgrepFiles", "ripgrep_program"]
+
+_ALWAYS = (
+    "--no-config",
+    "--no-messages",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-parent",
+    "--no-ignore-global",
+    "--no-ignore-exclude",
+    "--no-ignore-dot",
+    "--null",
+    *(f"--glob=!{name}/" for name in NEVER_SEARCHED),
+)
+"""No settings of the machine or its user, and of the ignore files only `.gitignore`."""
+_MODES = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
+_PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
+_MAX_OUTPUT = 16 * 1024 * 1024
+_TIMEOUT = 60.0
+_SIMPLE_NAME = re.compile(r"[\w.*?-]*(\{[\w.-]+(,[\w.-]+)+\}[\w.*?-]*)?")
+"""Globs of names that mean the same to ripgrep as to us."""
+
+
+def ripgrep_program() -> str | None:
+    """Where ripgrep is: beside this Python, as its wheel puts it there, or on the PATH."""
+    beside = Path(sysconfig.get_path("scripts")) / "rg"
+    return str(beside) if beside.is_file() else shutil.which("rg")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RipgrepFiles:
+    """Paths of files, and whether these are all."""
+
+    paths: list[str]
+    complete: bool
+
+
+class Ripgrep:
+    """Runs ripgrep on a directory."""
+
+    def __init__(self, program: str, root: str) -> None:
+        self._program = program
+        self._root = root
+
+    async def files(self, files: Files, glob: Glob, start: str) -> RipgrepFiles:
+        """Paths of files below `start` that match `glob`."""
+        await anyio.to_thread.run_sync(_demand_directory, self._root, start)
+        ran = await self._run(files, ["--files"], start)
+        skip = len(start.rstrip("/")) + 1
+        paths = [item.path for item in parse_files(ran.output)]
+        matching = [path for path in paths if glob.matches(path[skip:])]
+        return RipgrepFiles(paths=sorted(matching), complete=ran.complete)
+
+    async def grep(self, files: Files, query: Query) -> Grepped:
+        """All that `query` asks for."""
+        try:
+            await anyio.to_thread.run_sync(_demand_directory, self._root, query.start)
+        except NotADirectoryError:
+            return await self._grep_file(query)
+        ran = await self._run(files, _options(query), query.start)
+        parse = _PARSERS[query.mode]
+        found = await anyio.to_thread.run_sync(parse, ran.output)
+        wanted = sorted((item for item in found if query.wants(item.path)), key=lambda i: i.path)
+        return Grepped(files=wanted, complete=ran.complete)
+
+    async def _grep_file(self, query: Query) -> Grepped:
+        """Search one file, handed over already opened."""
+        with open_file(self._root, query.start) as descriptor:
+            ran = await self._finish([*_ALWAYS, *_options(query, "lines"), "-"], descriptor)
+        found = parse_lines(ran.output, named=query.start)
+        return Grepped(files=found, complete=ran.complete)
+
+    async def _run(self, files: Files, options: Sequence[str], start: str) -> "_Ran":
+        with _ignoring(await rules_above(files, start)) as ignoring:
+            # The path comes after `--`, and begins with `./`: it can never be an option.
+            return await self._finish([*_ALWAYS, *ignoring, *options, "--", f".{start}"])
+
+    async def _finish(self, arguments: Sequence[str], stdin: int = subprocess.DEVNULL) -> "_Ran":
+        process = await anyio.open_process(
+            [self._program, *arguments],
+            stdin=stdin,
+            stderr=subprocess.PIPE,
+            cwd=self._root,
+            env={},
+        )
+        try:
+            with anyio.move_on_after(_TIMEOUT):
+                return await _collect(process)
+            raise ToolError(f"The search took over {_TIMEOUT:.0f} seconds; search a smaller part.")
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    process.kill()
+                await process.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    output: bytes
+    complete: bool
+
+
+async def _collect(process: anyio.abc.Process) -> _Ran:
+    """Output up to a limit; an error only when there is no output at all."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output = bytearray()
+    async for chunk in process.stdout:
+        output += chunk
+        if len(output) > _MAX_OUTPUT:
+            return _Ran(bytes(output), complete=False)
+    if await process.wait() == 2 and not output:
+        message = b"".join([chunk async for chunk in process.stderr]).decode("utf-8", "replace")
+        if message:
+            raise ToolError(f"The search failed. {message.removeprefix('rg: ').strip()}")
+    return _Ran(bytes(output), complete=True)
+
+
+@contextmanager
+def _ignoring(rules: Sequence[str]) -> Iterator[list[str]]:
+    """The option that makes ripgrep obey these rules, which it would not find by itself."""
+    if not rules:
+        yield []
+        return
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write("\n".join(rules))
+        file.flush()
+        yield [f"--ignore-file={file.name}"]
+
+
+def _options(query: Query, mode: str = "") -> list[str]:
+    """Options for `query`. Text from outside stands only behind an `=`."""
+    options = [_MODES[mode or query.mode], "--crlf", f"--max-count={query.limit}"]
+    options.append("--ignore-case" if query.ignore_case else "--case-sensitive")
+    if query.literal:
+        options.append("--fixed-strings")
+    if query.context:
+        options.append(f"--context={query.context}")
+    if query.glob and query.glob.anywhere and _SIMPLE_NAME.fullmatch(query.glob.pattern):
+        options += [f"--type-add=wanted:{query.glob.pattern}", "--type=wanted"]
+    return [*options, f"--regexp={query.pattern}"]
+
+
+def _demand_directory(root: str, path: str) -> None:
+    with open_directory(root, path):
+        pass

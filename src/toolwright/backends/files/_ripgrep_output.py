@@ -1,0 +1,72 @@
+"""Read what ripgrep prints."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolwright.backends.files._grep import BINARY_WITHIN, FileMatches, Line, shortened
+
+__all__ = ["parse_counts", "parse_files", "parse_lines"]
+
+
+def parse_files(output: bytes) -> list[FileMatches]:
+    """Paths, each with a zero byte after it."""
+    return [
+        FileMatches(path=_virtual(path.decode("utf-8", "replace")), count=1)
+        for path in output.split(b"\0")[:-1]
+    ]
+
+
+def parse_counts(output: bytes) -> list[FileMatches]:
+    """Lines of a path, a zero byte and a number."""
+    found: list[FileMatches] = []
+    for line in output.decode("utf-8", "replace").split("\n")[:-1]:
+        path, _, count = line.rpartition("\0")
+        found.append(FileMatches(path=_virtual(path), count=int(count)))
+    return found
+
+
+def parse_lines(output: bytes, named: str | None = None) -> list[FileMatches]:
+    """JSON messages: `begin` and `end` of each file, with matches and context between them.
+
+    `named` is the path to report when ripgrep read its standard input.
+    """
+    found: list[FileMatches] = []
+    lines: list[Line] = []
+    for kind, body in _messages(output):
+        if kind == "begin":
+            lines = []
+        elif kind in ("match", "context"):
+            lines.append(_line(body, is_match=kind == "match"))
+        elif kind == "end" and not _is_binary(body):
+            path = named or _virtual(_text(body["path"]))
+            count = sum(line.is_match for line in lines)
+            found.append(FileMatches(path=path, count=count, lines=tuple(lines)))
+    return found
+
+
+def _messages(output: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    for raw in output.split(b"\n")[:-1]:
+        message = json.loads(raw)
+        yield message["type"], message["data"]
+
+
+def _line(body: dict[str, Any], *, is_match: bool) -> Line:
+    return Line(body["line_number"], shortened(_text(body["lines"])), is_match)
+
+
+def _is_binary(body: dict[str, Any]) -> bool:
+    offset = body["binary_offset"]
+    return offset is not None and offset < BINARY_WITHIN
+
+
+def _text(value: dict[str, str]) -> str:
+    """Text, which ripgrep writes in base64 when it is not UTF-8."""
+    if "text" in value:
+        return value["text"]
+    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+def _virtual(path: str) -> str:
+    return "/" + path.removeprefix("./")
