@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
+
+import jsonschema_rs
 
 from toolwright.sources.openapi._document import BrokenRef, Document
 
@@ -178,18 +181,19 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _is_pattern(value: Any) -> bool:
-    """Whether Python reads it too: documents are written with other languages' expressions."""
+@lru_cache(maxsize=4096)
+def _is_pattern(value: str) -> bool:
+    """Whether our validator reads it: documents are written with many languages' expressions."""
     try:
-        return isinstance(value, str) and bool(re.compile(value))
-    except re.error:
+        return bool(jsonschema_rs.validator_for({"pattern": value}))
+    except (ValueError, jsonschema_rs.ValidationError):
         return False
 
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
     "description": _is_text,
     "format": _is_text,
-    "pattern": _is_pattern,
+    "pattern": lambda value: isinstance(value, str) and _is_pattern(value),
     "enum": lambda value: isinstance(value, list) and bool(value),
     "const": lambda value: True,
     "default": lambda value: value is not None,

@@ -160,12 +160,7 @@ async def _ready(config: AuthConfig, ctx: ToolContext) -> AuthCredential | None:
     flows = ctx.run.services.auth
     if flows is not None:
         return await flows.ready(ctx.run.scope, config)
-    if raw is not None and raw.bearer_token:
-        return raw
-    raise ToolError(
-        f"Signing in with {config.auth_scheme.type!r} needs a place for credentials; "
-        "the developer can run the agent with Runner(credentials='memory://')."
-    )
+    return raw if raw is not None and raw.bearer_token else None
 
 
 def _header_of(scheme: AuthScheme) -> str:
