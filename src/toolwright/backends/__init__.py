@@ -23,6 +23,13 @@ from toolwright.backends.executors import (
 
 if TYPE_CHECKING:
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
+    from toolwright.backends.artifacts import (
+        BlobArtifacts,
+        DirectoryArtifacts,
+        MemoryArtifacts,
+        ObjectArtifacts,
+        open_artifacts,
+    )
     from toolwright.backends.auth import (
         AuthlibFlows,
         CredentialStore,
@@ -42,6 +49,11 @@ if TYPE_CHECKING:
     from toolwright.backends.sql import SqlStore
 
 _LAZY = {
+    "BlobArtifacts": "artifacts",
+    "DirectoryArtifacts": "artifacts",
+    "MemoryArtifacts": "artifacts",
+    "ObjectArtifacts": "artifacts",
+    "open_artifacts": "artifacts",
     "AuthlibFlows": "auth",
     "CredentialStore": "auth",
     "KeyringCredentials": "auth",
@@ -65,9 +77,11 @@ _LAZY = {
 
 __all__ = [
     "AuthlibFlows",
+    "BlobArtifacts",
     "Capabilities",
     "Command",
     "CredentialStore",
+    "DirectoryArtifacts",
     "Ended",
     "Executor",
     "Finished",
@@ -75,8 +89,10 @@ __all__ = [
     "KeyringCredentials",
     "Limits",
     "LocalExecutor",
+    "MemoryArtifacts",
     "MemoryCredentials",
     "MemoryStore",
+    "ObjectArtifacts",
     "OnOutput",
     "OpenCall",
     "Reachable",
@@ -94,6 +110,7 @@ __all__ = [
     "guarded_transport",
     "key_from_file",
     "new_key",
+    "open_artifacts",
     "open_credentials",
     "open_store",
     "openid_url_to_scheme_credential",

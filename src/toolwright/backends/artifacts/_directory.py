@@ -1,0 +1,78 @@
+"""Bytes of artifacts in a directory of this machine."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import anyio.to_thread
+
+from toolwright.errors import StoreError
+
+__all__ = ["DirectoryBlobs"]
+
+
+class DirectoryBlobs:
+    """Each key is a file under `root`, which is made on first use."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root).absolute()
+
+    async def create(self, key: str, data: bytes) -> bool:
+        """Store whole or not at all; False when the key is taken."""
+        return await anyio.to_thread.run_sync(self._create, self._root / key, data)
+
+    async def get(self, key: str) -> bytes | None:
+        """What is stored, or None."""
+        return await anyio.to_thread.run_sync(_read, self._root / key)
+
+    async def children(self, folder: str) -> list[str]:
+        """The names right below `folder`, of keys and of folders, sorted."""
+        return await anyio.to_thread.run_sync(_names, self._root / folder)
+
+    async def delete(self, key: str) -> None:
+        """Forget it; it may be gone already."""
+        await anyio.to_thread.run_sync(self._delete, self._root / key)
+
+    def uri(self, key: str) -> str:
+        """An address that people and other programs can use."""
+        return (self._root / key).as_uri()
+
+    def _create(self, path: Path, data: bytes) -> bool:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._root, prefix=".new-") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                # A link appears whole, and never replaces what is there.
+                os.link(file.name, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise StoreError(f"Cannot store {str(path)!r}: {error}") from error
+        return True
+
+    def _delete(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        for folder in path.parents:
+            if folder == self._root or any(folder.iterdir()):
+                return
+            folder.rmdir()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"Cannot read {str(path)!r}: {error}") from error
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"Cannot list {str(folder)!r}: {error}") from error
