@@ -17,6 +17,7 @@ __all__ = ["BINARY_WITHIN", "CanGrep", "FileMatches", "Grepped", "Line", "Query"
 BINARY_WITHIN = 64 * 1024
 """A zero byte this early makes a file binary; later ones only end the search."""
 _MAX_LINE = 1000
+Mode = Literal["lines", "files", "counts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class Query:
     ignore_case: bool = False
     context: int = 0
     """Lines to show before and after each match."""
-    mode: Literal["lines", "files", "counts"] = "lines"
+    mode: Mode = "lines"
     limit: int = 10_000
     """Matching lines (or files) after which the search may stop."""
 
@@ -64,7 +65,14 @@ class FileMatches:
 
     path: str
     count: int
+    """In the mode `files` always 1: nobody counts on after the first."""
     lines: tuple[Line, ...] = ()
+
+    def in_mode(self, mode: Mode) -> "FileMatches":
+        """What of this a mode asks for."""
+        if mode == "lines":
+            return self
+        return FileMatches(path=self.path, count=self.count if mode == "counts" else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +149,8 @@ async def _search_file(
     numbers = [at for at, line in enumerate(lines) if wanted.search(line.removesuffix("\r"))]
     if not numbers:
         return None
-    if query.mode != "lines":
-        return FileMatches(path=path, count=len(numbers) if query.mode == "counts" else 1)
-    return FileMatches(
-        path=path, count=len(numbers), lines=tuple(_around(lines, numbers, query.context))
-    )
+    shown = tuple(_around(lines, numbers, query.context))
+    return FileMatches(path=path, count=len(numbers), lines=shown).in_mode(query.mode)
 
 
 def _text_of(data: bytes) -> str:

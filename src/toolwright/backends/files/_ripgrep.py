@@ -92,7 +92,7 @@ class Ripgrep:
         with open_file(self._root, query.start) as descriptor:
             ran = await self._finish([*_ALWAYS, *_options(query, "lines"), "-"], descriptor)
         found = parse_lines(ran.output, named=query.start)
-        return Grepped(files=found, complete=ran.complete)
+        return Grepped(files=[f.in_mode(query.mode) for f in found], complete=ran.complete)
 
     async def _run(self, files: Files, options: Sequence[str], start: str) -> "_Ran":
         with _ignoring(await rules_above(files, start)) as ignoring:

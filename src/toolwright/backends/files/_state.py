@@ -15,7 +15,7 @@ __all__ = ["SharedState", "StateBackend"]
 class SharedState(Protocol):
     """The state as a backend needs it; `tool_context.state` fits."""
 
-    def get(self, key: str, default: Any = None, /) -> Any:
+    def get(self, key: str, /) -> Any:
         """The value of `key`."""
         ...
 

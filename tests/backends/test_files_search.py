@@ -1,0 +1,116 @@
+"""Searches agree with the ripgrep program, and with each other, on a large real tree."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from toolwright.backends.files import FilesystemBackend, Glob, Query, find, grep
+from toolwright.backends.files._ripgrep import ripgrep_program
+
+pytestmark = pytest.mark.anyio
+
+_TREE = Path(sysconfig.get_path("purelib"))
+_SMALL = _TREE / "sqlalchemy"
+
+
+def _rg(*arguments: str, cwd: Path = _TREE) -> set[str]:
+    """The lines that ripgrep itself prints for this directory, as our paths."""
+    program = ripgrep_program()
+    assert program, "the ripgrep wheel is a dependency of the tests"
+    same = ["--no-config", "--hidden", "--no-require-git", "--no-ignore-parent", "-g!.git/"]
+    ran = subprocess.run([program, *same, *arguments, "./"], cwd=cwd, capture_output=True)
+    return {line.removeprefix(".") for line in ran.stdout.decode("utf-8", "replace").splitlines()}
+
+
+@pytest.mark.parametrize("pattern", ["**/*.py", "**/*.{json,pyi}", "**/test_*", "*/__init__.py"])
+async def test_globs_agree_with_ripgrep_on_a_large_tree(pattern: str) -> None:
+    found = {entry.path for entry in (await find(FilesystemBackend(_TREE), pattern)).entries}
+    anchored = pattern if pattern.startswith("**") else f"/{pattern}"
+    expected = {path for path in _rg("--files", "-g", anchored) if path in _rg_all()}
+    assert found == expected
+    assert found
+
+
+def _rg_all(known: dict[str, set[str]] = {}) -> set[str]:  # noqa: B006
+    # A glob option of ripgrep overrides ignore files; ours does not.
+    if "all" not in known:
+        known["all"] = _rg("--files")
+    return known["all"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        (r"class \w+Error\(", []),
+        (r"^\s*raise NotImplementedError$", []),
+        (r"TODO|FIXME", ["-i"]),
+        (r"naïve|\bcafé\b", []),
+    ],
+)
+async def test_grep_agrees_with_ripgrep_on_a_large_tree(pattern: str, options: list[str]) -> None:
+    query = Query(pattern=pattern, ignore_case="-i" in options, mode="files")
+    found = {item.path for item in (await grep(FilesystemBackend(_TREE), query)).files}
+    assert found == _rg("-l", "--crlf", *options, "-e", pattern)
+    assert found
+
+
+async def test_lines_and_counts_agree_with_ripgrep() -> None:
+    files = FilesystemBackend(_SMALL)
+    lines = await grep(files, Query(pattern="def _[a-z]+_type"))
+    printed = {f"{f.path}:{line.number}:{line.text}" for f in lines.files for line in f.lines}
+    assert printed == _rg("-n", "-e", "def _[a-z]+_type", cwd=_SMALL)
+    counts = await grep(files, Query(pattern="import", mode="counts"))
+    expected = _rg("-c", "-e", "import", cwd=_SMALL)
+    assert {f"{item.path}:{item.count}" for item in counts.files} == expected
+
+
+@pytest.mark.parametrize("mode", ["lines", "files", "counts"])
+async def test_searching_without_ripgrep_gives_the_same_answers(
+    mode: Literal["lines", "files", "counts"],
+) -> None:
+    fast, slow = FilesystemBackend(_SMALL), FilesystemBackend(_SMALL, ripgrep=False)
+    for query in (
+        Query(pattern="isinstance(", literal=True, glob=Glob("*.py", anywhere=True), context=2),
+        Query(pattern=r"async def \w+", start="/ext/asyncio"),
+        Query(pattern="SELECT", ignore_case=True, start="/sql/base.py"),
+    ):
+        asked = replace(query, mode=mode)
+        assert (await grep(fast, asked)).files == (await grep(slow, asked)).files
+
+
+async def test_finding_without_ripgrep_gives_the_same_answers() -> None:
+    fast, slow = FilesystemBackend(_SMALL), FilesystemBackend(_SMALL, ripgrep=False)
+    for pattern, start in (("**/*.py", "/"), ("*", "/orm"), ("**/{base,util}.py", "/")):
+        assert await find(fast, pattern, start) == await find(slow, pattern, start)
+
+
+@pytest.mark.parametrize("ripgrep", [True, False])
+async def test_very_deep_trees_are_survived(tmp_path: Path, ripgrep: bool) -> None:
+    depth = 150
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("deep", dir_fd=here)
+        below = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    descriptor = os.open("needle.txt", os.O_CREAT | os.O_WRONLY, dir_fd=here)
+    os.close(descriptor)
+    os.close(here)
+    found = await find(FilesystemBackend(tmp_path, ripgrep=ripgrep), "**/needle.txt")
+    assert [entry.path for entry in found.entries] == ["/" + "deep/" * depth + "needle.txt"]
+
+
+async def test_a_search_uses_no_settings_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rc").write_text(f"--pre={sys.executable}\n")
+    (tmp_path / "a.txt").write_text("needle")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
+    found = await grep(FilesystemBackend(tmp_path), Query(pattern="needle", start="/a.txt"))
+    assert [item.count for item in found.files] == [1]
