@@ -31,7 +31,7 @@ def next_step(record: CallRecord) -> Pass | Output | None:
     if isinstance(answer, Reject):
         return Output(text=_rejection(answer), status="denied")
     if pending.kind in ("confirmation", "credential"):
-        return _approved(record, pending)
+        return _approved(record)
     return to_output(answer)
 
 
@@ -44,17 +44,17 @@ def decode_answer(answer: Any) -> Any:
     return answer
 
 
-def _approved(record: CallRecord, pending: Pending) -> Pass | Output:
-    approval = decode_answer(record.approval)
-    if approval is None:
+def _approved(record: CallRecord) -> Pass | Output:
+    asked, approval = record.approved, decode_answer(record.approval)
+    if asked is None or approval is None:
         return Pass()
     if approval is False:
         return Output(text=_rejection(Reject()), status="denied")
     if not isinstance(approval, Approve):
         approval = Approve(payload=None if approval is True else approval)
-    payload = pending.payload if approval.payload is None else approval.payload
+    payload = asked.payload if approval.payload is None else approval.payload
     return Pass(
-        confirmation=ToolConfirmation(hint=pending.hint, payload=payload),
+        confirmation=ToolConfirmation(hint=asked.hint, payload=payload),
         arguments=approval.arguments,
         remember=approval.remember,
     )

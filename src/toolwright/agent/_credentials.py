@@ -1,12 +1,11 @@
 """Find the credential a call asked for, or say what a person must do to give it."""
 
 from dataclasses import replace
-from typing import Any
 
 from toolwright.agent._run import Run
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, PendingRequest
-from toolwright.tools import ToolContext
+from toolwright.tools import AuthFlows, Credentials, ToolContext
 
 __all__ = ["answer_key", "credential_for"]
 
@@ -17,46 +16,56 @@ def answer_key(call_id: str) -> str:
 
 
 async def credential_for(
-    run: Run, ctx: ToolContext, request: PendingRequest | None
-) -> tuple[AuthCredential | None, PendingRequest | None]:
-    """The credential if it can be had now; otherwise the request as a person is to see it."""
-    config = None if request is None else request.payload
-    services = run.services
-    if request is None or not isinstance(config, AuthConfig):
+    run: Run, ctx: ToolContext, request: PendingRequest
+) -> PendingRequest | None:
+    """Give the call its credential if it can be had now; if not, the request as a person sees it.
+
+    The configuration itself never leaves the run: it may hold the client's secret.
+    """
+    config = request.payload
+    if not isinstance(config, AuthConfig):
         raise UsageError(f"Tool {ctx.call.name!r} asked for a credential without an AuthConfig.")
-    if services.auth is None or services.credentials is None:
+    flows, store = _services(run, ctx)
+    credential, problem = None, ""
+    # Asked for again although it was given: it was refused, so only a person can help.
+    if ctx.get_auth_response(config) is None:
+        credential, problem = await _answered(run, ctx, config, flows, store)
+        credential = credential or await flows.ready(run.scope, config)
+    if credential is not None:
+        ctx.accept_credential(config, credential)
+        return None
+    shown = await flows.begin(run.scope, config)
+    payload = {**shown, "credential_key": config.credential_key}
+    return replace(request, hint=f"{problem} {request.hint}".strip(), payload=payload)
+
+
+async def _answered(
+    run: Run, ctx: ToolContext, config: AuthConfig, flows: AuthFlows, store: Credentials
+) -> tuple[AuthCredential | None, str]:
+    """The credential in the person's answer, or what is wrong with the answer."""
+    pending = run.record(ctx.path, ctx.call).pending
+    # A call may ask for several credentials, one after the other: each answer is for one of them.
+    if pending is None or pending.kind != "credential":
+        return None, ""
+    if pending.payload["credential_key"] != config.credential_key:
+        return None, ""
+    key = answer_key(pending.call_id)
+    answer = await store.load(run.scope, key)
+    if answer is None:
+        return None, ""
+    try:
+        return await flows.finish(run.scope, config, answer), ""
+    except (ToolError, UsageError) as error:
+        return None, str(error)
+    finally:
+        await store.delete(run.scope, key)
+
+
+def _services(run: Run, ctx: ToolContext) -> tuple[AuthFlows, Credentials]:
+    flows, store = run.services.auth, run.services.credentials
+    if flows is None or store is None:
         raise UsageError(
             f"Tool {ctx.call.name!r} needs a credential, but the runner has no credential store; "
-            "give it one: Runner(agent, …, credentials=…)."
+            "give it one: Runner(agent, …, credentials='memory://')."
         )
-    credential = await _answered(run, ctx, config) or await services.auth.ready(run.scope, config)
-    if credential is not None:
-        _hide(run, credential)
-        return credential, None
-    shown: Any = await services.auth.begin(run.scope, config)
-    return None, replace(request, payload=shown)
-
-
-async def _answered(run: Run, ctx: ToolContext, config: AuthConfig) -> AuthCredential | None:
-    record = run.record(ctx.path, ctx.call)
-    if record.pending is None or run.services.credentials is None or run.services.auth is None:
-        return None
-    key = answer_key(record.pending.call_id)
-    answer = await run.services.credentials.load(run.scope, key)
-    if answer is None:
-        return None
-    await run.services.credentials.delete(run.scope, key)
-    return await run.services.auth.finish(run.scope, config, answer)
-
-
-def _hide(run: Run, credential: AuthCredential) -> None:
-    """From now on these values are taken out of everything that leaves the run."""
-    http, oauth = credential.http, credential.oauth2
-    values: list[str | None] = [credential.api_key]
-    if http is not None:
-        values += [http.credentials.token, http.credentials.password]
-    if oauth is not None:
-        values += [oauth.access_token, oauth.refresh_token, oauth.id_token, oauth.client_secret]
-    for value in values:
-        if value:
-            run.redactor.add(value)
+    return flows, store

@@ -140,13 +140,16 @@ async def _run_tool(
 
 
 async def _with_credential(run: Run, tool: Tool, ctx: ToolContext, output: Output) -> Output:
-    """Run again at once when the credential that was asked for can be had without a person."""
-    credential, request = await credential_for(run, ctx, output.request)
-    if credential is None:
-        return replace(output, request=request)
-    ctx.auth_response, ctx.requested = credential, None
-    output = await tool.run(ctx.arguments, ctx)
-    return Output(status="pending", request=ctx.requested) if ctx.requested else output
+    """Run again at once, as long as the credentials it asks for can be had without a person."""
+    while output.request is not None and output.request.kind == "credential":
+        request = await credential_for(run, ctx, output.request)
+        if request is not None:
+            return Output(status="pending", request=request)
+        ctx.requested = None
+        output = await tool.run(ctx.arguments, ctx)
+        if ctx.requested is not None:
+            output = Output(status="pending", request=ctx.requested)
+    return output
 
 
 def _count_call(run: Run) -> None:

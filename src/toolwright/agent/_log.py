@@ -63,12 +63,14 @@ class CallRecord:
     """How often it has asked the outside."""
     approval: Any = None
     """The approval it was given, which holds when it asks for something else afterwards."""
+    approved: Pending | None = None
+    """What that approval was given to."""
 
     def take(self, answer: Any) -> None:
         """Note the answer to what is pending."""
         self.answered, self.answer = True, answer
         if self.pending is not None and self.pending.kind == "confirmation":
-            self.approval = answer
+            self.approval, self.approved = answer, self.pending
 
 
 @dataclass(slots=True)
@@ -152,7 +154,9 @@ class Log:
         if record.answered or (record.result is not None and record.pending.blocking):
             return False
         record.take(answer)
-        shown = None if record.pending.kind == "credential" else answer
+        shown = (
+            None if record.pending.kind == "credential" and not _is_rejection(answer) else answer
+        )
         self.add(PendingAnswered(call_id=address, answer=shown, at=time.time()))
         return True
 
@@ -164,6 +168,10 @@ class Log:
             if record.pending is not None and not record.answered
             and (record.result is None or not record.pending.blocking)
         ]  # fmt: skip
+
+
+def _is_rejection(answer: Any) -> bool:
+    return isinstance(answer, dict) and answer.get("kind") == "reject"
 
 
 def full_id(path: str, call_id: str) -> str:
@@ -196,7 +204,9 @@ def _apply(log: Log, event: Event) -> None:
         case PendingAnswered():
             log.record(event.call_id.partition("~")[0]).take(event.answer)
         case HistoryCompacted():
-            log.thread(event.path).history = History(event.messages)
+            thread = log.thread(event.path)
+            # The results of the latest turn are among the messages already.
+            thread.history, thread.calls = History(event.messages), ()
         case Transferred():
             log.thread(event.path).agent = event.to_agent
         case RunEnded():

@@ -6,6 +6,8 @@ from typing import Any
 
 import anyio
 
+from toolwright import backends
+from toolwright.agent._answers import decode_answer
 from toolwright.agent._credentials import answer_key
 from toolwright.agent._log import Log
 from toolwright.agent._node import AgentNode
@@ -29,6 +31,7 @@ from toolwright.messages import (
     Event,
     Pending,
     Prompt,
+    Reject,
     Scope,
     jsonable,
     user_message,
@@ -56,16 +59,18 @@ class Runner:
         store: str | Store = "memory://",
         artifacts: Artifacts | None = None,
         memory: Memory | None = None,
-        credentials: Credentials | None = None,
+        credentials: str | Credentials | None = None,
         auth: AuthFlows | None = None,
         deps: Any = None,
     ) -> None:
         self.agent = agent
         self.app_name = app_name
         self.store = open_store(store)
-        self.services = Services(
-            artifacts=artifacts, memory=memory, credentials=credentials, auth=auth
+        kept = (
+            backends.open_credentials(credentials) if isinstance(credentials, str) else credentials
         )
+        flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
+        self.services = Services(artifacts=artifacts, memory=memory, credentials=kept, auth=flows)
         self.deps = deps
         self._going: dict[str, anyio.CancelScope] = {}
         self._logs: dict[str, Log] = {}
@@ -147,22 +152,25 @@ class Runner:
         row = await self._open_call(session_id, call_id)
         if row is not None:
             check_answer(row.pending, value)
-            if row.pending.kind == "credential" and not row.answered:
-                await self._keep_secret(row, value)
-                value = _only_rejection(value)
+            if row.pending.kind == "credential":
+                value = await self._without_secret(row, value)
         return await self.store.answer(self.app_name, session_id, call_id, jsonable(value))
 
     async def _open_call(self, session_id: str, call_id: str) -> OpenCall | None:
         rows = await self.store.open_calls(self.app_name, session_id)
         return next((row for row in rows if row.pending.call_id == call_id), None)
 
-    async def _keep_secret(self, row: OpenCall, value: Any) -> None:
+    async def _without_secret(self, row: OpenCall, value: Any) -> Any:
         """Put what the person brought where secrets are kept; the log only learns that it came."""
+        if isinstance(decode_answer(value), Reject):
+            return value
         if self.services.credentials is None:
             raise UsageError(
-                "This runner has no credential store: Runner(agent, …, credentials=…)."
+                "This runner has no credential store: Runner(agent, …, credentials='memory://')."
             )
-        await self.services.credentials.save(row.scope, answer_key(row.pending.call_id), value)
+        if not row.answered:
+            await self.services.credentials.save(row.scope, answer_key(row.pending.call_id), value)
+        return None
 
     # -- sessions ---------------------------------------------------------------------------
 
@@ -249,7 +257,3 @@ class Runner:
             finally:
                 del self._going[session_id], self._logs[session_id]
         return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
-
-
-def _only_rejection(value: Any) -> Any:
-    return value if type(value).__name__ == "Reject" else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import AuthConfig, AuthCredential, secrets_of
+from toolwright.messages import AuthConfig, AuthCredential
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
@@ -39,7 +39,8 @@ class AuthenticatedFunctionTool(FunctionTool):
     ) -> None:
         super().__init__(func, hidden=(_PARAMETER,), **settings)
         _refuse_shared_secret(self.name, auth_config)
-        made = _with_parameter(self) if _takes_credential(func) else self
+        made = self.replace()
+        made = _with_parameter(made) if _takes_credential(func) else made
         made = with_credential(made, auth_config, response_for_auth_required)
         # Outermost: nobody should sign in for a call that is then rejected.
         self._become(with_confirmation(made, require_confirmation))
@@ -51,14 +52,17 @@ def with_credential(
     auth_config: AuthConfig,
     response_for_auth_required: str | dict[str, Any] | None = None,
 ) -> Tool:
-    """Run the tool with `ctx.auth_response` set; when there is no credential, the user is asked."""
+    """Run the tool with `ctx.auth_response` set; when there is no credential, the user is asked.
+
+    A tool that raises an HTTP error with status 401 is run once more, with a renewed credential.
+    """
     hint = _hint(response_for_auth_required)
 
     async def run(args: Args, ctx: ToolContext) -> Output:
-        credential = ctx.auth_response or await _find(ctx, auth_config)
+        credential = ctx.get_auth_response(auth_config) or await _find(ctx, auth_config)
         if credential is None:
             return _ask(ctx, auth_config, hint)
-        _use(ctx, credential)
+        ctx.accept_credential(auth_config, credential)
         try:
             return await tool.run(args, ctx)
         except Exception as error:
@@ -67,7 +71,7 @@ def with_credential(
             renewed = await _flows(ctx).renew(ctx.run.scope, auth_config, credential)
         if renewed is None:
             return _ask(ctx, auth_config, hint)
-        _use(ctx, renewed)
+        ctx.accept_credential(auth_config, renewed)
         return await tool.run(args, ctx)
 
     return tool.replace(run=run)
@@ -97,12 +101,6 @@ def _flows(ctx: ToolContext) -> AuthFlows:
             "Runner(agent, …, credentials=…)."
         )
     return ctx.run.services.auth
-
-
-def _use(ctx: ToolContext, credential: AuthCredential) -> None:
-    for secret in secrets_of(credential):
-        ctx.run.redactor.add(secret)
-    ctx.auth_response = credential
 
 
 def _ask(ctx: ToolContext, config: AuthConfig, hint: str) -> Output:

@@ -26,6 +26,7 @@ from toolwright.messages import (
     ToolCall,
     ToolResult,
     UserMessage,
+    secrets_of,
 )
 from toolwright.tools._services import Services
 from toolwright.tools._state import State, StateTable
@@ -212,8 +213,8 @@ class NodeInfo:
 class ToolContext(ReadonlyContext):
     """One call's context. Made fresh for each call; do not keep it after the call has ended."""
 
-    __slots__ = ("_actions", "_state", "arguments", "auth_response", "call", "node", "path", "requested",
-                 "tool_confirmation")  # fmt: skip
+    __slots__ = ("_actions", "_credentials", "_state", "arguments", "auth_response", "call", "node",
+                 "path", "requested", "tool_confirmation")  # fmt: skip
 
     def __init__(
         self,
@@ -238,6 +239,7 @@ class ToolContext(ReadonlyContext):
         self.requested: PendingRequest | None = None
         """What the tool asked of the outside during this call."""
         self._actions: Actions | None = None
+        self._credentials: dict[str, AuthCredential] | None = None
         self._state: State | None = None
 
     # -- the call ---------------------------------------------------------------------------
@@ -317,8 +319,18 @@ class ToolContext(ReadonlyContext):
         self.requested = PendingRequest(kind="credential", payload=auth_config)
 
     def get_auth_response(self, auth_config: AuthConfig | None = None) -> AuthCredential | None:
-        """The credential this call asked for, once it is there."""
-        return self.auth_response
+        """The credential this call asked for, once it is there; without a configuration, the latest."""
+        if auth_config is None:
+            return self.auth_response
+        return (self._credentials or {}).get(auth_config.credential_key)
+
+    def accept_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
+        """Let this call use a credential, and hide its secrets in all that leaves the run."""
+        for secret in secrets_of(credential):
+            self.run.redactor.add(secret)
+        self.auth_response = credential
+        # By key: a tool that asks for two credentials must not send one service the other's.
+        self._credentials = {**(self._credentials or {}), auth_config.credential_key: credential}
 
     async def save_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
         """Keep a credential for this user."""
