@@ -112,8 +112,8 @@ class Link:
             if error.message.startswith(_GONE):
                 self.broken = True
                 raise ToolError(
-                    f"{self.name} stopped while {what} ({error.message}); it is started again "
-                    "when it is next needed."
+                    f"{self.name} stopped while {what} ({error.message}); the connection is opened "
+                    "again when it is next needed."
                 ) from error
             raise ToolError(f"{self.name}: {error.message}") from error
         except (ValidationError, RuntimeError) as error:

@@ -1,0 +1,136 @@
+"""Tool calls made by a program instead of a model, on the path that every agent's calls take."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from toolwright.agent import Agent, AgentTool, BaseAgent, Runner
+from toolwright.backends import Store
+from toolwright.errors import UsageError
+from toolwright.messages import (
+    ModelMessage,
+    Pending,
+    TextPart,
+    ToolCall,
+    ToolEnded,
+    ToolProgress,
+    ToolResult,
+    UserMessage,
+)
+from toolwright.models import ModelRequest, OnDelta
+from toolwright.tools import MaxOutput, ReadonlyContext, Tool, Toolset, as_tool
+
+__all__ = ["Desk", "OnProgress"]
+
+OnProgress = Callable[[ToolProgress], Any]
+"""Told what a running tool shows; awaited."""
+_USER = "mcp"
+
+
+class Desk:
+    """Takes calls for `target`: an agent, a tool, a function, a toolset, or a list of these.
+
+    Each call is a run of its own whose "model" makes exactly that call, so validation, approvals,
+    limits, hooks and pauses are those of any agent.
+    """
+
+    def __init__(self, target: Any, *, store: str | Store = "memory://", **services: Any) -> None:
+        self._things = _things(target)
+        whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
+        agent = Agent(name="desk", model=_CallingModel(), tools=whole)
+        self._runner = Runner(agent, app_name="mcp", store=store, **services)
+
+    async def tools(self) -> list[Tool]:
+        """What can be called now."""
+        tools: list[Tool] = []
+        for thing in self._things:
+            tools += await thing.list_tools(None) if isinstance(thing, Toolset) else [thing]
+        return tools
+
+    async def call(
+        self, session_id: str, name: str, arguments: dict[str, Any], on_progress: OnProgress
+    ) -> ToolResult | Pending:
+        """Make a call; it ends with a result, or waits for the outside."""
+        prompt = json.dumps({"name": name, "arguments": arguments})
+        return await self._run(session_id, prompt, on_progress)
+
+    async def answer(
+        self, session_id: str, pending: Pending, value: Any, on_progress: OnProgress
+    ) -> ToolResult | Pending:
+        """Answer what a call waits for, and go on with it."""
+        await self._runner.answer(session_id, pending.call_id, value)
+        return await self._run(session_id, None, on_progress)
+
+    async def waiting(self, session_id: str) -> Pending | None:
+        """What the call of this session waits for."""
+        found = await self._runner.pending(session_id)
+        return found[0] if found else None
+
+    async def close(self) -> None:
+        """Let go of toolsets and store."""
+        await self._runner.close()
+
+    async def _run(
+        self, session_id: str, prompt: str | None, on_progress: OnProgress
+    ) -> ToolResult | Pending:
+        result: ToolResult | None = None
+        async for event in self._runner.stream(prompt, user_id=_USER, session_id=session_id):
+            if isinstance(event, ToolProgress):
+                await on_progress(event)
+            elif isinstance(event, ToolEnded) and not event.path:
+                result = event.result
+        if result is not None:
+            await self._runner.delete(session_id)
+            return result
+        pending = await self.waiting(session_id)
+        if pending is None:
+            raise UsageError(f"The call in session {session_id!r} ended without a result.")
+        return pending
+
+
+def _whole(tool: Tool) -> Tool:
+    """The same tool with no limit for its output: how much a model reads is the client's business."""
+    return tool.replace(max_output=MaxOutput(bytes=1 << 62, lines=1 << 62))
+
+
+class _Whole(Toolset):
+    """A toolset whose tools have no limit for their output."""
+
+    cache_listing = False
+
+    def __init__(self, inner: Toolset) -> None:
+        super().__init__()
+        self._inner = inner
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        return [_whole(tool) for tool in await self._inner.list_tools(readonly_context)]
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class _CallingModel:
+    """Says what call the prompt describes, and nothing after it."""
+
+    name = "program:calls"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        last = request.history[-1]
+        if not isinstance(last, UserMessage):
+            return ModelMessage(parts=(TextPart(""),), model=self.name)
+        asked = json.loads(last.text)
+        call = ToolCall(
+            call_id="call", name=asked["name"], arguments=json.dumps(asked["arguments"])
+        )
+        return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
+
+
+def _things(target: Any) -> list[Tool | Toolset]:
+    """What is served, as tools and toolsets; an agent becomes one tool."""
+    if isinstance(target, Sequence) and not isinstance(target, str):
+        return [thing for item in target for thing in _things(item)]
+    if isinstance(target, Toolset):
+        return [target]
+    if isinstance(target, BaseAgent):
+        return [AgentTool(target)]
+    return [as_tool(target)]

@@ -1,0 +1,85 @@
+"""What a pending call asks of a person, as an elicitation, and the person's answer back."""
+
+import json
+from typing import Any
+
+import mcp_types as types
+
+from toolwright.messages import Approve, Pending, Reject
+
+__all__ = ["answer_from", "can_be_asked", "question_for"]
+
+_PRIMITIVES = {"string", "number", "integer", "boolean"}
+_CONFIRM = {
+    "type": "object",
+    "properties": {"approve": {"type": "boolean", "title": "Allow it"}},
+    "required": ["approve"],
+}
+_FREE = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "title": "Answer"}},
+    "required": ["answer"],
+}
+
+
+def can_be_asked(pending: Pending) -> bool:
+    """Whether the person in front of the client can answer; a deferred result comes from elsewhere."""
+    return pending.kind in ("confirmation", "choice", "input") or _sign_in_url(pending) is not None
+
+
+def question_for(pending: Pending) -> types.ElicitRequestParams:
+    """The question as the client shows it."""
+    url = _sign_in_url(pending)
+    if url is not None:
+        message = pending.hint or f"Sign in so that {pending.name!r} can go on."
+        return types.ElicitRequestURLParams(
+            message=message, url=url, elicitation_id=pending.call_id
+        )
+    return types.ElicitRequestFormParams(message=_message(pending), requested_schema=_form(pending))
+
+
+def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
+    """What the runner is told; whoever declines or looks away has said no."""
+    if said.action != "accept":
+        return Reject(reason=f"the person chose to {said.action}")
+    content = dict(said.content or {})
+    if pending.kind == "confirmation":
+        if pending.schema is not None:
+            return Approve(payload=content)
+        return Approve() if content.get("approve") else Reject(reason="the person did not allow it")
+    if _form(pending) == _FREE:
+        return _read(content.get("answer"))
+    return content
+
+
+def _message(pending: Pending) -> str:
+    lines = [pending.hint or f"{pending.name!r} needs an answer."]
+    if pending.kind == "confirmation" and pending.arguments:
+        lines.append(f"{pending.name}({json.dumps(pending.arguments, ensure_ascii=False)})")
+    return "\n".join(lines)
+
+
+def _form(pending: Pending) -> dict[str, Any]:
+    if pending.schema is not None and _is_flat(pending.schema):
+        return pending.schema
+    return _CONFIRM if pending.kind == "confirmation" and pending.schema is None else _FREE
+
+
+def _is_flat(schema: dict[str, Any]) -> bool:
+    """Elicitation forms have plain fields only."""
+    fields = schema.get("properties", {}).values()
+    return schema.get("type") == "object" and all(f.get("type") in _PRIMITIVES for f in fields)
+
+
+def _read(text: Any) -> Any:
+    """An answer that is JSON as its value, any other as the text it is."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError):
+        return text
+
+
+def _sign_in_url(pending: Pending) -> str | None:
+    if pending.kind != "credential" or not isinstance(pending.payload, dict):
+        return None
+    return pending.payload.get("auth_uri")

@@ -1,0 +1,168 @@
+"""Any agent, tool or toolset as an MCP server."""
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult
+from toolwright.serve.mcp._desk import Desk, OnProgress
+
+try:
+    import mcp_types as types
+    from mcp.server import Server
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.stdio import stdio_server
+    from mcp.shared.exceptions import MCPError
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+except ImportError as error:
+    raise ImportError("MCP needs an extra: pip install 'toolwright[mcp]'") from error
+
+from toolwright.serve.mcp._elicit import answer_from, can_be_asked, question_for
+from toolwright.serve.mcp._listing import call_result, listed_tool
+from toolwright.tools import Tool
+
+__all__ = ["McpServer"]
+
+_Context = ServerRequestContext[Any, Any]
+_QUESTION = "question"
+
+
+class McpServer:
+    """Serves `target` over MCP: each tool as a tool, an agent as one tool.
+
+    What a call asks of a person becomes an elicitation: on the connection itself for clients up to
+    2025-11-25, as an `input_required` result for later ones. `services` are `Runner`'s (artifacts,
+    memory, credentials, auth).
+    """
+
+    def __init__(
+        self,
+        target: Any,
+        *,
+        name: str = "toolwright",
+        version: str = "0.1.0",
+        instructions: str | None = None,
+        **services: Any,
+    ) -> None:
+        self._desk = Desk(target, **services)
+        self.server: Server[Any] = Server(
+            name,
+            version=version,
+            instructions=instructions,
+            lifespan=self._lifespan,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    async def run_stdio(self) -> None:
+        """Serve the program that started us, over stdin and stdout, until it leaves."""
+        async with stdio_server() as (incoming, outgoing):
+            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+
+    async def close(self) -> None:
+        """Let go of the toolsets that are served."""
+        await self._desk.close()
+
+    @asynccontextmanager
+    async def _lifespan(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        try:
+            yield {}
+        finally:
+            await self.close()
+
+    async def _list_tools(
+        self, ctx: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[listed_tool(tool) for tool in await self._desk.tools()])
+
+    async def _call_tool(
+        self, ctx: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool = await self._find(params.name)
+        show = _progress_to(ctx)
+        if params.request_state is not None:
+            session_id = params.request_state
+            outcome = await self._go_on(session_id, params, show)
+        else:
+            session_id = uuid.uuid4().hex
+            outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return _ended_or_asked(tool, outcome, session_id)
+        while isinstance(outcome, Pending) and can_be_asked(outcome) and _can_elicit(ctx):
+            answer = answer_from(outcome, await _ask(ctx, outcome))
+            outcome = await self._desk.answer(session_id, outcome, answer, show)
+        return _ended(tool, outcome)
+
+    async def _go_on(
+        self, session_id: str, params: types.CallToolRequestParams, show: OnProgress
+    ) -> ToolResult | Pending:
+        """A client of 2026-07-28 or later has come back with the answer to our question."""
+        pending = await self._desk.waiting(session_id)
+        said = (params.input_responses or {}).get(_QUESTION)
+        if pending is None or pending.name != params.name:
+            raise MCPError(types.INVALID_PARAMS, "No call waits under this request state.")
+        if not isinstance(said, types.ElicitResult):
+            return pending
+        return await self._desk.answer(session_id, pending, answer_from(pending, said), show)
+
+    async def _find(self, name: str) -> Tool:
+        for tool in await self._desk.tools():
+            if tool.name == name:
+                return tool
+        raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+
+
+def _progress_to(ctx: _Context) -> OnProgress:
+    steps = 0
+
+    async def show(event: ToolProgress) -> None:
+        nonlocal steps
+        steps += 1
+        told = event.data if isinstance(event.data, dict) else {}
+        progress, total = told.get("progress"), told.get("total")
+        await ctx.session.report_progress(
+            float(progress if isinstance(progress, int | float) else steps),
+            float(total) if isinstance(total, int | float) else None,
+            event.text or None,
+        )
+
+    return show
+
+
+def _can_elicit(ctx: _Context) -> bool:
+    capabilities = ctx.session.client_capabilities
+    return capabilities is not None and capabilities.elicitation is not None
+
+
+async def _ask(ctx: _Context, pending: Pending) -> types.ElicitResult:
+    question = question_for(pending)
+    if isinstance(question, types.ElicitRequestURLParams):
+        return await ctx.session.elicit_url(
+            question.message, question.url, question.elicitation_id or "", ctx.request_id
+        )
+    return await ctx.session.elicit_form(
+        question.message, question.requested_schema, ctx.request_id
+    )
+
+
+def _ended_or_asked(
+    tool: Tool, outcome: ToolResult | Pending, session_id: str
+) -> types.CallToolResult | types.InputRequiredResult:
+    if not isinstance(outcome, Pending) or not can_be_asked(outcome):
+        return _ended(tool, outcome)
+    request = types.ElicitRequest(params=question_for(outcome))
+    return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=session_id)
+
+
+def _ended(tool: Tool, outcome: ToolResult | Pending) -> types.CallToolResult:
+    if isinstance(outcome, ToolResult):
+        return call_result(tool, outcome)
+    why = f"{outcome.name!r} waits for {outcome.kind} from outside ({outcome.hint or 'no hint'})"
+    result = ToolResult(
+        call_id=outcome.call_id,
+        name=outcome.name,
+        status="error",
+        content=(TextPart(f"{why}, and this client cannot ask for it."),),
+    )
+    return call_result(tool, result)

@@ -1,0 +1,256 @@
+"""Agents, tools and toolsets, served over MCP and used by the official client."""
+
+import asyncio
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from pydantic import BaseModel
+
+from toolwright.agent import Agent
+from toolwright.errors import ToolError
+from toolwright.messages import BlobPart, Pending, Reject
+from toolwright.serve.mcp import McpServer
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import FunctionTool, ToolContext, Toolset, deferred_tool, prefixed, tool
+
+pytestmark = pytest.mark.anyio
+ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: float
+
+
+@tool(effects="read")
+def weather(city: str) -> Weather:
+    """The weather in a city."""
+    return Weather(city=city, degrees=21.5)
+
+
+@tool
+def picture() -> BlobPart:
+    """A picture."""
+    return BlobPart(media_type="image/png", data=b"\x89PNG...")
+
+
+@tool
+def fail() -> str:
+    """Fail."""
+    raise ToolError("the kettle is broken")
+
+
+@tool
+async def count(tool_context: ToolContext) -> str:
+    """Count to three."""
+    for number in (1, 2, 3):
+        tool_context.progress(f"at {number}", {"progress": number, "total": 3})
+    return "done"
+
+
+wiped: list[str] = []
+
+
+def wipe(disk: str) -> str:
+    """Wipe a disk."""
+    wiped.append(disk)
+    return f"{disk} is empty"
+
+
+TOOLS = [weather, picture, fail, count, FunctionTool(wipe, require_confirmation=True)]
+
+
+def client(target: Any, mode: str = "auto", **settings: Any) -> Client:
+    return Client(McpServer(target).server, mode=mode, **settings)
+
+
+def text(result: types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+@ERAS
+async def test_tools_are_listed_with_schema_effects_and_output_schema(mode: str) -> None:
+    async with client(TOOLS, mode) as mcp:
+        listed = {tool.name: tool for tool in (await mcp.list_tools()).tools}
+    assert listed["weather"].description == "The weather in a city."
+    assert listed["weather"].input_schema["required"] == ["city"]
+    assert listed["weather"].output_schema is not None
+    assert listed["weather"].annotations is not None
+    assert listed["weather"].annotations.read_only_hint
+    assert listed["wipe"].annotations is not None
+    assert not listed["wipe"].annotations.read_only_hint
+
+
+@ERAS
+async def test_a_call_gives_text_and_structured_content(mode: str) -> None:
+    async with client(TOOLS, mode) as mcp:
+        result = await mcp.call_tool("weather", {"city": "Oslo"})
+    assert result.structured_content == {"city": "Oslo", "degrees": 21.5}
+    assert text(result) == '{"city":"Oslo","degrees":21.5}'
+
+
+async def test_images_errors_and_bad_arguments_are_told_as_mcp_wants_it() -> None:
+    async with client(TOOLS) as mcp:
+        image = (await mcp.call_tool("picture")).content[0]
+        failed = await mcp.call_tool("fail")
+        wrong = await mcp.call_tool("weather", {"town": "Oslo"})
+    assert isinstance(image, types.ImageContent)
+    assert failed.is_error
+    assert text(failed) == "the kettle is broken"
+    assert wrong.is_error
+    assert "missing required parameter 'city'" in text(wrong)
+
+
+async def test_an_unknown_tool_is_a_protocol_error() -> None:
+    async with client(TOOLS) as mcp:
+        with pytest.raises(Exception, match="Unknown tool: nothing"):
+            await mcp.call_tool("nothing")
+
+
+@ERAS
+async def test_progress_reaches_the_client(mode: str) -> None:
+    seen: list[tuple[float, float | None, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
+
+    async with client(TOOLS, mode) as mcp:
+        await mcp.call_tool("count", progress_callback=note)
+    assert seen == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
+
+
+@ERAS
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_confirmation_becomes_an_elicitation(mode: str, approve: bool) -> None:
+    wiped.clear()
+    asked: list[Any] = []
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params)
+        return types.ElicitResult(action="accept", content={"approve": approve})
+
+    async with client(TOOLS, mode, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("wipe", {"disk": "sda"})
+    assert 'wipe({"disk": "sda"})' in asked[0].message
+    assert result.is_error is not approve
+    assert wiped == (["sda"] if approve else [])
+
+
+async def test_a_client_that_cannot_ask_is_told_so_and_nothing_runs() -> None:
+    wiped.clear()
+    async with client(TOOLS, "legacy") as mcp:
+        result = await mcp.call_tool("wipe", {"disk": "sda"})
+    assert result.is_error
+    assert "this client cannot ask for it" in text(result)
+    assert wiped == []
+
+
+async def test_a_request_state_that_nobody_gave_out_is_refused() -> None:
+    async with client(TOOLS) as mcp:
+        with pytest.raises(Exception, match="No call waits under this request state"):
+            await mcp.call_tool("wipe", {"disk": "sda"}, request_state="made-up")
+
+
+async def test_a_tool_can_ask_for_a_form_to_be_filled_in() -> None:
+    schema = {"type": "object", "properties": {"size": {"type": "string"}}, "required": ["size"]}
+
+    @tool
+    def order(tool_context: ToolContext) -> str:
+        """Order a shirt."""
+        tool_context.request_input(hint="Which size?", schema=schema)
+        return ""
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        assert params.message == "Which size?"
+        assert "size" in params.requested_schema["properties"]
+        return types.ElicitResult(action="accept", content={"size": "L"})
+
+    async with client(order, "legacy", elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("order")
+    assert text(result) == '{"size":"L"}'
+
+
+async def test_a_deferred_tool_says_that_its_answer_comes_from_elsewhere() -> None:
+    @deferred_tool(timeout=60)
+    def build() -> str:
+        """Build it."""
+        return "started"
+
+    async with client(build) as mcp:
+        result = await mcp.call_tool("build")
+    assert result.is_error
+    assert "waits for result from outside" in text(result)
+
+
+async def test_an_agent_is_served_as_one_tool() -> None:
+    model = ScriptedModel(call("weather", city="Oslo"), "Mild, 21.5 degrees.")
+    agent = Agent(name="forecaster", description="Knows weather.", model=model, tools=[weather])
+    async with client(agent) as mcp:
+        (listed,) = (await mcp.list_tools()).tools
+        result = await mcp.call_tool("forecaster", {"request": "Oslo?"})
+    assert (listed.name, listed.description) == ("forecaster", "Knows weather.")
+    assert text(result) == "Mild, 21.5 degrees."
+
+
+async def test_a_toolset_is_listed_anew_for_each_listing() -> None:
+    tools = [weather]
+
+    class Growing(Toolset):
+        async def get_tools(self, readonly_context: Any = None) -> list[Any]:
+            return tools
+
+    async with client(prefixed(Growing(), "my")) as mcp:
+        first = [tool.name for tool in (await mcp.list_tools()).tools]
+        tools.append(count)
+        then = [tool.name for tool in (await mcp.list_tools()).tools]
+        result = await mcp.call_tool("my_count")
+    assert first == ["my_weather"]
+    assert then == ["my_weather", "my_count"]
+    assert text(result) == "done"
+
+
+async def test_an_output_of_any_size_reaches_the_client_whole() -> None:
+    @tool
+    def big() -> str:
+        """Much text."""
+        return "x" * 1_000_000
+
+    async with client(big) as mcp:
+        assert len(text(await mcp.call_tool("big"))) == 1_000_000
+
+
+async def test_a_call_that_the_client_gives_up_is_cancelled_here() -> None:
+    started, cancelled = anyio.Event(), anyio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait for ever."""
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return ""
+
+    async with client(wait, "legacy") as mcp, anyio.create_task_group() as tasks:
+        tasks.start_soon(mcp.call_tool, "wait")
+        with anyio.fail_after(10):
+            await started.wait()
+            tasks.cancel_scope.cancel()
+    with anyio.fail_after(10):
+        await cancelled.wait()
+
+
+def test_a_pending_call_of_any_kind_has_an_answer_to_its_question() -> None:
+    from toolwright.serve.mcp._elicit import answer_from
+
+    pending = Pending(call_id="c", name="t", kind="input", schema={"type": "string"})
+    accepted = types.ElicitResult(action="accept", content={"answer": "42"})
+    assert answer_from(pending, accepted) == 42
+    assert isinstance(answer_from(pending, types.ElicitResult(action="cancel")), Reject)
