@@ -66,7 +66,7 @@ def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
     """Do what the tools of the turn asked for beside their results."""
     for result in results:
         actions = run.log.record(full_id(run.path, result.call_id)).actions
-        if actions is None:
+        if actions is None or result.status != "ok":
             continue
         if actions.transfer_to_agent:
             run.emit(Transferred, to_agent=actions.transfer_to_agent)

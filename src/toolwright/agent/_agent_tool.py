@@ -1,0 +1,112 @@
+"""An agent as a tool of another agent."""
+
+import json
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+
+from toolwright.agent._chat import ChatNode
+from toolwright.agent._log import Thread
+from toolwright.agent._node import AgentNode
+from toolwright.agent._result import Outcome
+from toolwright.agent._run import Run
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import ModelMessage, RunEnded, RunStarted, ToolSpec, user_message
+from toolwright.tools import Args, Output, Tool, ToolContext, plain_schema, schema_parser, to_output
+
+__all__ = ["AgentTool", "run_inside"]
+
+_REQUEST = {
+    "type": "object",
+    "properties": {"request": {"type": "string", "description": "What the agent should do."}},
+    "required": ["request"],
+    "additionalProperties": False,
+}
+
+
+class AgentTool(Tool):
+    """Calls an agent: its `input_schema` is the parameters, its reply the result.
+
+    The agent does not see the caller's conversation. Its events, usage, state and pauses belong to
+    the outer run; after a pause or a crash it goes on where it was.
+    """
+
+    def __init__(
+        self,
+        agent: AgentNode,
+        *,
+        skip_summarization: bool = False,
+        include_plugins: bool = True,
+        propagate_grounding_metadata: bool = False,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        schema = _parameters(agent)
+        spec = ToolSpec(
+            name=name or agent.name,
+            description=description or agent.description,
+            parameters=schema,
+        )
+
+        async def run(args: Args, ctx: ToolContext) -> Output:
+            prompt = args["request"] if schema is _REQUEST else json.dumps(args)
+            outcome = await run_inside(agent, prompt, ctx, include_hooks=include_plugins)
+            output = _as_output(agent, outcome)
+            if skip_summarization and outcome.status == "done":
+                ctx.actions.skip_summarization = True
+            if propagate_grounding_metadata:
+                _keep_grounding(ctx)
+            return output
+
+        # Repeating it is safe: whatever finished inside is known and does not run again.
+        self._become(
+            Tool(spec=spec, parse=schema_parser(spec.name, schema), run=run, idempotent=True)
+        )
+        self.agent = agent
+
+
+def _parameters(agent: AgentNode) -> dict[str, Any]:
+    schema = getattr(agent, "input_schema", None)
+    return _REQUEST if schema is None else plain_schema(TypeAdapter(schema))
+
+
+async def run_inside(
+    agent: AgentNode, prompt: str, ctx: ToolContext, *, include_hooks: bool = True
+) -> Outcome:
+    """Run `agent` inside the call of `ctx`, or go on with it if it was begun before."""
+    outer = ctx.run
+    if not isinstance(outer, Run):
+        raise UsageError("An agent can only be called as a tool by a running agent.")
+    thread = outer.log.thread(ctx.function_call_id)
+    run = outer.inside(cast(ChatNode, _current(agent, thread)), ctx)
+    if not thread.history:
+        run.user_content = user_message(prompt)
+        run.emit(RunStarted, message=run.user_content)
+        run.history.append(run.user_content)
+        thread.agent = run.agent.name
+    outcome = await run.agent.go(run)
+    run.emit(RunEnded, status=outcome.status, text=outcome.text, reason=outcome.reason)
+    ctx.actions.escalate = ctx.actions.escalate or run.escalated
+    return outcome
+
+
+def _current(agent: AgentNode, thread: Thread) -> AgentNode:
+    return agent.find(thread.agent) or agent
+
+
+def _as_output(agent: AgentNode, outcome: Outcome) -> Output:
+    if outcome.status == "paused":
+        return Output(status="pending")
+    if outcome.status == "stopped":
+        raise ToolError(f"Agent {agent.name!r} stopped: {outcome.reason}")
+    return to_output(outcome.output)
+
+
+def _keep_grounding(ctx: ToolContext) -> None:
+    run = ctx.run
+    if not isinstance(run, Run):
+        return
+    history = run.log.thread(ctx.function_call_id).history
+    last = next((m for m in reversed(history) if isinstance(m, ModelMessage)), None)
+    if last is not None and "grounding" in last.meta:
+        ctx.state["temp:grounding_metadata"] = last.meta["grounding"]
