@@ -1,6 +1,6 @@
 """What makes an agent that talks to a model: model, instructions, tools and settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -15,7 +15,7 @@ from toolwright.agent._tracing import traced_model, with_tracing
 from toolwright.agent._transfer import TransferToAgentTool
 from toolwright.errors import UsageError
 from toolwright.models import Model, ModelSettings
-from toolwright.tools import Tool, plain_schema
+from toolwright.tools import Policy, Require, Tool, plain_schema, with_approval, with_confirmation
 
 __all__ = ["ChatNode"]
 
@@ -39,6 +39,8 @@ class ChatNode(AgentNode):
         limits: Limits | None = None,
         settings: ModelSettings | None = None,
         compaction: Compaction | None = None,
+        policy: Policy | None = None,
+        interrupt_on: Mapping[str, Require] | None = None,
         on_tool_error: Literal["tell", "raise"] = "tell",
         output_retries: int = 2,
         disallow_transfer_to_parent: bool = False,
@@ -64,8 +66,13 @@ class ChatNode(AgentNode):
         self.output_retries = output_retries
         self.output_adapter = None if output_schema is None else TypeAdapter(output_schema)
         self.output_json_schema = self.output_adapter and plain_schema(self.output_adapter)
+        self.policy = policy
+        """Sees every call of this agent before it runs: allow, ask a person, or deny."""
+        self.interrupt_on = dict(interrupt_on or {})
+        """Which tools a person must confirm, by name; a predicate decides by the arguments."""
         self.tools = tuple(tools)
         self.shelf = sort_tools(tools)
+        self._check_interrupts()
         self._maker: ToolboxMaker | None = None
         ToolboxMaker(name, self.shelf, self._wrap)  # two tools with one name are found here
 
@@ -98,5 +105,17 @@ class ChatNode(AgentNode):
             await toolset.close()
         await super().close()
 
+    def _check_interrupts(self) -> None:
+        """A name that is misspelt here would leave its tool unguarded, so it is refused."""
+        known = {tool.name for tool in self.shelf.tools}
+        unknown = sorted(self.interrupt_on.keys() - known)
+        if unknown and not self.shelf.toolsets:
+            raise UsageError(
+                f"interrupt_on of agent {self.name!r} names {unknown}, which it does not have; "
+                f"its tools are {sorted(known)}."
+            )
+
     def _wrap(self, tool: Tool) -> Tool:
+        tool = with_confirmation(tool, self.interrupt_on.get(tool.name, False))
+        tool = with_approval(tool, self.policy) if self.policy is not None else tool
         return with_tracing(with_hooks(tool, self.hooks))

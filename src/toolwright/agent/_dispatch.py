@@ -128,7 +128,7 @@ async def _run_tool(
     )
     ctx.tool_confirmation = step.confirmation
     if step.remember:
-        ctx.state[remembered_key(tool.name)] = True
+        ctx.state.note(remembered_key(tool.name), True)
     output = await tool.run(args, ctx)
     if ctx.requested is not None:
         output = Output(status="pending", request=ctx.requested)

@@ -23,6 +23,7 @@ from toolwright.tools._context import (
 from toolwright.tools._function import FunctionTool, tool
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
+from toolwright.tools._policy import Rule, Verdict, guarded, rules
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
 from toolwright.tools._state import SCOPES, State, StateTable
@@ -38,6 +39,7 @@ from toolwright.tools._toolset import (
     filtered,
     prefixed,
     renamed,
+    reshaped,
 )
 from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
 from toolwright.tools._wrappers import with_name, with_retries, with_timeout
@@ -63,6 +65,7 @@ __all__ = [
     "ReadonlyContext",
     "RequestShaper",
     "Require",
+    "Rule",
     "RunInside",
     "Services",
     "SessionInfo",
@@ -75,15 +78,19 @@ __all__ = [
     "ToolLike",
     "ToolPredicate",
     "Toolset",
+    "Verdict",
     "as_tool",
     "check_answer",
     "combined",
     "deferred_tool",
     "filtered",
+    "guarded",
     "plain_schema",
     "prefixed",
     "remembered_key",
     "renamed",
+    "reshaped",
+    "rules",
     "schema_parser",
     "to_output",
     "tool",

@@ -8,10 +8,12 @@ from typing import Any
 from toolwright.errors import StateConflict, UsageError
 from toolwright.messages import jsonable
 
-__all__ = ["SCOPES", "State", "StateTable"]
+__all__ = ["RESERVED", "SCOPES", "State", "StateTable"]
 
 SCOPES = ("app:", "user:", "temp:")
 """Prefixes that say how long and for whom a key lives; a key without one lives in its session."""
+RESERVED = "_approved:"
+"""Begins the keys that say what a person has approved for the rest of the session."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
@@ -46,11 +48,13 @@ class State(MutableMapping[str, Any]):
             return value if isinstance(value, _IMMUTABLE) else copy.deepcopy(value)
 
     def __setitem__(self, key: str, value: Any) -> None:
+        _refuse_reserved(key)
         with self._table.lock:
             self._refuse_lost_write(key)
             self._write(key, value)
 
     def __delitem__(self, key: str) -> None:
+        _refuse_reserved(key)
         with self._table.lock:
             self._refuse_lost_write(key)
             del self._table.values[key]
@@ -58,10 +62,16 @@ class State(MutableMapping[str, Any]):
 
     def change(self, key: str, update: Callable[[Any], Any], default: Any = None) -> Any:
         """Set `key` to `update(its value or default)` in one step; returns the new value."""
+        _refuse_reserved(key)
         with self._table.lock:
             value = update(copy.deepcopy(self._table.values.get(key, default)))
             self._write(key, value)
             return value
+
+    def note(self, key: str, value: Any) -> None:
+        """Write a key that tools may not write; for the framework itself."""
+        with self._table.lock:
+            self._write(key, value)
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of everything."""
@@ -98,6 +108,12 @@ class State(MutableMapping[str, Any]):
         if key in self._seen:
             self._seen[key] = self._table.versions[key]
         self.delta[key] = value
+
+
+def _refuse_reserved(key: str) -> None:
+    """A tool that writes whatever key the model names must not be able to approve another tool."""
+    if isinstance(key, str) and key.startswith(RESERVED):
+        raise UsageError(f"State keys that begin with {RESERVED!r} are the framework's: {key!r}.")
 
 
 def _checked(key: str, value: Any) -> Any:

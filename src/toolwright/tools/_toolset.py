@@ -22,6 +22,7 @@ __all__ = [
     "filtered",
     "prefixed",
     "renamed",
+    "reshaped",
 ]
 
 ToolPredicate = Callable[[Tool, ReadonlyContext | None], bool]
@@ -128,6 +129,11 @@ def renamed(toolset: Toolset | Sequence[ToolLike], names: Mapping[str, str]) -> 
         [_as_toolset(toolset)],
         lambda tools, _: [with_name(t, names[t.name]) if t.name in names else t for t in tools],
     )
+
+
+def reshaped(toolset: Toolset | Sequence[ToolLike], change: Callable[[Tool], Tool]) -> Toolset:
+    """The same tools, each as `change` makes it: for wrappers such as `with_timeout`."""
+    return _Reshaped([_as_toolset(toolset)], lambda tools, _: [change(tool) for tool in tools])
 
 
 class _Fixed(Toolset):
