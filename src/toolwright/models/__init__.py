@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright.models._ask import Retries
 from toolwright.models._model import Delta, Model, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._prices import Price, set_price
+from toolwright.models._resolve import resolve_model
 from toolwright.models._server_tools import (
     VertexAiSearchTool,
     code_execution,
@@ -21,15 +22,19 @@ from toolwright.models._server_tools import (
 
 if TYPE_CHECKING:
     from toolwright.models._anthropic import AnthropicModel
+    from toolwright.models._gemini import GeminiModel
     from toolwright.models._openai import OpenAIModel
+    from toolwright.models._openai_chat import OpenAIChatModel
 
 __all__ = [
     "AnthropicModel",
     "Delta",
+    "GeminiModel",
     "Model",
     "ModelRequest",
     "ModelSettings",
     "OnDelta",
+    "OpenAIChatModel",
     "OpenAIModel",
     "Price",
     "Retries",
@@ -40,6 +45,7 @@ __all__ = [
     "google_maps_grounding",
     "google_search",
     "image_generation",
+    "resolve_model",
     "set_price",
     "url_context",
     "web_fetch",
@@ -48,6 +54,8 @@ __all__ = [
 
 _LAZY = {
     "AnthropicModel": "toolwright.models._anthropic",
+    "GeminiModel": "toolwright.models._gemini",
+    "OpenAIChatModel": "toolwright.models._openai_chat",
     "OpenAIModel": "toolwright.models._openai",
 }
 

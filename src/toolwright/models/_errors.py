@@ -98,6 +98,8 @@ def _reason(message: str, code: str | None, status: int | None) -> str:
         return "context_too_long"
     if by_code:
         return by_code
+    if status is None and code and code.isdigit():
+        status = int(code)  # some compatible servers put it there
     if status is None:
         return "unknown"
     if status in _BY_STATUS:

@@ -1,0 +1,192 @@
+"""Gemini models, over the Gemini API or Vertex AI."""
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any, cast
+
+from toolwright.errors import ModelError
+from toolwright.messages import ModelMessage, user_message
+from toolwright.models._ask import Retries, ask
+from toolwright.models._gemini_client import (
+    Connection,
+    as_model_errors,
+    connector,
+    types,
+    wants_vertex,
+)
+from toolwright.models._gemini_config import ConfigMaker
+from toolwright.models._gemini_reply import Reply
+from toolwright.models._gemini_side import SideRequests
+from toolwright.models._gemini_tools import Plan, plan_tools
+from toolwright.models._gemini_wire import converter
+from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
+from toolwright.models._per_loop import PerLoop
+
+__all__ = ["GeminiModel", "vertex_model"]
+
+_SIDE_ROUNDS = 8
+AskModel = Callable[[Sequence[types.Content], OnDelta | None], Awaitable[ModelMessage]]
+"""Ask for the turn that follows the request's history and these contents."""
+
+
+class GeminiModel:
+    """A Gemini model.
+
+    `vertex=True` asks Vertex AI, with the project's credentials; the default asks the Gemini API
+    with a key, unless GOOGLE_GENAI_USE_VERTEXAI says otherwise. Pass a `client` (a
+    `google.genai.Client`) for anything special.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        vertex: bool | None = None,
+        project: str | None = None,
+        location: str | None = None,
+        base_url: str | None = None,
+        client: Any = None,
+        retries: Retries | None = None,
+    ) -> None:
+        self._model = model
+        if client is not None:
+            self._vertex = bool(client.vertexai)
+            self._connection = PerLoop(lambda: Connection(client))
+        else:
+            self._vertex = wants_vertex() if vertex is None else vertex
+            self._connection = PerLoop(
+                connector(
+                    vertex=self._vertex,
+                    api_key=api_key,
+                    project=project,
+                    location=location,
+                    base_url=base_url,
+                )
+            )
+        generation = _generation(model)
+        self._mixes = generation >= 3 and not self._vertex
+        self._convert = converter(blobs_in_results=generation >= 3)
+        self._configs = ConfigMaker(generation)
+        self._retries = retries or Retries()
+
+    @property
+    def name(self) -> str:
+        """`google:` or `vertex:` and the model."""
+        return f"{'vertex' if self._vertex else 'google'}:{self._model}"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        """Answer with the next turn; see `Model.respond`."""
+        plan = self._plan(request)
+        config = self._configs.make(request, plan)
+        contents = list(chain.from_iterable(request.history.converted(self._convert)))
+
+        async def ask_model(more: Sequence[types.Content], listen: OnDelta | None) -> ModelMessage:
+            return await self._ask([*contents, *more], config, request.settings, listen)
+
+        if not plan.side:
+            return await ask_model((), on_delta)
+        side = SideRequests(plan.side, partial(self._ask_apart, request.settings))
+        return await self._ask_and_answer(ask_model, side, on_delta)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        connection = self._connection.forget()
+        if connection is not None:
+            await connection.close()
+
+    def _plan(self, request: ModelRequest) -> Plan:
+        if not request.server_tools:
+            return Plan()
+        return plan_tools(
+            self.name,
+            request.server_tools,
+            functions=bool(request.tools),
+            mixes=self._mixes,
+            vertex=self._vertex,
+        )
+
+    # -- one request --------------------------------------------------------------------------
+
+    async def _ask(
+        self,
+        contents: list[types.Content],
+        config: types.GenerateContentConfig,
+        settings: ModelSettings,
+        on_delta: OnDelta | None,
+    ) -> ModelMessage:
+        asked = {"model": self._model, "contents": contents, "config": config}
+
+        async def send(listen: OnDelta | None) -> ModelMessage:
+            with as_model_errors(self.name):
+                reply = await (
+                    self._whole(asked) if listen is None else self._streamed(asked, listen)
+                )
+            return reply.message(self.name, f"google:{self._model}")
+
+        return await ask(send, on_delta, timeout=settings.timeout, retries=self._retries)
+
+    async def _whole(self, asked: dict[str, Any]) -> Reply:
+        reply = Reply()
+        reply.hear(await self._connection.get().client.aio.models.generate_content(**asked))
+        return reply
+
+    async def _streamed(self, asked: dict[str, Any], listen: OnDelta) -> Reply:
+        reply = Reply(listen)
+        models = self._connection.get().client.aio.models
+        stream = cast(AsyncGenerator[Any, None], await models.generate_content_stream(**asked))
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                reply.hear(chunk)
+        return reply
+
+    # -- server tools in requests of their own ------------------------------------------------
+
+    async def _ask_and_answer(
+        self, ask_model: AskModel, side: SideRequests, on_delta: OnDelta | None
+    ) -> ModelMessage:
+        """Ask until the model calls no more server tools, answering those calls on the way."""
+        listen = None if on_delta is None else side.listener(on_delta)
+        so_far: ModelMessage | None = None
+        for _ in range(_SIDE_ROUNDS):
+            turn = await ask_model([] if so_far is None else self._convert(so_far), listen)
+            answered = await side.answer(turn)
+            so_far = answered if so_far is None else _joined(so_far, answered)
+            if not side.wants(turn) or so_far.calls:
+                return so_far
+        raise ModelError(
+            f"{self.name}: after {_SIDE_ROUNDS} rounds the model still only calls server tools.",
+            reason="unknown",
+        )
+
+    async def _ask_apart(
+        self, settings: ModelSettings, question: str, tool: types.Tool
+    ) -> ModelMessage:
+        config = types.GenerateContentConfig(tools=[tool])
+        contents = self._convert(user_message(question))
+        return await self._ask(contents, config, ModelSettings(timeout=settings.timeout), None)
+
+
+def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:
+    """One message of what was said and answered before, and of the turn that followed."""
+    usage = before.usage + turn.usage
+    return replace(
+        turn, parts=before.parts + turn.parts, usage=usage, meta={**before.meta, **turn.meta}
+    )
+
+
+def _generation(model: str) -> float:
+    """2.5 for `gemini-2.5-flash`; a name without a number is an alias for the newest."""
+    found = re.search(r"gemini-(\d+(?:\.\d+)?)", model)
+    if found:
+        return float(found[1])
+    return 3.0 if "gemini" in model else 2.0
+
+
+def vertex_model(model: str) -> GeminiModel:
+    """A Gemini model on Vertex AI, with the project and location of the environment."""
+    return GeminiModel(model, vertex=True)

@@ -1,0 +1,120 @@
+"""Google's SDK: its client, and its errors in our words."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.errors import ModelError, UsageError
+from toolwright.models._errors import model_error
+
+try:
+    import httpx2
+    from google import genai
+    from google.genai import errors, types
+except ImportError as error:
+    raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
+
+__all__ = ["Connection", "as_model_errors", "connector", "wants_vertex"]
+
+_TIMEOUT_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The SDK's client and the connections below it, which it leaves to us to close."""
+
+    client: genai.Client
+    http: httpx2.AsyncClient | None = None
+
+    async def close(self) -> None:
+        """Close what was opened here; a client that was given stays open."""
+        if self.http is not None:
+            await self.http.aclose()
+
+
+def wants_vertex() -> bool:
+    """Whether the environment says to use Vertex AI, in the way Google's SDK reads it."""
+    return os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in ("true", "1")
+
+
+def connector(
+    *,
+    vertex: bool,
+    api_key: str | None,
+    project: str | None,
+    location: str | None,
+    base_url: str | None,
+) -> Callable[[], Connection]:
+    """Makes connections; raises `UsageError` now when it is not known who is asking."""
+    options: dict[str, Any] = (
+        _vertex_options(api_key, project, location) if vertex else _gemini_options(api_key)
+    )
+
+    def connect() -> Connection:
+        # A client of our own, so that a cancelled stream closes its connection at once.
+        http = httpx2.AsyncClient()
+        http_options = types.HttpOptions(
+            base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
+        )
+        return Connection(genai.Client(http_options=http_options, **options), http)
+
+    return connect
+
+
+def _gemini_options(api_key: str | None) -> dict[str, Any]:
+    key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY")
+    if not key:
+        raise UsageError(
+            "No API key for 'google': set the environment variable GOOGLE_API_KEY (or "
+            "GEMINI_API_KEY), or pass api_key=… to the model. For Vertex AI write 'vertex:name'."
+        )
+    return {"vertexai": False, "api_key": key}
+
+
+def _vertex_options(
+    api_key: str | None, project: str | None, location: str | None
+) -> dict[str, Any]:
+    if api_key:
+        return {"vertexai": True, "api_key": api_key}
+    project = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
+    if not project:
+        raise UsageError(
+            "No project for 'vertex': set the environment variable GOOGLE_CLOUD_PROJECT (and "
+            "GOOGLE_CLOUD_LOCATION), or pass project=… to GeminiModel(…, vertex=True)."
+        )
+    location = location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
+    return {"vertexai": True, "project": project, "location": location}
+
+
+@contextmanager
+def as_model_errors(name: str) -> Iterator[None]:
+    """Turn what the SDK and its transport raise into `ModelError`."""
+    try:
+        yield
+    except errors.APIError as error:
+        raise _from_status(name, error) from error
+    except httpx2.TimeoutException as error:
+        raise model_error(name, f"timed out: {error!r}", reason="timeout") from error
+    except httpx2.TransportError as error:
+        raise model_error(name, f"cannot reach it: {error}", reason="connection") from error
+
+
+def _from_status(name: str, error: errors.APIError) -> ModelError:
+    headers = dict(getattr(error.response, "headers", None) or {})
+    delay = _retry_delay(error.details)
+    if delay is not None:
+        headers["retry-after"] = delay
+    message = f"HTTP {error.code}: {error.message}"
+    return model_error(name, message, code=error.status, status=error.code, headers=headers)
+
+
+def _retry_delay(body: Any) -> str | None:
+    """Google says when to try again in the error's details, as seconds with an `s`."""
+    error = body.get("error") if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details or ():
+        if "retryDelay" in detail:
+            return str(detail["retryDelay"]).removesuffix("s")
+    return None

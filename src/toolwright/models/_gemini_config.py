@@ -1,0 +1,120 @@
+"""Everything in a Gemini request but the conversation."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from google.genai import types
+
+from toolwright.messages import ToolSpec
+from toolwright.models._by_identity import ByIdentity
+from toolwright.models._dialects import gemini_schema
+from toolwright.models._gemini_tools import Plan
+from toolwright.models._gemini_wire import to_declaration
+from toolwright.models._model import ModelRequest, ModelSettings
+
+__all__ = ["ConfigMaker"]
+
+_BUDGETS = {"none": 0, "low": 1_024, "medium": 8_192, "high": 24_576}
+"""Thinking tokens, for models that are told a number."""
+_LEVELS = {
+    "none": types.ThinkingLevel.MINIMAL,
+    "low": types.ThinkingLevel.LOW,
+    "medium": types.ThinkingLevel.MEDIUM,
+    "high": types.ThinkingLevel.HIGH,
+}
+_MODES = {
+    "none": types.FunctionCallingConfigMode.NONE,
+    "required": types.FunctionCallingConfigMode.ANY,
+}
+
+
+class ConfigMaker:
+    """Makes configurations for one generation of models; tools are converted once."""
+
+    def __init__(self, generation: float) -> None:
+        self._generation = generation
+        self._functions = ByIdentity(_functions)
+        self._output_schemas = ByIdentity(gemini_schema)
+
+    def make(self, request: ModelRequest, plan: Plan) -> types.GenerateContentConfig:
+        """The configuration of one request."""
+        settings = request.settings
+        return types.GenerateContentConfig(
+            system_instruction=self._instructions(request, plan) or None,
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            max_output_tokens=settings.max_tokens,
+            stop_sequences=list(settings.stop) or None,
+            seed=settings.seed,
+            thinking_config=self._thinking(settings),
+            **self._tools(request, plan),
+            **self._output(request, plan),
+            **_extra(settings),
+        )
+
+    def _tools(self, request: ModelRequest, plan: Plan) -> dict[str, Any]:
+        tools = list(plan.native)
+        if request.tools:
+            tools.append(self._functions(request.tools))
+        if plan.offered:
+            tools.append(_functions(plan.offered))
+        if not tools:
+            return {}
+        off = types.AutomaticFunctionCallingConfig(disable=True)
+        chosen = self._tool_config(request, plan)
+        return {"tools": tools, "tool_config": chosen, "automatic_function_calling": off}
+
+    def _tool_config(self, request: ModelRequest, plan: Plan) -> types.ToolConfig | None:
+        choice = request.settings.tool_choice
+        calling = None
+        if choice in _MODES:
+            calling = types.FunctionCallingConfig(mode=_MODES[choice])
+        elif choice != "auto":
+            mode = types.FunctionCallingConfigMode.ANY
+            calling = types.FunctionCallingConfig(mode=mode, allowed_function_names=[choice])
+        # Mixed with functions, the API wants to be told that we understand its own tools' parts.
+        mixed = True if plan.native and request.tools else None
+        if calling is None and mixed is None:
+            return None
+        return types.ToolConfig(
+            function_calling_config=calling, include_server_side_tool_invocations=mixed
+        )
+
+    def _output(self, request: ModelRequest, plan: Plan) -> dict[str, Any]:
+        if request.output_schema is None or self._told_in_words(request, plan):
+            return {}
+        return {
+            "response_mime_type": "application/json",
+            "response_json_schema": self._output_schemas(request.output_schema),
+        }
+
+    def _told_in_words(self, request: ModelRequest, plan: Plan) -> bool:
+        """Older models refuse a schema for the answer as soon as they have tools."""
+        return self._generation < 3 and bool(request.tools or plan.native or plan.offered)
+
+    def _instructions(self, request: ModelRequest, plan: Plan) -> str:
+        if request.output_schema is None or not self._told_in_words(request, plan):
+            return request.instructions
+        wanted = json.dumps(request.output_schema)
+        ask = f"When you are done, answer only with JSON that fits this JSON Schema:\n{wanted}"
+        return f"{request.instructions}\n\n{ask}".strip()
+
+    def _thinking(self, settings: ModelSettings) -> types.ThinkingConfig | None:
+        reasoning = settings.reasoning
+        if reasoning is None or self._generation < 2.5:
+            return None
+        shown = reasoning != "none"
+        if self._generation < 3:
+            return types.ThinkingConfig(include_thoughts=shown, thinking_budget=_BUDGETS[reasoning])
+        return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVELS[reasoning])
+
+
+def _functions(specs: Sequence[ToolSpec]) -> types.Tool:
+    return types.Tool(function_declarations=[to_declaration(spec) for spec in specs])
+
+
+def _extra(settings: ModelSettings) -> dict[str, Any]:
+    if not settings.extra:
+        return {}
+    return {"http_options": types.HttpOptions(extra_body=settings.extra)}

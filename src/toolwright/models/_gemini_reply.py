@@ -1,0 +1,113 @@
+"""Read Gemini's reply, whole or in chunks."""
+
+from typing import Any
+
+from google.genai import types
+
+from toolwright.errors import ModelError
+from toolwright.messages import FinishReason, ModelMessage, ToolCall, Usage
+from toolwright.models._gemini_wire import PROVIDER, read_parts
+from toolwright.models._model import Delta, OnDelta
+from toolwright.models._prices import priced
+
+__all__ = ["Reply", "sources"]
+
+_FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_GARBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+
+
+class Reply:
+    """One reply, as far as it was heard."""
+
+    def __init__(self, listen: OnDelta | None = None) -> None:
+        self._listen = listen
+        self._parts: list[types.Part] = []
+        self._calls = 0
+        self._finish: str | None = None
+        self._usage: types.GenerateContentResponseUsageMetadata | None = None
+        self._meta: dict[str, Any] = {"provider": PROVIDER}
+
+    def hear(self, chunk: types.GenerateContentResponse) -> None:
+        """Take in one chunk; a reply that is not streamed is a single one."""
+        self._usage = chunk.usage_metadata or self._usage
+        if chunk.response_id:
+            self._meta["id"] = chunk.response_id
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
+            self._finish = self._meta["blocked"] = chunk.prompt_feedback.block_reason.value
+        for candidate in (chunk.candidates or ())[:1]:
+            self._hear_candidate(candidate)
+
+    def message(self, name: str, price_name: str) -> ModelMessage:
+        """The reply as a message; raises `ModelError` for one that broke off or is garbled."""
+        if self._finish is None:
+            raise ModelError(
+                f"{name}: the reply ended before the model did.",
+                reason="connection",
+                retryable=True,
+            )
+        if self._finish in _GARBLED:
+            raise ModelError(
+                f"{name}: the model's reply could not be read ({self._finish}).",
+                reason="server",
+                retryable=True,
+            )
+        parts = tuple(read_parts(self._parts))
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        return ModelMessage(
+            parts=parts,
+            usage=priced(price_name, _usage(self._usage)),
+            model=name,
+            finish_reason="calls" if calls else _FINISH.get(self._finish, "refused"),
+            meta=self._meta,
+        )
+
+    def _hear_candidate(self, candidate: types.Candidate) -> None:
+        if candidate.finish_reason is not None:
+            self._finish = candidate.finish_reason.value
+        if candidate.grounding_metadata is not None:
+            self._meta["grounding"] = _json(candidate.grounding_metadata)
+        if candidate.url_context_metadata is not None:
+            self._meta["url_context"] = _json(candidate.url_context_metadata)
+        if candidate.content is None:
+            return
+        for part in candidate.content.parts or ():
+            self._parts.append(part)
+            if self._listen is not None:
+                self._tell(part, self._listen)
+
+    def _tell(self, part: types.Part, listen: OnDelta) -> None:
+        if part.text:
+            listen(Delta(kind="reasoning" if part.thought else "text", text=part.text))
+        elif part.function_call is not None:
+            call = read_parts([part])[0]
+            if isinstance(call, ToolCall):
+                listen(Delta(kind="call", index=self._calls, name=call.name, text=call.arguments))
+            self._calls += 1
+
+
+def sources(message: ModelMessage) -> list[str]:
+    """The sources that the reply is grounded in, one line each."""
+    chunks = message.meta.get("grounding", {}).get("grounding_chunks") or ()
+    found = [
+        chunk.get("web") or chunk.get("retrieved_context") or chunk.get("maps") for chunk in chunks
+    ]
+    return [f"{source.get('title', '')}: {source.get('uri', '')}" for source in found if source]
+
+
+def _json(metadata: types.GroundingMetadata | types.UrlContextMetadata) -> dict[str, Any]:
+    return metadata.model_dump(mode="json", exclude_none=True)
+
+
+def _usage(usage: types.GenerateContentResponseUsageMetadata | None) -> Usage:
+    if usage is None:
+        return Usage(requests=1)
+    thoughts = usage.thoughts_token_count or 0
+    tools = usage.tool_use_prompt_token_count or 0
+    return Usage(
+        # What the server's own tools fed to the model counts as input.
+        input_tokens=(usage.prompt_token_count or 0) + tools,
+        output_tokens=(usage.candidates_token_count or 0) + thoughts,
+        cached_tokens=usage.cached_content_token_count or 0,
+        reasoning_tokens=thoughts,
+        requests=1,
+    )

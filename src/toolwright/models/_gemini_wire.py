@@ -1,0 +1,271 @@
+"""Messages as Gemini's contents, and its replies as messages."""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from toolwright.messages import (
+    BlobPart,
+    Content,
+    Message,
+    ModelMessage,
+    ModelPart,
+    ReasoningPart,
+    ServerToolPart,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from toolwright.models._call_ids import is_made_here, new_call_id
+from toolwright.models._dialects import gemini_schema
+from toolwright.models._media import as_text, is_text
+
+try:
+    from google.genai import types
+except ImportError as error:
+    raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
+
+__all__ = ["PROVIDER", "converter", "read_parts", "side_part", "to_declaration"]
+
+PROVIDER = "google"
+_SIDE = "side_request"
+"""Marks a server tool that was asked in a request of its own; to the model it was a function."""
+
+
+def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
+    """A tool in Gemini's schema dialect."""
+    schema = gemini_schema(spec.parameters)
+    return types.FunctionDeclaration(
+        name=spec.name,
+        description=spec.description,
+        parameters_json_schema=schema if schema.get("properties") else None,
+    )
+
+
+@cache
+def converter(*, blobs_in_results: bool) -> Callable[[Message], list[types.Content]]:
+    """How a message is sent. The same function each time, so the work is done once.
+
+    Only newer models take images inside a function's response; others get them right after it.
+    """
+
+    def to_contents(message: Message) -> list[types.Content]:
+        if isinstance(message, UserMessage):
+            return _turn("user", [_content_part(part) for part in message.parts])
+        if isinstance(message, ModelMessage):
+            return _ModelTurn().contents(message.parts)
+        return _turn("user", _result_parts(message, inside=blobs_in_results))
+
+    return to_contents
+
+
+def _turn(role: str, parts: list[types.Part]) -> list[types.Content]:
+    return [types.Content(role=role, parts=parts)] if parts else []
+
+
+def _content_part(part: Content) -> types.Part:
+    if isinstance(part, TextPart):
+        return types.Part(text=part.text)
+    if is_text(part):
+        return types.Part(text=as_text(part))
+    if part.data is not None:
+        return types.Part(inline_data=types.Blob(mime_type=part.media_type, data=part.data))
+    return types.Part(file_data=types.FileData(mime_type=part.media_type, file_uri=part.url))
+
+
+def _result_parts(message: ToolMessage, *, inside: bool) -> list[types.Part]:
+    blobs = [_blobs(result) for result in message.results]
+    if inside:
+        return [_response(r, b) for r, b in zip(message.results, blobs, strict=True)]
+    after = [_content_part(blob) for some in blobs for blob in some]
+    return [*(_response(result, []) for result in message.results), *after]
+
+
+def _blobs(result: ToolResult) -> list[BlobPart]:
+    return [part for part in result.content if isinstance(part, BlobPart)]
+
+
+def _response(result: ToolResult, blobs: list[BlobPart]) -> types.Part:
+    key = "error" if result.status in ("error", "denied") else "output"
+    inside = [types.FunctionResponsePart(inline_data=_response_blob(b)) for b in blobs if b.data]
+    return types.Part(
+        function_response=types.FunctionResponse(
+            id=_known_id(result.call_id),
+            name=result.name,
+            response={key: result.text},
+            parts=inside or None,
+        )
+    )
+
+
+def _response_blob(blob: BlobPart) -> types.FunctionResponseBlob:
+    return types.FunctionResponseBlob(
+        mime_type=blob.media_type, data=blob.data, display_name=blob.name
+    )
+
+
+def _known_id(call_id: str) -> str | None:
+    return None if is_made_here(call_id) else call_id
+
+
+class _ModelTurn:
+    """Writes one turn of the model as contents.
+
+    Usually that is one content. A server tool that was asked in a request of its own stands
+    there as a function call, and its answer is a content of its own.
+    """
+
+    def __init__(self) -> None:
+        self._contents: list[types.Content] = []
+        self._parts: list[types.Part] = []
+        self._answers: list[types.Part] = []
+
+    def contents(self, parts: Sequence[ModelPart]) -> list[types.Content]:
+        for part in parts:
+            if isinstance(part, ServerToolPart) and _SIDE in part.payload:
+                self._parts.append(_side_call(part))
+                self._answers.append(_side_answer(part))
+            else:
+                self._flush_answers()
+                self._add(part)
+        self._flush_answers()
+        return [*self._contents, *_turn("model", self._parts)]
+
+    def _flush_answers(self) -> None:
+        if self._answers:
+            self._contents += [*_turn("model", self._parts), *_turn("user", self._answers)]
+            self._parts, self._answers = [], []
+
+    def _add(self, part: ModelPart) -> None:
+        match part:
+            case TextPart():
+                self._parts.append(types.Part(text=part.text))
+            case ToolCall():
+                self._parts.append(_call(part))
+            case BlobPart():
+                self._parts.append(_content_part(part))
+            case ServerToolPart(provider="google"):
+                self._parts.append(types.Part.model_validate(part.payload))
+            case ReasoningPart(provider="google"):
+                self._add_reasoning(part)
+
+    def _add_reasoning(self, part: ReasoningPart) -> None:
+        signature = _bytes(part.signature)
+        if not part.meta.get("signs_text"):
+            self._parts.append(
+                types.Part(text=part.text, thought=True, thought_signature=signature)
+            )
+        elif self._parts and self._parts[-1].text is not None:
+            self._parts[-1].thought_signature = signature
+        else:
+            self._parts.append(types.Part(text="", thought_signature=signature))
+
+
+def _call(call: ToolCall) -> types.Part:
+    function = types.FunctionCall(
+        id=_known_id(call.call_id), name=call.name, args=_args(call.arguments)
+    )
+    return types.Part(
+        function_call=function, thought_signature=_bytes(call.meta.get("thought_signature"))
+    )
+
+
+def _args(arguments: str) -> dict[str, Any]:
+    """The arguments as an object; what is none was answered with an error and is only quoted."""
+    try:
+        args = json.loads(arguments)
+    except ValueError:
+        args = arguments
+    return args if isinstance(args, dict) else {"invalid": args}
+
+
+def side_part(call: ToolCall, answer: str) -> ServerToolPart:
+    """A server tool that was asked in a request of its own, with what it answered."""
+    kept = {"name": call.name, "args": _args(call.arguments), "answer": answer}
+    return ServerToolPart(provider=PROVIDER, name=call.name, payload={_SIDE: kept}, text=answer)
+
+
+def _side_call(part: ServerToolPart) -> types.Part:
+    side = part.payload[_SIDE]
+    return types.Part(function_call=types.FunctionCall(name=side["name"], args=side["args"]))
+
+
+def _side_answer(part: ServerToolPart) -> types.Part:
+    side = part.payload[_SIDE]
+    response = {"output": side["answer"]}
+    return types.Part(
+        function_response=types.FunctionResponse(name=side["name"], response=response)
+    )
+
+
+def read_parts(parts: Sequence[types.Part]) -> list[ModelPart]:
+    """What the model wrote, pieces of a stream joined."""
+    read: list[ModelPart] = []
+    for part in parts:
+        for new in _read_part(part):
+            _append(read, new)
+    return read
+
+
+def _append(read: list[ModelPart], new: ModelPart) -> None:
+    last = read[-1] if read else None
+    if isinstance(new, TextPart) and isinstance(last, TextPart):
+        read[-1] = TextPart(last.text + new.text)
+    elif isinstance(new, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
+        read[-1] = ReasoningPart(
+            text=last.text + new.text, signature=new.signature, provider=PROVIDER, meta=new.meta
+        )
+    else:
+        read.append(new)
+
+
+def _read_part(part: types.Part) -> list[ModelPart]:
+    signature = _text(part.thought_signature)
+    if part.function_call is not None:
+        return [_read_call(part.function_call, signature)]
+    if part.inline_data is not None and part.inline_data.data is not None:
+        kind = part.inline_data.mime_type or "application/octet-stream"
+        return [BlobPart(media_type=kind, data=part.inline_data.data)]
+    if part.text is not None:
+        return _read_text(part.text, signature, thought=bool(part.thought))
+    payload = part.model_dump(mode="json", exclude_none=True)
+    return [ServerToolPart(provider=PROVIDER, name=_server_name(part), payload=payload)]
+
+
+def _read_text(text: str, signature: str | None, *, thought: bool) -> list[ModelPart]:
+    if thought:
+        return [ReasoningPart(text=text, signature=signature, provider=PROVIDER)]
+    parts: list[ModelPart] = [TextPart(text)] if text else []
+    if signature:
+        meta = {"signs_text": True}
+        parts.append(ReasoningPart(text="", signature=signature, provider=PROVIDER, meta=meta))
+    return parts
+
+
+def _read_call(call: types.FunctionCall, signature: str | None) -> ToolCall:
+    return ToolCall(
+        call_id=call.id or new_call_id(),
+        name=call.name or "",
+        arguments=json.dumps(call.args or {}, ensure_ascii=False),
+        meta={"thought_signature": signature} if signature else {},
+    )
+
+
+def _server_name(part: types.Part) -> str:
+    used = part.tool_call or part.tool_response
+    if used is not None and used.tool_type is not None:
+        return used.tool_type.value.lower()
+    return "code_execution" if part.executable_code or part.code_execution_result else "unknown"
+
+
+def _bytes(signature: str | None) -> bytes | None:
+    return base64.b64decode(signature) if signature else None
+
+
+def _text(signature: bytes | None) -> str | None:
+    return base64.b64encode(signature).decode() if signature else None

@@ -1,0 +1,154 @@
+"""Models behind the Chat Completions protocol: OpenAI's own, and every server that copies it."""
+
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from toolwright.errors import ModelError
+from toolwright.messages import ModelMessage
+from toolwright.models._ask import Retries, ask
+from toolwright.models._by_identity import ByIdentity
+from toolwright.models._dialects import all_required, strict_schema
+from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
+from toolwright.models._openai_chat_stream import StreamedCompletion
+from toolwright.models._openai_chat_wire import converter, read_completion, to_function
+from toolwright.models._openai_client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._per_loop import PerLoop
+from toolwright.models._prices import priced
+from toolwright.models._server_tools import no_equivalent
+
+__all__ = ["OpenAIChatModel"]
+
+
+class OpenAIChatModel:
+    """A model at any address that speaks Chat Completions.
+
+    `provider` names a preset (`openai-chat`, `openrouter`, `ollama`, `vllm`, `llamacpp`,
+    `lmstudio`); with a `base_url` it is only the name that events and errors show.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str = "openai-chat",
+        api_key: str | None = None,
+        base_url: str | None = None,
+        client: AsyncOpenAI | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        self._model = model
+        self._provider = provider
+        self._is_openai = provider == "openai-chat" and base_url is None
+        self._retries = retries or Retries()
+        self._convert = converter(provider)
+        self._functions = ByIdentity(
+            lambda specs: [to_function(spec, strict=self._is_openai) for spec in specs]
+        )
+        self._output_formats = ByIdentity(_output_format)
+        if client is not None:
+            self._client = PerLoop(lambda: client)
+        else:
+            key, url = endpoint_for(provider, api_key, base_url)
+            # Retries are made in one place, for all providers: `ask`.
+            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+
+    @property
+    def name(self) -> str:
+        """The provider and the model."""
+        return f"{self._provider}:{self._model}"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        """Answer with the next turn; see `Model.respond`."""
+        body = self._body(request)
+
+        async def send(listen: OnDelta | None) -> ModelMessage:
+            with as_model_errors(self.name):
+                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+
+        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._client.forget()
+        if client is not None:
+            await client.close()
+
+    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
+        completion = await self._client.get().chat.completions.create(**body)
+        return self._read(completion.to_dict(mode="json"))
+
+    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
+        stream = await self._client.get().chat.completions.create(
+            **body, stream=True, stream_options={"include_usage": True}
+        )
+        streamed = StreamedCompletion(listen)
+        async with stream:
+            async for chunk in stream:
+                streamed.hear(chunk.to_dict(mode="json"))
+        if not streamed.ended:
+            raise ModelError(
+                f"{self.name}: the stream ended before the reply did.",
+                reason="connection",
+                retryable=True,
+            )
+        return self._read(streamed.completion())
+
+    def _read(self, completion: dict[str, Any]) -> ModelMessage:
+        message = read_completion(completion, self._provider, self.name)
+        if message.usage.cost or not self._is_openai:
+            return message
+        return replace(message, usage=priced(f"openai:{self._model}", message.usage))
+
+    # -- the request --------------------------------------------------------------------------
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        if request.server_tools:
+            raise no_equivalent(self.name, request.server_tools[0], ())
+        settings = request.settings
+        messages = list(chain.from_iterable(request.history.converted(self._convert)))
+        if request.instructions:
+            messages.insert(0, {"role": "system", "content": request.instructions})
+        body = {
+            "model": self._model,
+            "messages": messages,
+            **self._tool_settings(request),
+            **self._sampling(settings),
+        }
+        if request.output_schema is not None:
+            body["response_format"] = self._output_formats(request.output_schema)
+        if settings.extra:
+            body["extra_body"] = settings.extra
+        return body
+
+    def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
+        if not request.tools:
+            return {}
+        settings: dict[str, Any] = {"tools": self._functions(request.tools)}
+        choice = request.settings.tool_choice
+        if choice in ("none", "required"):
+            settings["tool_choice"] = choice
+        elif choice != "auto":
+            settings["tool_choice"] = {"type": "function", "function": {"name": choice}}
+        if not request.settings.parallel_tool_calls:
+            settings["parallel_tool_calls"] = False
+        return settings
+
+    def _sampling(self, settings: ModelSettings) -> dict[str, Any]:
+        # OpenAI has renamed the limit; the servers that copy it mostly have not.
+        limit = "max_completion_tokens" if self._is_openai else "max_tokens"
+        chosen = {
+            "temperature": settings.temperature,
+            "top_p": settings.top_p,
+            limit: settings.max_tokens,
+            "stop": list(settings.stop) or None,
+            "seed": settings.seed,
+            "reasoning_effort": settings.reasoning,
+        }
+        return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
+    strict = strict_schema(all_required(schema))
+    described = {"name": "output", "schema": strict or schema, "strict": strict is not None}
+    return {"type": "json_schema", "json_schema": described}

@@ -1,0 +1,91 @@
+"""Find the model that a name like `openai:gpt-5-mini` stands for."""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+
+from toolwright.errors import UsageError
+from toolwright.models._model import Model
+
+__all__ = ["resolve_model"]
+
+_UNIT = "toolwright.models"
+
+
+def _loaded(module: str, factory: str, **options: str) -> Callable[[str], Model]:
+    """Imports the provider's file only when one of its models is asked for."""
+
+    def make(name: str) -> Model:
+        try:
+            found = import_module(f"{_UNIT}.{module}")
+        except ImportError as error:
+            raise UsageError(str(error)) from error
+        return getattr(found, factory)(name, **options)
+
+    return make
+
+
+def _compatible(provider: str) -> Callable[[str], Model]:
+    return _loaded("_openai_chat", "OpenAIChatModel", provider=provider)
+
+
+_PROVIDERS: dict[str, Callable[[str], Model]] = {
+    "openai": _loaded("_openai", "OpenAIModel"),
+    "openai-responses": _loaded("_openai", "OpenAIModel"),
+    "openai-chat": _compatible("openai-chat"),
+    "openrouter": _compatible("openrouter"),
+    "ollama": _compatible("ollama"),
+    "vllm": _compatible("vllm"),
+    "llamacpp": _compatible("llamacpp"),
+    "llama.cpp": _compatible("llamacpp"),
+    "lmstudio": _compatible("lmstudio"),
+    "anthropic": _loaded("_anthropic", "AnthropicModel"),
+    "google": _loaded("_gemini", "GeminiModel"),
+    "gemini": _loaded("_gemini", "GeminiModel"),
+    "vertex": _loaded("_gemini", "vertex_model"),
+    "pydantic-ai": _loaded("_pydantic_ai", "PydanticAIModel"),
+}
+_BARE = {"gemini-": "google", "claude-": "anthropic", "gpt-": "openai"}
+"""Names that say themselves whose they are."""
+
+
+def resolve_model(model: str | Model) -> Model:
+    """The model for `provider:name`; a model instance is returned as it is.
+
+    Raises `UsageError` for an unknown provider, a missing package or a missing API key.
+    """
+    if not isinstance(model, str):
+        if isinstance(model, Model):
+            return model
+        raise UsageError(
+            f"{type(model).__name__} is no model: it needs a `name` and an async "
+            "`respond(request, on_delta)`. A pydantic-ai model goes in PydanticAIModel(…)."
+        )
+    provider, found, name = model.partition(":")
+    if not found:
+        provider, name = _guess(model), model
+    if provider not in _PROVIDERS:
+        raise _unknown(provider, model)
+    if not name:
+        raise UsageError(f"{model!r} names no model; write it as {provider + ':name'!r}.")
+    return _PROVIDERS[provider](name)
+
+
+def _guess(model: str) -> str:
+    for beginning, provider in _BARE.items():
+        if model.startswith(beginning):
+            return provider
+    raise UsageError(
+        f"{model!r} does not say whose model it is; write it as 'provider:name', "
+        f"for example 'openai:gpt-5-mini'. Providers: {', '.join(_PROVIDERS)}."
+    )
+
+
+def _unknown(provider: str, model: str) -> UsageError:
+    near = get_close_matches(provider, _PROVIDERS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return UsageError(
+        f"Unknown provider {provider!r} in {model!r}.{hint} Known: {', '.join(_PROVIDERS)}. "
+        f"Any pydantic-ai model works as 'pydantic-ai:{model}', and any server that speaks "
+        "OpenAI's protocol as OpenAIChatModel(name, base_url=…)."
+    )
