@@ -46,9 +46,13 @@ if TYPE_CHECKING:
         service_account_scheme_credential,
         token_to_scheme_credential,
     )
+    from toolwright.backends.memory import Embedder, SqlMemory, open_memory
     from toolwright.backends.sql import SqlStore
 
 _LAZY = {
+    "Embedder": "memory",
+    "SqlMemory": "memory",
+    "open_memory": "memory",
     "BlobArtifacts": "artifacts",
     "DirectoryArtifacts": "artifacts",
     "MemoryArtifacts": "artifacts",
@@ -82,6 +86,7 @@ __all__ = [
     "Command",
     "CredentialStore",
     "DirectoryArtifacts",
+    "Embedder",
     "Ended",
     "Executor",
     "Finished",
@@ -99,6 +104,7 @@ __all__ = [
     "Sandbox",
     "SessionRow",
     "SignInRefused",
+    "SqlMemory",
     "SqlStore",
     "SqliteCredentials",
     "Store",
@@ -112,6 +118,7 @@ __all__ = [
     "new_key",
     "open_artifacts",
     "open_credentials",
+    "open_memory",
     "open_store",
     "openid_url_to_scheme_credential",
     "service_account_dict_to_scheme_credential",

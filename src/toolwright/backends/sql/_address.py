@@ -13,7 +13,9 @@ __all__ = ["driver_url", "shown"]
 
 
 def driver_url(url: str) -> URL:
-    """The address with its driver; `UsageError` unless it is SQLite in a file, or Postgres."""
+    """The address with its driver; `UsageError` unless it is SQLite or Postgres."""
+    if url == "memory://":
+        return URL.create("sqlite", database=":memory:")
     try:
         parsed = make_url(url)
     except (SQLAlchemyError, ValueError) as error:

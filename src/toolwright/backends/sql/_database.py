@@ -34,6 +34,7 @@ try:
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.engine import URL
     from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import StaticPool
 except ImportError as error:
     raise ImportError("SQL stores need an extra: pip install 'toolwright[sql]'") from error
 
@@ -67,10 +68,10 @@ class Database:
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
         self._opening = threading.Lock()
-        connections = _READERS if self.is_sqlite else _POSTGRES_CONNECTIONS
-        self._readers = _Threads(connections)
         # SQLite has one writer at a time: waiting here costs nothing, waiting there polls.
-        self._writers = _Threads(1) if self.is_sqlite else self._readers
+        self._writers = _Threads(1 if self.is_sqlite else _POSTGRES_CONNECTIONS)
+        in_file = self.is_sqlite and self._url.database != ":memory:"
+        self._readers = _Threads(_READERS) if in_file else self._writers
 
     @property
     def is_sqlite(self) -> bool:
@@ -176,7 +177,11 @@ def _make_engine(url: URL) -> Engine:
                 "Postgres needs an extra: pip install 'toolwright[postgres]'"
             ) from error
     options = {"timeout": _BUSY_SECONDS, "isolation_level": None}
-    engine = create_engine(url, connect_args=options, pool_size=_READERS + 1)
+    if url.database == ":memory:":
+        options["check_same_thread"] = False
+        engine = create_engine(url, connect_args=options, poolclass=StaticPool)
+    else:
+        engine = create_engine(url, connect_args=options, pool_size=_READERS + 1)
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
