@@ -15,7 +15,8 @@ PYTHON = Path(sys.executable).resolve()
 """The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
 
 SYSTEM_ETC = (
-    "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "gai.conf", "group",
+    "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
+    "gai.conf", "group", "lsb-release", "os-release",
     "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
     "mime.types", "nsswitch.conf", "passwd", "pki", "profile", "protocols", "resolv.conf",
     "services", "ssl", "terminfo", "timezone",

@@ -1,0 +1,103 @@
+"""Python on Monty: a small interpreter in a worker process that starts in milliseconds."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from toolwright.backends.executors import Finished, Limits
+
+try:
+    import pydantic_monty as monty
+except ImportError as error:
+    raise ImportError("Monty needs an extra: pip install 'toolwright[sandbox]'") from error
+
+__all__ = ["MontyPython"]
+
+
+@dataclass(slots=True)
+class _Session:
+    limits: Limits
+    session: monty.MontySession
+    stack: ExitStack
+
+
+class MontyPython:
+    """One session over a workspace; names stay until an error of its own kind ends it."""
+
+    def __init__(self, workspace: Path, inside: str) -> None:
+        self._workspace = workspace
+        self._inside = inside
+        self._open: _Session | None = None
+        self._lock = anyio.Lock()
+
+    async def run(self, code: str, limits: Limits) -> Finished:
+        """Run one piece of code; concurrent ones take turns."""
+        async with self._lock:
+            # The interpreter ends by its own clock soon after; its process is replaced, not kept.
+            return await anyio.to_thread.run_sync(self._run, code, limits)
+
+    async def close(self) -> None:
+        """End the worker."""
+        async with self._lock:
+            await anyio.to_thread.run_sync(self._end)
+
+    def _run(self, code: str, limits: Limits) -> Finished:
+        started = time.monotonic()
+        session = self._session(limits)
+        streams = monty.CollectStreams(max_bytes=limits.output)
+        exit_code, value, trouble, late = 0, None, "", False
+        try:
+            output = session.feed_run(code, print_callback=streams, mount=self._mount(session))
+            value = None if output is None else repr(output)
+        except monty.MontyCrashedError as error:
+            exit_code, trouble, late = 1, str(error), error.timed_out
+        except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
+            exit_code, trouble = 1, error.display()
+            late = isinstance(error.exception(), TimeoutError)
+        except monty.MontyError as error:
+            exit_code, trouble = 1, str(error)
+        if late:
+            self._end()
+        printed = {"stdout": "", "stderr": ""}
+        for name, text in streams.output:
+            printed[name] += text
+        return Finished(
+            exit_code=exit_code,
+            stdout=printed["stdout"],
+            stderr=f"{printed['stderr']}{trouble}\n" if trouble else printed["stderr"],
+            ended="timeout" if late else "exited",
+            seconds=time.monotonic() - started,
+            value=value,
+        )
+
+    def _session(self, limits: Limits) -> monty.MontySession:
+        if self._open is not None and self._open.limits != limits:
+            self._end()
+        if self._open is None:
+            stack = ExitStack()
+            pool = stack.enter_context(monty.Monty(max_processes=1))
+            session = stack.enter_context(pool.checkout(limits=_limits(limits)))
+            self._open = _Session(limits, session, stack)
+        return self._open.session
+
+    def _mount(self, session: monty.MontySession) -> monty.MountDir:
+        return monty.MountDir(
+            host_path=self._workspace, virtual_path=self._inside, mode="read-write"
+        )
+
+    def _end(self) -> None:
+        if self._open is not None:
+            opened, self._open = self._open, None
+            opened.stack.close()
+
+
+def _limits(limits: Limits) -> monty.ResourceLimits:
+    return monty.ResourceLimits(
+        max_feed_duration_secs=limits.timeout,
+        max_memory=limits.memory,
+        max_total_sleep_secs=limits.timeout,
+    )

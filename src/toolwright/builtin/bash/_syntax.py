@@ -1,0 +1,354 @@
+"""Read a command line into the simple commands it would run, or refuse it.
+
+Only kinds of syntax listed here are understood; everything else is refused. What is understood can
+be written out again, every word quoted, so that the shell runs what was judged and not what a
+different reading of the original might have been.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from toolwright.builtin.bash._words import (
+    Refused,
+    Word,
+    bare_word,
+    unescape_double,
+)
+
+try:
+    import tree_sitter_bash
+    from tree_sitter import Language, Node, Parser
+except ImportError as error:
+    raise ImportError("Bash policies need an extra: pip install 'toolwright[sandbox]'") from error
+
+__all__ = ["Redirect", "Script", "SimpleCommand", "read_script"]
+
+_LONGEST = 64 * 1024
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_BETWEEN = re.compile(r"(\s|\\\n)*")
+_WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation",
+                    "command_substitution", "process_substitution"})  # fmt: skip
+_SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
+_JOINS = frozenset({"&&", "||", "|", "|&"})
+_OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
+_INPUT = frozenset({"<"})
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Where one descriptor of a command leads."""
+
+    operator: str
+    rendered: str
+    target: str | None = None
+    """The file, when it is one."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a file is written."""
+        return self.operator in _OUTPUT and self.target is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One program or builtin and its arguments."""
+
+    words: tuple[Word, ...]
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The arguments as far as they are certain, otherwise as they were written."""
+        return tuple(word.source if word.text is None else word.text for word in self.words)
+
+
+@dataclass(slots=True)
+class Script:
+    """Simple commands and what stands between them, in order."""
+
+    pieces: list[SimpleCommand | Redirect | str] = field(default_factory=list)
+    operators: set[str] = field(default_factory=set)
+
+    def commands(self) -> Iterator[SimpleCommand]:
+        """All commands, those inside substitutions first."""
+        for piece in self.pieces:
+            if isinstance(piece, SimpleCommand):
+                for script in (s for word in piece.words for s in word.scripts):
+                    yield from script.commands()
+                yield piece
+
+    def redirects(self) -> Iterator[Redirect]:
+        """All redirects, those inside substitutions included."""
+        for piece in self.pieces:
+            if isinstance(piece, Redirect):
+                yield piece
+            elif isinstance(piece, SimpleCommand):
+                for script in (s for word in piece.words for s in word.scripts):
+                    yield from script.redirects()
+
+    def all_operators(self) -> set[str]:
+        """The operators used anywhere."""
+        inner = [s.all_operators() for c in self.commands() for w in c.words for s in w.scripts]
+        return self.operators.union(*inner)
+
+
+def read_script(source: str) -> Script:
+    """The commands in `source`; raises `Refused` for what is not understood."""
+    if len(source) > _LONGEST:
+        raise Refused(f"it is longer than {_LONGEST} characters")
+    if found := _CONTROL.search(source):
+        raise Refused(f"it holds the control character {found[0]!r}")
+    data = source.encode("utf-8", "surrogatepass")
+    root = _parser().parse(data).root_node
+    if root.has_error:
+        raise Refused("it is not well-formed shell, or not as far as the parser can tell")
+    _refuse_gaps(root, data)
+    script = Script()
+    _statements(root.children, script)
+    if not any(isinstance(piece, SimpleCommand) for piece in script.pieces):
+        raise Refused("there is no command in it")
+    return script
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "surrogatepass")
+
+
+def _refuse_gaps(root: Node, data: bytes) -> None:
+    """Every character must belong to something that was understood."""
+    position = 0
+    for leaf in _leaves(root):
+        gap = data[position : leaf.start_byte].decode("utf-8", "replace")
+        if not _BETWEEN.fullmatch(gap):
+            raise Refused(f"{gap.strip()!r} is not understood")
+        position = max(position, leaf.end_byte)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    if node.child_count == 0 or node.type in ("string", "heredoc_body"):
+        yield node
+    for child in node.children if node.type not in ("string", "heredoc_body") else ():
+        yield from _leaves(child)
+
+
+def _statements(nodes: list[Node], script: Script) -> None:
+    """Statements one after another, each ended by a separator or a new line."""
+    open_statement = False
+    for node in nodes:
+        if node.type == "comment":
+            continue
+        if node.type in _SEPARATORS:
+            _operator(node.type, _SEPARATORS[node.type], script)
+            open_statement = False
+            continue
+        if open_statement:
+            _operator("\n", " ; ", script)
+        _statement(node, script)
+        open_statement = True
+
+
+def _operator(name: str, rendered: str, script: Script) -> None:
+    script.operators.add(name)
+    script.pieces.append(rendered)
+
+
+def _statement(node: Node, script: Script) -> None:
+    match node.type:
+        case "command":
+            _command(node, script)
+        case "test_command":
+            script.pieces.append(SimpleCommand(tuple(_test_words(node))))
+        case "list" | "pipeline":
+            _joined(node, script)
+        case "redirected_statement":
+            _redirected(node, script)
+        case "negated_command":
+            script.pieces.append("! ")
+            _statement(node.children[-1], script)
+        case "subshell":
+            _enclosed(node, "( ", " )", script)
+        case "compound_statement" if _text(node).startswith("{"):
+            _enclosed(node, "{ ", " ; }", script)
+        case _:
+            raise Refused(f"{node.type.replace('_', ' ')} {_text(node)[:60]!r} is not judged; "
+                          "use plain commands, pipes, lists and redirections")  # fmt: skip
+
+
+def _joined(node: Node, script: Script) -> None:
+    for child in node.children:
+        if child.type in _JOINS:
+            _operator(child.type, f" {child.type} ", script)
+        else:
+            _statement(child, script)
+
+
+def _enclosed(node: Node, opening: str, closing: str, script: Script) -> None:
+    _operator(opening.strip(), opening, script)
+    inner = node.children[1:-1]
+    # The closing brace brings its own separator.
+    while inner and inner[-1].type == ";":
+        inner = inner[:-1]
+    _statements(inner, script)
+    script.pieces.append(closing)
+
+
+def _command(node: Node, script: Script) -> None:
+    words: list[Word] = []
+    for child in node.children:
+        if child.type == "command_name":
+            words.append(_word(child.children[0]))
+        elif child.type in _WORDS:
+            words.append(_word(child))
+        elif child.type in ("file_redirect", "herestring_redirect") and not words:
+            raise Refused("a redirection stands before its command; write it behind")
+        elif child.type in ("file_redirect", "herestring_redirect"):
+            raise Refused("a redirection stands between arguments; write it behind them")
+        elif child.type == "variable_assignment":
+            raise Refused(f"the assignment {_text(child)!r} could change what a program does")
+        else:
+            raise Refused(f"{child.type.replace('_', ' ')} {_text(child)[:60]!r} is not judged; "
+                          "write the value itself, or quote it with ''")  # fmt: skip
+    if not words or words[0].text is None:
+        raise Refused(f"the program in {_text(node)[:60]!r} is not named plainly")
+    script.pieces.append(SimpleCommand(tuple(words)))
+
+
+def _test_words(node: Node) -> Iterator[Word]:
+    """The words of `[ … ]`; its operators are ordinary words to the program."""
+    if node.children[0].type != "[":
+        raise Refused(f"{_text(node)[:60]!r} is not judged; use [ … ] instead")
+    for leaf in _test_leaves(node):
+        yield _word(leaf) if leaf.type in _WORDS else Word.literal(_text(leaf))
+
+
+def _test_leaves(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.type in _WORDS or child.child_count == 0:
+            yield child
+        elif child.type.endswith("_expression"):
+            yield from _test_leaves(child)
+        else:
+            raise Refused(f"{_text(child)[:60]!r} is not judged; write the value itself")
+
+
+def _redirected(node: Node, script: Script) -> None:
+    body, *redirects = node.children
+    _statement(body, script)
+    for redirect in redirects:
+        match redirect.type:
+            case "file_redirect":
+                script.pieces.append(_file_redirect(redirect, script))
+            case "herestring_redirect":
+                script.operators.add("<<<")
+                script.pieces.append(_here(_word(redirect.children[-1])))
+            case "heredoc_redirect":
+                _here_document(redirect, script)
+            case _:
+                raise Refused(f"{redirect.type.replace('_', ' ')} is not judged")
+
+
+def _file_redirect(node: Node, script: Script) -> Redirect:
+    kinds = [child for child in node.children if child.type in _OUTPUT | _INPUT]
+    if len(kinds) != 1:
+        raise Refused(f"the redirection {_text(node)!r} is not judged")
+    operator, target = kinds[0].type, node.children[-1]
+    script.operators.add(operator)
+    number = _text(node.children[0]) if node.children[0].type == "file_descriptor" else ""
+    if operator == ">&" and target.type == "number":
+        return Redirect(operator, f" {number}>&{int(_text(target))}")
+    word = _word(target)
+    if word.text is None:
+        raise Refused(f"the target of {_text(node)!r} is not named plainly")
+    return Redirect(operator, f" {number}{operator} {shlex.quote(word.text)}", target=word.text)
+
+
+def _here(word: Word) -> Redirect:
+    if word.text is None:
+        raise Refused(f"{word.source[:60]!r} is not judged as input; write it out in ''")
+    return Redirect("<<<", f" <<< {shlex.quote(word.text)}")
+
+
+def _here_document(node: Node, script: Script) -> None:
+    script.operators.add("<<")
+    start = next(_text(child) for child in node.children if child.type == "heredoc_start")
+    body = next((child for child in node.children if child.type == "heredoc_body"), None)
+    text = "" if body is None else _text(body)
+    literal = start[:1] in "'\"\\"
+    if not literal and re.search(r"[$`\\]", text):
+        raise Refused(f"the here-document {start} holds an expansion; write <<'{start}'")
+    if any(child.type == "<<-" for child in node.children):
+        text = re.sub(r"(?m)^\t+", "", text)
+    # A here-string brings the last line's end itself.
+    script.pieces.append(_here(Word.literal(text.removesuffix("\n"))))
+    for child in node.children:
+        if child.type in ("pipeline", "list"):
+            _joined(child, script)
+        elif child.type == "file_redirect":
+            script.pieces.append(_file_redirect(child, script))
+        elif child.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"):
+            raise Refused(f"{_text(child)[:60]!r} behind a here-document is not judged")
+
+
+def _word(node: Node, *, first: bool = True) -> Word:
+    source = _text(node)
+    if source == "{}":
+        return Word.literal(source)
+    match node.type:
+        case "word" | "number":
+            return bare_word(source, first=first)
+        case "raw_string":
+            return Word.literal(source[1:-1])
+        case "string":
+            return _string(node)
+        case "concatenation":
+            parts = [_word(child, first=index == 0) for index, child in enumerate(node.children)]
+            return Word.join(parts, source)
+        case "command_substitution":
+            return _substitution(node)
+        case _:
+            raise Refused(f"{node.type.replace('_', ' ')} {source[:60]!r} is not judged; "
+                          "write the value itself, or quote it with ''")  # fmt: skip
+
+
+def _string(node: Node) -> Word:
+    source = _text(node)
+    inner = [child for child in node.children if child.type not in ('"', "string_content")]
+    if not inner:
+        return Word.literal(unescape_double(source[1:-1]))
+    if any(child.type != "command_substitution" for child in inner):
+        raise Refused(f"{source[:60]!r} holds an expansion; write the value itself")
+    parts: list[Word] = []
+    position = 1
+    data = source.encode("utf-8", "surrogatepass")
+    for child in inner:
+        start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+        parts += [_quoted_piece(data[position:start]), _substitution(child)]
+        position = end
+    return Word.join([*parts, _quoted_piece(data[position:-1])], source)
+
+
+def _quoted_piece(data: bytes) -> Word:
+    return Word.literal(unescape_double(data.decode("utf-8", "surrogatepass")))
+
+
+def _substitution(node: Node) -> Word:
+    """`$(…)` or its old form; its own commands are judged like all others."""
+    source = _text(node)
+    opening = node.children[0].type
+    if opening not in ("$(", "`"):
+        raise Refused(f"{source[:60]!r} is not judged")
+    if opening == "`" and "\\" in source:
+        raise Refused(f"{source[:60]!r} holds backslashes; write $(…) instead")
+    script = Script(operators={opening})
+    _statements(node.children[1:-1], script)
+    if not script.pieces:
+        raise Refused(f"{source[:60]!r} is empty")
+    # Quoted, so that what comes out stays one argument wherever it stood.
+    return Word(source, ('"', script, '"'))

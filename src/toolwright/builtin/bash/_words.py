@@ -1,0 +1,99 @@
+"""The words of a command line: what each will be when the shell has read it, if that is certain."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolwright.builtin.bash._syntax import Script
+
+__all__ = ["Refused", "Word", "bare_word", "unescape_double"]
+
+_GLOB = re.compile(r"[*?]|\[[!^]?[A-Za-z0-9_.-]+\]")
+_ESCAPED = re.compile(r"\\(.)", re.S)
+
+
+class Refused(Exception):
+    """The command line holds something this reader does not vouch for; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument: its text when that is certain, and how to write it so that nothing else is read."""
+
+    source: str
+    """As it stood in the command line."""
+    parts: "tuple[str | Script, ...]"
+    """Text ready for the shell, and the commands whose output comes between."""
+    text: str | None = None
+    """None when only running can tell: a pattern, or the output of a command."""
+
+    @classmethod
+    def literal(cls, text: str) -> "Word":
+        """A word that is exactly `text`."""
+        return cls(text, (shlex.quote(text),), text)
+
+    @classmethod
+    def join(cls, words: "list[Word]", source: str) -> "Word":
+        """Words written without a space between them."""
+        texts = [word.text for word in words if word.text is not None]
+        whole = "".join(texts) if len(texts) == len(words) else None
+        return cls(source, tuple(part for word in words for part in word.parts), whole)
+
+    @property
+    def scripts(self) -> "tuple[Script, ...]":
+        """The commands whose output becomes a part of this word."""
+        return tuple(part for part in self.parts if not isinstance(part, str))
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is uncertain, yet can be nothing but paths: a pattern, or below a home."""
+        return self.text is None and not self.scripts
+
+
+def bare_word(source: str, *, first: bool = True) -> Word:
+    """An unquoted word; `first` when it begins its argument."""
+    if re.search(r"(?<!\\)(?:\\\\)*[$`{}]", source):
+        raise Refused(f"{source!r} holds an expansion; write the value itself, or quote it with ''")
+    if first and source.startswith("~"):
+        return _home_word(source)
+    if _GLOB.search(_ESCAPED.sub("", source)):
+        return _pattern(source, first=first)
+    if re.search(r"(?<!\\)[*?\[\]]", source):
+        raise Refused(f"{source!r} holds a pattern that is not understood; quote it with ''")
+    return Word.literal(unescape(source))
+
+
+def unescape(source: str) -> str:
+    """Take the backslashes away; one before a line's end takes that away as well."""
+    return _ESCAPED.sub(lambda found: "" if found[1] == "\n" else found[1], source)
+
+
+def unescape_double(source: str) -> str:
+    """The same inside double quotes, where a backslash quotes only a few characters."""
+    return re.sub(r'\\([$`"\\\n])', lambda found: "" if found[1] == "\n" else found[1], source)
+
+
+def _home_word(source: str) -> Word:
+    name, slash, rest = source.partition("/")
+    if not re.fullmatch(r"~[A-Za-z0-9_-]*", name) or _GLOB.search(rest):
+        raise Refused(f"{source!r} is not understood; write the whole path")
+    return Word(source, (f"{name}{slash}{_quoted(rest)}",))
+
+
+def _pattern(source: str, *, first: bool) -> Word:
+    """A pattern whose beginning is fixed, so that no file name can turn it into an option."""
+    if first and (_GLOB.match(source) or source.startswith("-")):
+        raise Refused(f"the pattern {source!r} could match a file named like an option; "
+                      f"write './{source}'")  # fmt: skip
+    pieces: list[str] = []
+    position = 0
+    for found in _GLOB.finditer(source):
+        pieces += [_quoted(source[position : found.start()]), found[0]]
+        position = found.end()
+    return Word(source, (*pieces, _quoted(source[position:])))
+
+
+def _quoted(source: str) -> str:
+    return shlex.quote(unescape(source)) if source else ""
