@@ -38,6 +38,11 @@ class Media:
     encoding: Mapping[str, Any]
 
     @property
+    def as_base64(self) -> bool:
+        """Whether a binary body travels as base64 text."""
+        return isinstance(self.schema, Mapping) and self.schema.get("format") == "byte"
+
+    @property
     def has_fields(self) -> bool:
         """Whether its properties can be given one by one."""
         return self.kind in ("json", "form", "multipart")
@@ -62,6 +67,7 @@ class Body:
     argument: str | None
     fields: tuple[BodyField, ...]
     encoding: Mapping[str, Any]
+    as_base64: bool = False
 
 
 def choose_media(raw: Mapping[str, Any] | None) -> Media | None:

@@ -28,6 +28,10 @@ class Payload:
     files: list[tuple[str, FilePart]] = field(default_factory=list)
 
 
+# httpx sends no body at all when there is nothing in it, but the server waits for one.
+_NO_PARTS = Payload(content=b"--none--\r\n", media_type="multipart/form-data; boundary=none")
+
+
 async def encode_body(body: Body | None, args: Args, ctx: ToolContext) -> Payload:
     """The body these arguments make; an empty one when all of it is optional and none was given."""
     value = _value(body, args) if body else None
@@ -45,6 +49,7 @@ async def encode_body(body: Body | None, args: Args, ctx: ToolContext) -> Payloa
             return Payload(content=plain_text(value).encode(), media_type=body.media_type)
         case "binary":
             _, content, media_type = await _file("body", value, ctx)
+            content = base64.b64encode(content) if body.as_base64 else content
             fixed = "*" not in body.media_type
             return Payload(content=content, media_type=body.media_type if fixed else media_type)
 
@@ -84,7 +89,7 @@ async def _multipart(body: Body, value: Any, ctx: ToolContext) -> Payload:
             else:
                 part = None, plain_text(one).encode(), _part_type(body, name, one)
             parts.append((name, part))
-    return Payload(files=parts)
+    return Payload(files=parts) if parts else _NO_PARTS
 
 
 def _part_type(body: Body, name: str, value: Any) -> str:

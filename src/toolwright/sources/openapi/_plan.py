@@ -173,6 +173,7 @@ class _Planner:
         return Body(
             media_type=chosen.media_type, kind=chosen.kind, required=required,
             argument=whole, fields=fields or (), encoding=chosen.encoding,
+            as_base64=chosen.as_base64,
         )  # fmt: skip
 
     def _fields(

@@ -1,0 +1,157 @@
+"""Signing in: schemes from the document, credentials from the developer or the user."""
+
+import base64
+from typing import Any
+
+import pytest
+from dirty_equals import IsPartialDict
+from starlette.responses import JSONResponse
+from tests.sources.openapi._calling import act, document
+from tests.sources.openapi._recorder import Recorder
+
+from toolwright.agent import Agent, Runner
+from toolwright.messages import (
+    AuthCredential,
+    AuthCredentialTypes,
+    CustomAuthScheme,
+    HttpAuth,
+    HttpCredentials,
+    encode_event,
+)
+from toolwright.sources import OpenAPIToolset, token_to_scheme_credential
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+SCHEMES: dict[str, Any] = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "query": {"type": "apiKey", "in": "query", "name": "api key"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "sid"},
+    "basic": {"type": "http", "scheme": "basic"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+}
+KEY = AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key="s3cret-key")
+
+
+def http(scheme: str, **credentials: str) -> AuthCredential:
+    given = HttpCredentials(**credentials)
+    return AuthCredential(
+        auth_type=AuthCredentialTypes.HTTP, http=HttpAuth(scheme=scheme, credentials=given)
+    )
+
+
+def secured(server: Recorder, *wanted: dict[str, list[str]], **settings: Any) -> OpenAPIToolset:
+    spec = document(
+        {"security": list(wanted)},
+        servers=[{"url": server.url}],
+        components={"securitySchemes": SCHEMES},
+    )
+    return OpenAPIToolset(spec_dict=spec, **settings)
+
+
+async def test_a_key_goes_where_the_documents_scheme_wants_it(server: Recorder) -> None:
+    await act(secured(server, {"key": []}, auth_credential=KEY))
+    await act(secured(server, {"query": []}, auth_credential=KEY))
+    await act(secured(server, {"cookie": []}, auth_credential=KEY))
+    by_header, by_query, by_cookie = server.seen
+    assert by_header.headers["x-api-key"] == "s3cret-key"
+    assert by_query.query == "api%20key=s3cret-key"
+    assert by_cookie.headers["cookie"] == "sid=s3cret-key"
+
+
+async def test_the_alternative_that_fits_the_credential_is_chosen(server: Recorder) -> None:
+    wanted: list[dict[str, list[str]]] = [{"key": []}, {}, {"basic": []}, {"bearer": []}]
+    await act(secured(server, *wanted, auth_credential=http("bearer", token="tok-123")))
+    await act(secured(server, *wanted, auth_credential=http("basic", username="a", password="b")))
+    sent = [seen.headers["authorization"] for seen in server.seen]
+    assert sent == ["Bearer tok-123", f"Basic {base64.b64encode(b'a:b').decode()}"]
+
+
+async def test_a_given_scheme_holds_for_every_operation(server: Recorder) -> None:
+    scheme, credential = token_to_scheme_credential(
+        token_type="apikey", location="header", name="X-Own", credential_value="own-secret"
+    )
+    await act(secured(server, {"key": []}, auth_scheme=scheme, auth_credential=credential))
+    assert server.last.headers == IsPartialDict({"x-own": "own-secret"})
+    assert "x-api-key" not in server.last.headers
+
+
+async def test_operations_that_allow_anyone_ask_nobody(server: Recorder) -> None:
+    assert (await act(secured(server, {"key": []}, {}))).status == "ok"
+    assert "x-api-key" not in server.last.headers
+
+
+async def test_dynamic_headers_come_from_the_context_and_cover_what_the_document_wants(
+    server: Recorder,
+) -> None:
+    toolset = secured(
+        server,
+        {"key": []},
+        header_provider=lambda ctx: {"x-api-key": "from-context", "X-Agent": ctx.agent_name},
+    )
+    assert (await act(toolset)).status == "ok"
+    assert server.last.headers == IsPartialDict({"x-api-key": "from-context", "x-agent": "caller"})
+
+
+async def test_the_user_is_asked_for_a_key_once_and_it_is_never_shown(server: Recorder) -> None:
+    toolset = secured(server, {"key": []})
+    server.replies.append(JSONResponse({"you": "sent s3cret-key"}))
+    agent = Agent(
+        name="a", model=ScriptedModel(call("act"), "done", call("act"), "done"), tools=[toolset]
+    )
+    runner = Runner(agent, credentials="memory://")
+    paused = await runner.run("go", session_id="s1")
+    (pending,) = paused.pending
+    assert (paused.status, pending.request.kind) == ("paused", "credential")
+    assert pending.request.payload == IsPartialDict({"type": "apiKey", "name": "X-API-Key"})
+    assert server.seen == []
+
+    await runner.answer("s1", pending.call_id, "s3cret-key")
+    done = await runner.resume("s1")
+    again = await runner.run("once more", session_id="s1")
+    assert (done.status, again.status) == ("done", "done")
+    assert [seen.headers["x-api-key"] for seen in server.seen] == ["s3cret-key"] * 2
+    kept = [encode_event(event) for result in (paused, done, again) for event in result.events]
+    assert not any("s3cret-key" in str(event) for event in kept)
+
+
+async def test_two_schemes_wanted_together_are_both_asked_for(server: Recorder) -> None:
+    toolset = secured(server, {"key": [], "query": []})
+    agent = Agent(name="a", model=ScriptedModel(call("act"), "done"), tools=[toolset])
+    runner = Runner(agent, credentials="memory://")
+    result = await runner.run("go", session_id="s1")
+    for secret in ("first-secret", "second-secret"):
+        (pending,) = result.pending
+        await runner.answer("s1", pending.call_id, secret)
+        result = await runner.resume("s1")
+    assert result.status == "done"
+    assert server.last.headers["x-api-key"] == "first-secret"
+    assert server.last.query == "api%20key=second-secret"
+
+
+async def test_swagger_2_security_is_understood(server: Recorder) -> None:
+    spec = {
+        "swagger": "2.0",
+        "host": server.url.removeprefix("http://"),
+        "schemes": ["http"],
+        "basePath": "/v2",
+        "securityDefinitions": {"login": {"type": "basic"}},
+        "security": [{"login": []}],
+        "paths": {"/a": {"get": {"operationId": "act"}}},
+    }
+    await act(
+        OpenAPIToolset(spec_dict=spec, auth_credential=http("basic", username="u", password="pass"))
+    )
+    assert server.last.path == "/v2/a"
+    assert server.last.headers["authorization"].startswith("Basic ")
+
+
+async def test_a_scheme_given_by_hand_needs_no_document_entry(server: Recorder) -> None:
+    scheme = CustomAuthScheme.model_validate({"type": "http", "scheme": "bearer"})
+    toolset = OpenAPIToolset(
+        spec_dict=document({}, servers=[{"url": server.url}]),
+        auth_scheme=scheme,
+        auth_credential=http("bearer", token="tok-123"),
+    )
+    await act(toolset)
+    assert server.last.headers["authorization"] == "Bearer tok-123"
