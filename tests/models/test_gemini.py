@@ -1,5 +1,6 @@
 """The Gemini adapter: the official SDK against a server that speaks its wire format."""
 
+import base64
 from typing import Any
 
 import anyio
@@ -181,6 +182,20 @@ async def test_thought_signatures_are_kept_and_sent_back_where_they_were(wire: W
             {"parts": [{"text": "Thanks"}], "role": "user"},
         ]
     )
+
+
+async def test_calls_of_other_models_are_marked_as_unsigned_for_models_that_insist(
+    wire: Wire,
+) -> None:
+    wire.will(*[response({"text": "Hi."})] * 2)
+    talk = history(user_message("a"), called("get_weather", "{}"), answered("Rain"))
+
+    await model(wire, "gemini-3-pro-preview").respond(talk)
+    await model(wire, "gemini-2.5-flash").respond(talk)
+
+    newer, older = (body["contents"][1]["parts"][0] for body in wire.bodies)
+    assert base64.b64decode(newer["thoughtSignature"]) == b"skip_thought_signature_validator"
+    assert "thoughtSignature" not in older
 
 
 async def test_a_call_without_an_id_gets_one_that_the_api_never_sees(wire: Wire) -> None:

@@ -589,7 +589,7 @@ def test_one_model_works_in_one_event_loop_after_another(free_port: int) -> None
 
 
 def test_parallel_calls_keep_their_order() -> None:
-    from toolwright.models._openai_wire import read_response
+    from toolwright.models._openai.responses_wire import read_response
 
     calls = [{**CALLED, "call_id": f"call_{i}"} for i in range(3)]
     parts = read_response(response(*calls), "openai:x").parts

@@ -21,10 +21,10 @@ from toolwright.models._server_tools import (
 )
 
 if TYPE_CHECKING:
-    from toolwright.models._anthropic import AnthropicModel
-    from toolwright.models._gemini import GeminiModel
-    from toolwright.models._openai import OpenAIModel
-    from toolwright.models._openai_chat import OpenAIChatModel
+    from toolwright.models._anthropic.model import AnthropicModel
+    from toolwright.models._gemini.model import GeminiModel
+    from toolwright.models._openai.chat import OpenAIChatModel
+    from toolwright.models._openai.responses import OpenAIModel
 
 __all__ = [
     "AnthropicModel",
@@ -53,10 +53,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "AnthropicModel": "toolwright.models._anthropic",
-    "GeminiModel": "toolwright.models._gemini",
-    "OpenAIChatModel": "toolwright.models._openai_chat",
-    "OpenAIModel": "toolwright.models._openai",
+    "AnthropicModel": "toolwright.models._anthropic.model",
+    "GeminiModel": "toolwright.models._gemini.model",
+    "OpenAIChatModel": "toolwright.models._openai.chat",
+    "OpenAIModel": "toolwright.models._openai.responses",
 }
 
 

@@ -26,12 +26,12 @@ def _loaded(module: str, factory: str, **options: str) -> Callable[[str], Model]
 
 
 def _compatible(provider: str) -> Callable[[str], Model]:
-    return _loaded("_openai_chat", "OpenAIChatModel", provider=provider)
+    return _loaded("_openai.chat", "OpenAIChatModel", provider=provider)
 
 
 _PROVIDERS: dict[str, Callable[[str], Model]] = {
-    "openai": _loaded("_openai", "OpenAIModel"),
-    "openai-responses": _loaded("_openai", "OpenAIModel"),
+    "openai": _loaded("_openai.responses", "OpenAIModel"),
+    "openai-responses": _loaded("_openai.responses", "OpenAIModel"),
     "openai-chat": _compatible("openai-chat"),
     "openrouter": _compatible("openrouter"),
     "ollama": _compatible("ollama"),
@@ -39,11 +39,11 @@ _PROVIDERS: dict[str, Callable[[str], Model]] = {
     "llamacpp": _compatible("llamacpp"),
     "llama.cpp": _compatible("llamacpp"),
     "lmstudio": _compatible("lmstudio"),
-    "anthropic": _loaded("_anthropic", "AnthropicModel"),
-    "google": _loaded("_gemini", "GeminiModel"),
-    "gemini": _loaded("_gemini", "GeminiModel"),
-    "vertex": _loaded("_gemini", "vertex_model"),
-    "pydantic-ai": _loaded("_pydantic_ai", "PydanticAIModel"),
+    "anthropic": _loaded("_anthropic.model", "AnthropicModel"),
+    "google": _loaded("_gemini.model", "GeminiModel"),
+    "gemini": _loaded("_gemini.model", "GeminiModel"),
+    "vertex": _loaded("_gemini.model", "vertex_model"),
+    "pydantic-ai": _loaded("_pydantic_ai.model", "PydanticAIModel"),
 }
 _BARE = {"gemini-": "google", "claude-": "anthropic", "gpt-": "openai"}
 """Names that say themselves whose they are."""

@@ -6,7 +6,7 @@ from google.genai import types
 
 from toolwright.errors import ModelError
 from toolwright.messages import FinishReason, ModelMessage, ToolCall, Usage
-from toolwright.models._gemini_wire import PROVIDER, read_parts
+from toolwright.models._gemini.wire import read_parts
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._prices import priced
 
@@ -19,13 +19,14 @@ _GARBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFOR
 class Reply:
     """One reply, as far as it was heard."""
 
-    def __init__(self, listen: OnDelta | None = None) -> None:
+    def __init__(self, provider: str, listen: OnDelta | None = None) -> None:
+        self._provider = provider
         self._listen = listen
         self._parts: list[types.Part] = []
         self._calls = 0
         self._finish: str | None = None
         self._usage: types.GenerateContentResponseUsageMetadata | None = None
-        self._meta: dict[str, Any] = {"provider": PROVIDER}
+        self._meta: dict[str, Any] = {"provider": provider}
 
     def hear(self, chunk: types.GenerateContentResponse) -> None:
         """Take in one chunk; a reply that is not streamed is a single one."""
@@ -51,7 +52,7 @@ class Reply:
                 reason="server",
                 retryable=True,
             )
-        parts = tuple(read_parts(self._parts))
+        parts = tuple(read_parts(self._parts, self._provider))
         calls = any(isinstance(part, ToolCall) for part in parts)
         return ModelMessage(
             parts=parts,
@@ -79,7 +80,7 @@ class Reply:
         if part.text:
             listen(Delta(kind="reasoning" if part.thought else "text", text=part.text))
         elif part.function_call is not None:
-            call = read_parts([part])[0]
+            call = read_parts([part], self._provider)[0]
             if isinstance(call, ToolCall):
                 listen(Delta(kind="call", index=self._calls, name=call.name, text=call.arguments))
             self._calls += 1

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -30,11 +31,12 @@ try:
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["PROVIDER", "converter", "read_parts", "side_part", "to_declaration"]
+__all__ = ["converter", "read_parts", "side_part", "to_declaration"]
 
-PROVIDER = "google"
 _SIDE = "side_request"
 """Marks a server tool that was asked in a request of its own; to the model it was a function."""
+_UNSIGNED = b"skip_thought_signature_validator"
+"""What Google documents for a call that has no signature because another model made it."""
 
 
 def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
@@ -48,18 +50,19 @@ def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
 
 
 @cache
-def converter(*, blobs_in_results: bool) -> Callable[[Message], list[types.Content]]:
+def converter(provider: str, *, newer: bool) -> Callable[[Message], list[types.Content]]:
     """How a message is sent. The same function each time, so the work is done once.
 
-    Only newer models take images inside a function's response; others get them right after it.
+    `newer` models take images inside a function's response, where others get them right after
+    it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
     def to_contents(message: Message) -> list[types.Content]:
         if isinstance(message, UserMessage):
             return _turn("user", [_content_part(part) for part in message.parts])
         if isinstance(message, ModelMessage):
-            return _ModelTurn().contents(message.parts)
-        return _turn("user", _result_parts(message, inside=blobs_in_results))
+            return _ModelTurn(provider, signs=newer).contents(message.parts)
+        return _turn("user", _result_parts(message, inside=newer))
 
     return to_contents
 
@@ -120,7 +123,9 @@ class _ModelTurn:
     there as a function call, and its answer is a content of its own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, provider: str, *, signs: bool) -> None:
+        self._provider = provider
+        self._signs = signs
         self._contents: list[types.Content] = []
         self._parts: list[types.Part] = []
         self._answers: list[types.Part] = []
@@ -131,27 +136,35 @@ class _ModelTurn:
                 self._parts.append(_side_call(part))
                 self._answers.append(_side_answer(part))
             else:
-                self._flush_answers()
+                self._flush(self._answers)
                 self._add(part)
-        self._flush_answers()
-        return [*self._contents, *_turn("model", self._parts)]
+        self._flush(self._answers or self._parts)
+        return self._contents
 
-    def _flush_answers(self) -> None:
-        if self._answers:
+    def _flush(self, reason: list[types.Part]) -> None:
+        """End the content that is being written, if there is `reason` to, and its answers' too."""
+        if reason:
+            self._sign()
             self._contents += [*_turn("model", self._parts), *_turn("user", self._answers)]
             self._parts, self._answers = [], []
+
+    def _sign(self) -> None:
+        """Newer models want the first call of a content signed."""
+        first = next((part for part in self._parts if part.function_call), None)
+        if self._signs and first is not None and first.thought_signature is None:
+            first.thought_signature = _UNSIGNED
 
     def _add(self, part: ModelPart) -> None:
         match part:
             case TextPart():
                 self._parts.append(types.Part(text=part.text))
             case ToolCall():
-                self._parts.append(_call(part))
+                self._parts.append(_call(part, self._provider))
             case BlobPart():
                 self._parts.append(_content_part(part))
-            case ServerToolPart(provider="google"):
+            case ServerToolPart(provider=self._provider):
                 self._parts.append(types.Part.model_validate(part.payload))
-            case ReasoningPart(provider="google"):
+            case ReasoningPart(provider=self._provider):
                 self._add_reasoning(part)
 
     def _add_reasoning(self, part: ReasoningPart) -> None:
@@ -166,13 +179,13 @@ class _ModelTurn:
             self._parts.append(types.Part(text="", thought_signature=signature))
 
 
-def _call(call: ToolCall) -> types.Part:
+def _call(call: ToolCall, provider: str) -> types.Part:
     function = types.FunctionCall(
         id=_known_id(call.call_id), name=call.name, args=_args(call.arguments)
     )
-    return types.Part(
-        function_call=function, thought_signature=_bytes(call.meta.get("thought_signature"))
-    )
+    own = call.meta.get("provider") == provider
+    signature = call.meta.get("thought_signature") if own else None
+    return types.Part(function_call=function, thought_signature=_bytes(signature))
 
 
 def _args(arguments: str) -> dict[str, Any]:
@@ -184,15 +197,23 @@ def _args(arguments: str) -> dict[str, Any]:
     return args if isinstance(args, dict) else {"invalid": args}
 
 
-def side_part(call: ToolCall, answer: str) -> ServerToolPart:
+def side_part(call: ToolCall, answer: str, provider: str) -> ServerToolPart:
     """A server tool that was asked in a request of its own, with what it answered."""
-    kept = {"name": call.name, "args": _args(call.arguments), "answer": answer}
-    return ServerToolPart(provider=PROVIDER, name=call.name, payload={_SIDE: kept}, text=answer)
+    kept = {
+        "name": call.name,
+        "args": _args(call.arguments),
+        "answer": answer,
+        "thought_signature": call.meta.get("thought_signature"),
+    }
+    return ServerToolPart(provider=provider, name=call.name, payload={_SIDE: kept}, text=answer)
 
 
 def _side_call(part: ServerToolPart) -> types.Part:
     side = part.payload[_SIDE]
-    return types.Part(function_call=types.FunctionCall(name=side["name"], args=side["args"]))
+    return types.Part(
+        function_call=types.FunctionCall(name=side["name"], args=side["args"]),
+        thought_signature=_bytes(side["thought_signature"]),
+    )
 
 
 def _side_answer(part: ServerToolPart) -> types.Part:
@@ -203,11 +224,11 @@ def _side_answer(part: ServerToolPart) -> types.Part:
     )
 
 
-def read_parts(parts: Sequence[types.Part]) -> list[ModelPart]:
+def read_parts(parts: Sequence[types.Part], provider: str) -> list[ModelPart]:
     """What the model wrote, pieces of a stream joined."""
     read: list[ModelPart] = []
     for part in parts:
-        for new in _read_part(part):
+        for new in _read_part(part, provider):
             _append(read, new)
     return read
 
@@ -217,42 +238,40 @@ def _append(read: list[ModelPart], new: ModelPart) -> None:
     if isinstance(new, TextPart) and isinstance(last, TextPart):
         read[-1] = TextPart(last.text + new.text)
     elif isinstance(new, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
-        read[-1] = ReasoningPart(
-            text=last.text + new.text, signature=new.signature, provider=PROVIDER, meta=new.meta
-        )
+        read[-1] = replace(new, text=last.text + new.text)
     else:
         read.append(new)
 
 
-def _read_part(part: types.Part) -> list[ModelPart]:
+def _read_part(part: types.Part, provider: str) -> list[ModelPart]:
     signature = _text(part.thought_signature)
     if part.function_call is not None:
-        return [_read_call(part.function_call, signature)]
+        return [_read_call(part.function_call, signature, provider)]
     if part.inline_data is not None and part.inline_data.data is not None:
         kind = part.inline_data.mime_type or "application/octet-stream"
         return [BlobPart(media_type=kind, data=part.inline_data.data)]
+    if part.text is not None and part.thought:
+        return [ReasoningPart(text=part.text, signature=signature, provider=provider)]
     if part.text is not None:
-        return _read_text(part.text, signature, thought=bool(part.thought))
+        return _read_text(part.text, signature, provider)
     payload = part.model_dump(mode="json", exclude_none=True)
-    return [ServerToolPart(provider=PROVIDER, name=_server_name(part), payload=payload)]
+    return [ServerToolPart(provider=provider, name=_server_name(part), payload=payload)]
 
 
-def _read_text(text: str, signature: str | None, *, thought: bool) -> list[ModelPart]:
-    if thought:
-        return [ReasoningPart(text=text, signature=signature, provider=PROVIDER)]
+def _read_text(text: str, signature: str | None, provider: str) -> list[ModelPart]:
     parts: list[ModelPart] = [TextPart(text)] if text else []
     if signature:
         meta = {"signs_text": True}
-        parts.append(ReasoningPart(text="", signature=signature, provider=PROVIDER, meta=meta))
+        parts.append(ReasoningPart(text="", signature=signature, provider=provider, meta=meta))
     return parts
 
 
-def _read_call(call: types.FunctionCall, signature: str | None) -> ToolCall:
+def _read_call(call: types.FunctionCall, signature: str | None, provider: str) -> ToolCall:
     return ToolCall(
         call_id=call.id or new_call_id(),
         name=call.name or "",
         arguments=json.dumps(call.args or {}, ensure_ascii=False),
-        meta={"thought_signature": signature} if signature else {},
+        meta={"thought_signature": signature, "provider": provider} if signature else {},
     )
 
 

@@ -11,8 +11,8 @@ from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
-from toolwright.models._openai_client import AsyncOpenAI, as_model_errors, endpoint_for
-from toolwright.models._openai_wire import read_response, to_function, to_items
+from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._openai.responses_wire import read_response, to_function, to_items
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._server_tools import no_equivalent
 

@@ -9,8 +9,8 @@ from google.genai import types
 
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, ModelPart, ToolCall
-from toolwright.models._gemini_reply import sources
-from toolwright.models._gemini_wire import side_part
+from toolwright.models._gemini.reply import sources
+from toolwright.models._gemini.wire import side_part
 from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["SideRequests"]
@@ -22,7 +22,8 @@ AskWith = Callable[[str, types.Tool], Awaitable[ModelMessage]]
 class SideRequests:
     """The server-side tools of one request, by the function names that they are offered under."""
 
-    def __init__(self, tools: Mapping[str, types.Tool], ask_with: AskWith) -> None:
+    def __init__(self, provider: str, tools: Mapping[str, types.Tool], ask_with: AskWith) -> None:
+        self._provider = provider
         self._tools = tools
         self._ask_with = ask_with
 
@@ -46,7 +47,7 @@ class SideRequests:
             if not isinstance(part, ToolCall):
                 parts.append(part)
             elif part.name in self._tools:
-                parts.append(side_part(part, _told(answers[part.call_id])))
+                parts.append(side_part(part, _told(answers[part.call_id]), self._provider))
             else:
                 own.append(part)
         spent = sum((answer.usage for answer in answers.values()), turn.usage)

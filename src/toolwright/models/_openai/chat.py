@@ -10,9 +10,9 @@ from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
-from toolwright.models._openai_chat_stream import StreamedCompletion
-from toolwright.models._openai_chat_wire import converter, read_completion, to_function
-from toolwright.models._openai_client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._openai.chat_stream import StreamedCompletion
+from toolwright.models._openai.chat_wire import converter, read_completion, to_function
+from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._server_tools import no_equivalent

@@ -10,8 +10,8 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
-from toolwright.models._anthropic_stream import StreamedMessage
-from toolwright.models._anthropic_wire import read_message, to_messages, to_tool
+from toolwright.models._anthropic.stream import StreamedMessage
+from toolwright.models._anthropic.wire import read_message, to_messages, to_tool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._errors import model_error

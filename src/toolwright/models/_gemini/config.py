@@ -9,8 +9,8 @@ from google.genai import types
 from toolwright.messages import ToolSpec
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import gemini_schema
-from toolwright.models._gemini_tools import Plan
-from toolwright.models._gemini_wire import to_declaration
+from toolwright.models._gemini.tools import Plan
+from toolwright.models._gemini.wire import to_declaration
 from toolwright.models._model import ModelRequest, ModelSettings
 
 __all__ = ["ConfigMaker"]

@@ -11,18 +11,18 @@ from typing import Any, cast
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, user_message
 from toolwright.models._ask import Retries, ask
-from toolwright.models._gemini_client import (
+from toolwright.models._gemini.client import (
     Connection,
     as_model_errors,
     connector,
     types,
     wants_vertex,
 )
-from toolwright.models._gemini_config import ConfigMaker
-from toolwright.models._gemini_reply import Reply
-from toolwright.models._gemini_side import SideRequests
-from toolwright.models._gemini_tools import Plan, plan_tools
-from toolwright.models._gemini_wire import converter
+from toolwright.models._gemini.config import ConfigMaker
+from toolwright.models._gemini.reply import Reply
+from toolwright.models._gemini.side import SideRequests
+from toolwright.models._gemini.tools import Plan, plan_tools
+from toolwright.models._gemini.wire import converter
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
 from toolwright.models._per_loop import PerLoop
 
@@ -69,15 +69,16 @@ class GeminiModel:
                 )
             )
         generation = _generation(model)
+        self._provider = "vertex" if self._vertex else "google"
         self._mixes = generation >= 3 and not self._vertex
-        self._convert = converter(blobs_in_results=generation >= 3)
+        self._convert = converter(self._provider, newer=generation >= 3)
         self._configs = ConfigMaker(generation)
         self._retries = retries or Retries()
 
     @property
     def name(self) -> str:
         """`google:` or `vertex:` and the model."""
-        return f"{'vertex' if self._vertex else 'google'}:{self._model}"
+        return f"{self._provider}:{self._model}"
 
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         """Answer with the next turn; see `Model.respond`."""
@@ -90,7 +91,7 @@ class GeminiModel:
 
         if not plan.side:
             return await ask_model((), on_delta)
-        side = SideRequests(plan.side, partial(self._ask_apart, request.settings))
+        side = SideRequests(self._provider, plan.side, partial(self._ask_apart, request.settings))
         return await self._ask_and_answer(ask_model, side, on_delta)
 
     async def close(self) -> None:
@@ -131,12 +132,12 @@ class GeminiModel:
         return await ask(send, on_delta, timeout=settings.timeout, retries=self._retries)
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:
-        reply = Reply()
+        reply = Reply(self._provider)
         reply.hear(await self._connection.get().client.aio.models.generate_content(**asked))
         return reply
 
     async def _streamed(self, asked: dict[str, Any], listen: OnDelta) -> Reply:
-        reply = Reply(listen)
+        reply = Reply(self._provider, listen)
         models = self._connection.get().client.aio.models
         stream = cast(AsyncGenerator[Any, None], await models.generate_content_stream(**asked))
         async with aclosing(stream) as chunks:

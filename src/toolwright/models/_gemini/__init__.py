@@ -1,0 +1,1 @@
+"""Google: the Gemini API and Vertex AI."""

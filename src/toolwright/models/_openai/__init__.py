@@ -1,0 +1,1 @@
+"""OpenAI, and servers that speak its protocols."""
