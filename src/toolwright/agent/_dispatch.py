@@ -19,7 +19,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.errors import ToolError
-from toolwright.messages import TextPart, ToolCall, ToolEnded, ToolResult, ToolStarted
+from toolwright.messages import TextPart, ToolCall, ToolEnded, ToolResult, ToolStarted, jsonable
 from toolwright.tools import Output, Tool, ToolContext, remembered_key
 
 __all__ = ["answer_calls"]
@@ -203,11 +203,12 @@ def _conclude(
     error: Exception | None = None,
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
-    content = output.content
+    content, data = output.content, output.data
     if run.redactor:
         content = tuple(
             TextPart(run.redactor.exact(p.text)) if isinstance(p, TextPart) else p for p in content
         )
+        data = run.redactor.inside(jsonable(data))
     if tool is not None:
         content = bounded(content, tool.max_output, run.shared.spill)
     result = ToolResult(
@@ -215,7 +216,7 @@ def _conclude(
         name=ctx.call.name,
         status=output.status,
         content=content,
-        data=output.data,
+        data=data,
     )
     record = run.record(ctx.path, ctx.call)
     record.started, record.result, record.actions = False, result, ctx.taken_actions()

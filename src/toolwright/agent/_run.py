@@ -150,7 +150,8 @@ class Run:
             return
         event = ToolProgress(
             run_id=self.run_id, agent=self.agent.name, path=path, at=time.time(),
-            call_id=call_id, text=self.redactor.exact(text), data=jsonable(data),
+            call_id=call_id, text=self.redactor.exact(text),
+            data=self.redactor.inside(jsonable(data)),
         )  # fmt: skip
         if threading.get_ident() == self.shared.thread_id:
             self.log.add(event)
@@ -174,9 +175,9 @@ class Run:
             call_id=address if asked == 1 else f"{address}~{asked}",
             name=ctx.call.name,
             kind=request.kind,
-            hint=request.hint,
-            payload=jsonable(request.payload),
-            arguments=jsonable(ctx.arguments),
+            hint=self.redactor.exact(request.hint),
+            payload=self.redactor.inside(jsonable(request.payload)),
+            arguments=self.redactor.inside(jsonable(ctx.arguments)),
             schema=request.schema,
             deadline=None if request.timeout is None else time.time() + request.timeout,
             agent=self.agent.name,

@@ -27,11 +27,17 @@ def span(operation: str, name: str, attributes: Mapping[str, Any] | None = None)
     if tracer is None:
         yield None
         return
-    with tracer.start_as_current_span(f"{operation} {name}") as current:
+    # Exceptions are told by their type alone: their text may hold a secret.
+    quiet = {"record_exception": False, "set_status_on_exception": False}
+    with tracer.start_as_current_span(f"{operation} {name}", **quiet) as current:
         current.set_attribute("gen_ai.operation.name", operation)
         for key, value in (attributes or {}).items():
             current.set_attribute(key, value)
-        yield current
+        try:
+            yield current
+        except BaseException as error:
+            current.set_attribute("error.type", type(error).__name__)
+            raise
 
 
 def with_tracing(tool: Tool) -> Tool:

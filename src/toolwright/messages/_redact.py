@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["Redactor", "redact"]
 
@@ -63,6 +64,18 @@ class Redactor:
             if secret in text:
                 text = text.replace(secret, _MASK)
         return text
+
+    def inside(self, value: Any) -> Any:
+        """Plain JSON `value` without the known secrets, wherever in it they are."""
+        if not self._secrets:
+            return value
+        if isinstance(value, str):
+            return self.exact(value)
+        if isinstance(value, dict):
+            return {self.exact(str(key)): self.inside(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.inside(item) for item in value]
+        return value
 
     def __call__(self, text: str) -> str:
         """`text` without the known secrets, and without what looks like one."""

@@ -75,8 +75,8 @@ class AuthlibFlows:
     async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
         """Take what the person brought back, save the credential and return it.
 
-        Raises `UsageError` when the answer does not fit and `ToolError` when the provider
-        refuses; the sign-in then stays open and can be tried again.
+        Raises `UsageError` when the answer does not fit: the sign-in stays open and can be tried
+        again. Raises `ToolError` when the provider refuses: begin a new one.
         """
         redirect = redirect_in(answer)
         async with self._alone(scope, config):
@@ -139,7 +139,12 @@ class AuthlibFlows:
         flow, client = await self._load_flow(scope, config), _client(config)
         if flow is None or client is None:
             return await self._redeemed_before(scope, config, redirect)
-        tokens = await redeem(flow, client, await self._provider(config), redirect)
+        try:
+            tokens = await redeem(flow, client, await self._provider(config), redirect)
+        except SignInRefused:
+            # Its state and nonce are used up; the next try begins with new ones.
+            await self._store.delete(scope, _flow_key(config))
+            raise
         return await self._keep_tokens(scope, config, tokens)
 
     async def _redeemed_before(
