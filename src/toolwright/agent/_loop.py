@@ -33,18 +33,25 @@ __all__ = ["run_turns"]
 async def run_turns(run: Run) -> Outcome:
     """Go on from wherever the conversation stands."""
     try:
-        while True:
-            if run.thread.calls:
-                outcome = await _answer_turn(run, run.thread.calls)
-                if outcome is not None:
-                    return outcome
-            reply = await _next_turn(run)
-            if not reply.calls:
-                outcome = await _finish(run, reply)
-                if outcome is not None:
-                    return outcome
+        outcome = await _pick_up(run)
+        while outcome is None:
+            outcome = await _settle(run, await _next_turn(run))
+        return outcome
     except LimitError as error:
         return Outcome(status="stopped", reason=str(error))
+
+
+async def _pick_up(run: Run) -> Outcome | None:
+    """Finish what an earlier run of the conversation has begun: its calls, or its last reply."""
+    if run.thread.calls:
+        return await _answer_turn(run, run.thread.calls)
+    last = run.history[-1] if run.history else None
+    return await _finish(run, last) if isinstance(last, ModelMessage) else None
+
+
+async def _settle(run: Run, reply: ModelMessage) -> Outcome | None:
+    """Answer the reply's calls; a reply without calls is the final one."""
+    return await _answer_turn(run, reply.calls) if reply.calls else await _finish(run, reply)
 
 
 async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:

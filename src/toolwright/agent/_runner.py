@@ -15,6 +15,7 @@ from toolwright.agent._result import Outcome, Result
 from toolwright.agent._start import (
     Job,
     Start,
+    abandon,
     begin,
     carry_on,
     make_result,
@@ -85,10 +86,11 @@ class Runner:
         session_id: str | None = None,
         deps: Any = None,
         state: Mapping[str, Any] | None = None,
+        task_id: str | None = None,
     ) -> Result:
         """Answer `prompt` in a session, a new one unless it is named."""
         scope = self._scope(user_id, session_id)
-        job = begin(self.agent, prompt, await self._start(scope, deps, state))
+        job = begin(self.agent, prompt, await self._start(scope, deps, state, task_id))
         return await self._guarded(scope.session_id, job)
 
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
@@ -111,17 +113,27 @@ class Runner:
         async for event in stream_events(job, guard=self._guarded):
             yield event
 
-    async def resume(self, session_id: str, *, deps: Any = None) -> Result:
-        """Go on with a paused session. While a call still waits, it only says so, at no cost."""
+    async def resume(
+        self, session_id: str, *, deps: Any = None, task_id: str | None = None
+    ) -> Result:
+        """Go on with a session that was paused, stopped or interrupted.
+
+        While a call still waits it only says so, at no cost; a session that is done stays done.
+        """
         row = await self._session(session_id)
-        job = carry_on(self.agent, await self._start(row.scope, deps, None))
-        await job.run.log.fetch_answers()
-        job.message = late_updates(job.run)
-        if job.message is None and not job.run.thread.calls:
-            ended = job.run.thread.ended
-            text = ended.text if ended else ""
-            return make_result(job.run, Outcome(status="done", text=text, output=text))
+        job = carry_on(self.agent, await self._start(row.scope, deps, None, task_id))
+        run = job.run
+        await run.log.fetch_answers()
+        run.log.inbox.extend(late_updates(run))
+        ended = run.thread.ended
+        if ended is not None and ended.status == "done" and not run.log.inbox:
+            return make_result(run, Outcome(status="done", text=ended.text, output=ended.text))
         return await self._guarded(session_id, job)
+
+    async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
+        """End a session that waits; its open calls cannot be answered any more."""
+        row = await self._session(session_id)
+        await abandon(carry_on(self.agent, await self._start(row.scope, None, None)), reason)
 
     def cancel(self, session_id: str) -> bool:
         """Stop the run that this runner has going in a session; whether there was one."""
@@ -231,7 +243,13 @@ class Runner:
             raise UsageError(f"App {self.app_name!r} has no session {session_id!r}.")
         return row
 
-    async def _start(self, scope: Scope, deps: Any, state: Mapping[str, Any] | None) -> Start:
+    async def _start(
+        self,
+        scope: Scope,
+        deps: Any,
+        state: Mapping[str, Any] | None,
+        task_id: str | None = None,
+    ) -> Start:
         if scope.session_id in self._going:
             raise UsageError(
                 f"Session {scope.session_id!r} has a run going; wait for it, steer it or cancel it."
@@ -246,6 +264,7 @@ class Runner:
             deps=self.deps if deps is None else deps,
             state={**stored, **(state or {})},
             services=self.services,
+            task_id=task_id,
         )
 
     async def _guarded(self, session_id: str, job: Job) -> Result:

@@ -35,6 +35,7 @@ from toolwright.tools import Services, StateTable
 __all__ = [
     "Job",
     "Start",
+    "abandon",
     "begin",
     "carry_on",
     "make_result",
@@ -116,6 +117,8 @@ async def run_to_end(job: Job) -> Result:
     """Run until it is done, paused or stopped; what was recorded is stored whatever happens."""
     run = job.run
     _open(job)
+    # Stored before anything happens: whoever else holds this session learns that it has moved on.
+    await run.log.flush()
     try:
         with span("invoke_agent", run.agent.name, {"gen_ai.conversation.id": run.scope.session_id}):
             outcome = await run.agent.go(run)
@@ -137,19 +140,26 @@ def _open(job: Job) -> None:
     job.first_event = len(run.log.events)
     run.thread.agent = run.agent.name
     if job.message is not None:
-        _give_up_open_calls(run)
+        _give_up_open_calls(run, WENT_ON)
     run.emit(RunStarted, message=job.message)
     run.thread.ended = None
     if job.message is not None:
-        run.user_content = job.message
         run.history.append(job.message)
+    asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
+    run.user_content = next(asked, None)
 
 
-def _give_up_open_calls(run: Run) -> None:
+async def abandon(job: Job, reason: str) -> None:
+    """End a session that nobody goes on with: its open calls get an error result."""
+    _give_up_open_calls(job.run, f"This call was not answered: {reason}.")
+    await _close(job.run, Outcome(status="stopped", reason=reason))
+
+
+def _give_up_open_calls(run: Run, why: str) -> None:
     for call in run.thread.calls:
         record = run.log.record(full_id(run.path, call.call_id))
         if record.result is None:
-            content = (TextPart(WENT_ON),)
+            content = (TextPart(why),)
             record.result = ToolResult(
                 call_id=call.call_id, name=call.name, status="error", content=content
             )
