@@ -13,7 +13,7 @@ from toolwright.backends.files._files import (
     version_of,
 )
 from toolwright.backends.files._locks import PathLocks
-from toolwright.backends.files._pages import numbered, split_lines
+from toolwright.backends.files._pages import fitting, numbered, split_lines
 from toolwright.backends.files._paths import inside, parent_of, virtual_path
 from toolwright.backends.files._state import SharedState, StateBackend
 from toolwright.backends.files._text import Text, is_binary, read_text
@@ -70,6 +70,7 @@ __all__ = [
     "Text",
     "apply_edit",
     "find",
+    "fitting",
     "grep",
     "inside",
     "is_binary",

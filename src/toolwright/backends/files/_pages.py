@@ -1,8 +1,8 @@
 """Show part of a text with line numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-__all__ = ["numbered", "split_lines"]
+__all__ = ["fitting", "numbered", "split_lines"]
 
 
 def split_lines(text: str) -> list[str]:
@@ -11,12 +11,25 @@ def split_lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def numbered(lines: list[str], first: int, *, width: int = 5000) -> Iterator[str]:
-    """Lines as `cat -n` shows them; one longer than `width` in pieces numbered 5.1, 5.2, …"""
-    for number, line in enumerate(lines, start=first):
-        if len(line) <= width:
-            yield f"{number:>6}\t{line}"
-            continue
-        pieces = range(0, len(line), width)
-        for piece, at in enumerate(pieces, start=1):
-            yield f"{f'{number}.{piece}':>6}\t{line[at : at + width]}"
+def numbered(lines: Sequence[str], first: int, *, width: int = 5000) -> list[str]:
+    """Each line as `cat -n` shows it; one longer than `width` in pieces numbered 5.1, 5.2, …"""
+    return [_numbered(line, number, width) for number, line in enumerate(lines, start=first)]
+
+
+def _numbered(line: str, number: int, width: int) -> str:
+    if len(line) <= width:
+        return f"{number:>6}\t{line}"
+    pieces = [line[at : at + width] for at in range(0, len(line), width)]
+    return "\n".join(
+        f"{f'{number}.{at}':>6}\t{piece}" for at, piece in enumerate(pieces, start=1)
+    )
+
+
+def fitting(rendered: Sequence[str], max_bytes: int) -> int:
+    """How many of these, with a newline each, stay within the limit: at least one if there is any."""
+    size = 0
+    for count, line in enumerate(rendered):
+        size += len(line.encode("utf-8", "replace")) + 1
+        if size > max_bytes and count:
+            return count
+    return len(rendered)

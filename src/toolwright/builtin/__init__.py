@@ -1,0 +1,48 @@
+"""Toolsets that come along: files, workspace, shell, web, todos and more."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolwright.builtin._artifacts import load_artifacts
+    from toolwright.builtin._examples import Example, ExampleProvider, ExampleTool
+    from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
+    from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
+    from toolwright.builtin.files import file_tools
+
+_LAZY = {
+    "Example": "_examples",
+    "ExampleProvider": "_examples",
+    "ExampleTool": "_examples",
+    "PreloadMemory": "_memory",
+    "load_memory": "_memory",
+    "preload_memory": "_memory",
+    "load_artifacts": "_artifacts",
+    "Todo": "_todos",
+    "file_tools": "files",
+    "read_todos": "_todos",
+    "todo_tools": "_todos",
+    "write_todos": "_todos",
+}
+"""Each name and the file it is in; loaded on first use."""
+
+__all__ = [
+    "Example",
+    "ExampleProvider",
+    "ExampleTool",
+    "PreloadMemory",
+    "Todo",
+    "file_tools",
+    "load_artifacts",
+    "load_memory",
+    "preload_memory",
+    "read_todos",
+    "todo_tools",
+    "write_todos",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -1,0 +1,95 @@
+"""`glob` and `grep`."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from toolwright.backends.files import (
+    FileMatches,
+    Files,
+    Glob,
+    Query,
+    find,
+    virtual_path,
+)
+from toolwright.backends.files import grep as grep_files
+from toolwright.builtin.files._look import listing
+from toolwright.tools import ToolContext
+
+__all__ = ["SearchingTools"]
+
+_MAX_CHARACTERS = 80_000
+_MODES: dict[str, Literal["lines", "files", "counts"]] = {
+    "files_with_matches": "files",
+    "content": "lines",
+    "count": "counts",
+}
+
+
+class SearchingTools:
+    """Tools that find files by name and by content."""
+
+    def __init__(self, files_for: Callable[[ToolContext], Files]) -> None:
+        self._files_for = files_for
+
+    async def glob(
+        self, pattern: str, tool_context: ToolContext, path: str = "/"
+    ) -> dict[str, Any]:
+        """Find files by a glob such as `**/*.py` or `src/{a,b}/*.ts`.
+
+        Args:
+            pattern: The glob; `**` stands for any number of directories.
+            path: The directory to search from.
+        """
+        found = await find(self._files_for(tool_context), pattern, virtual_path(path))
+        return listing(found.entries)
+
+    async def grep(
+        self,
+        pattern: str,
+        tool_context: ToolContext,
+        path: str | None = None,
+        glob: str | None = None,
+        output_mode: Literal["files_with_matches", "content", "count"] = "files_with_matches",
+    ) -> dict[str, Any]:
+        """Search for a text in files. The text is taken literally, not as a regular expression.
+
+        Args:
+            pattern: The text to search for, within one line.
+            path: A directory or file to limit the search to.
+            glob: Which files to search, for example `*.py`.
+            output_mode: Paths of files with matches, the matching lines, or counts.
+        """
+        query = Query(
+            pattern=pattern,
+            start=virtual_path(path or "/"),
+            glob=Glob(glob, anywhere=True) if glob else None,
+            literal=True,
+            mode=_MODES[output_mode],
+        )
+        found = await grep_files(self._files_for(tool_context), query)
+        lines = [line for match in found.files for line in _shown(match, query.mode)]
+        return {"status": "success", "result": _bounded(lines, complete=found.complete)}
+
+
+def _shown(match: FileMatches, mode: str) -> list[str]:
+    if mode == "files":
+        return [match.path]
+    if mode == "counts":
+        return [f"{match.path}: {match.count}"]
+    return [f"{match.path}:{line.number}:{line.text}" for line in match.lines]
+
+
+def _bounded(lines: list[str], *, complete: bool) -> str:
+    if not lines:
+        return "No matches found."
+    size = 0
+    for count, line in enumerate(lines):
+        size += len(line) + 1
+        if size > _MAX_CHARACTERS:
+            return "\n".join(lines[:count]) + _more(len(lines) - count)
+    return "\n".join(lines) + ("" if complete else _more(None))
+
+
+def _more(count: int | None) -> str:
+    how_many = "more" if count is None else f"{count} more lines"
+    return f"\n... ({how_many} left out. Search for a longer text, or in fewer files.)"

@@ -1,0 +1,28 @@
+"""The todo list."""
+
+import pytest
+from tests.builtin._answers import Session
+
+from toolwright.builtin import todo_tools
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_todos_are_kept_in_the_sessions_state() -> None:
+    session = Session(todo_tools())
+    assert await session.json("read_todos") == {"todos": []}
+    todos = [
+        {"content": "Plan", "status": "completed"},
+        {"content": "Build", "status": "in_progress"},
+    ]
+    assert await session.json("write_todos", todos=todos) == {"status": "success", "count": 2}
+    assert await session.json("read_todos") == {"todos": todos}
+    assert (await session.runner.state("s"))["todos"] == todos
+
+
+async def test_an_unknown_status_is_told_to_the_model() -> None:
+    session = Session(todo_tools())
+    result = await session.answer("write_todos", todos=[{"content": "x", "status": "soon"}])
+    assert result.status == "error"
+    assert "todos.0.status" in result.text
+    assert "'pending', 'in_progress' or 'completed'" in result.text
