@@ -9,7 +9,7 @@ import pytest
 from tests.artifacts._clouds import azure, s3
 
 from toolwright.backends import DirectoryArtifacts, MemoryArtifacts, ObjectArtifacts
-from toolwright.testing._check_artifacts import ARTIFACT_CHECKS, check_artifacts
+from toolwright.testing import ARTIFACT_CHECKS, check_artifacts
 from toolwright.tools import Artifacts
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from toolwright.agent import Agent, Runner
 from toolwright.backends import MemoryArtifacts
-from toolwright.builtin._artifacts import load_artifacts
+from toolwright.builtin import load_artifacts
 from toolwright.messages import BlobPart, TextPart, ToolEnded, ToolMessage
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import ToolContext, tool

@@ -3,7 +3,7 @@
 import pytest
 
 from toolwright.agent import Agent
-from toolwright.builtin._examples import Example, ExampleTool
+from toolwright.builtin import Example, ExampleTool
 from toolwright.errors import UsageError
 from toolwright.testing import ScriptedModel
 

@@ -8,7 +8,7 @@ from tests._postgres import new_database
 from tests.memory._embedder import embed_words
 
 from toolwright.backends import open_memory
-from toolwright.testing._check_memory import MEMORY_CHECKS, check_memory
+from toolwright.testing import MEMORY_CHECKS, check_memory
 from toolwright.tools import Memory
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from toolwright.agent import Agent, Runner
 from toolwright.backends import SqlMemory
-from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
+from toolwright.builtin import PreloadMemory, load_memory, preload_memory
 from toolwright.errors import UsageError
 from toolwright.messages import MemoryEntry, ToolMessage
 from toolwright.testing import ScriptedModel, call

@@ -8,7 +8,7 @@ import pytest
 from tests._postgres import new_database
 
 from toolwright.backends import Store, open_store
-from toolwright.testing._check_store import STORE_CHECKS, check_store
+from toolwright.testing import STORE_CHECKS, check_store
 
 pytestmark = pytest.mark.anyio
 

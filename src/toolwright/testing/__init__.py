@@ -1,5 +1,18 @@
 """For tests, ours and yours: scripted and recorded models, and conformance suites."""
 
+from toolwright.testing._check_artifacts import ARTIFACT_CHECKS, check_artifacts
+from toolwright.testing._check_memory import MEMORY_CHECKS, check_memory
+from toolwright.testing._check_store import STORE_CHECKS, check_store
 from toolwright.testing._scripted import ScriptedModel, Turn, call
 
-__all__ = ["ScriptedModel", "Turn", "call"]
+__all__ = [
+    "ARTIFACT_CHECKS",
+    "MEMORY_CHECKS",
+    "STORE_CHECKS",
+    "ScriptedModel",
+    "Turn",
+    "call",
+    "check_artifacts",
+    "check_memory",
+    "check_store",
+]
