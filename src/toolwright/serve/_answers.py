@@ -1,0 +1,82 @@
+"""Answers to pending calls, as requests spell them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from toolwright.messages import Answered, Approve, Pending, Reject
+from toolwright.serve._endpoint import Fields
+from toolwright.serve._problems import ProblemError
+
+__all__ = ["AnswerOutcome", "GiveAnswer", "OpenCallInfo", "answer_value", "refuse_unless_accepted"]
+
+
+class ApproveCall(Fields):
+    """Yes; with `arguments`, run it with these instead."""
+
+    kind: Literal["approve"]
+    arguments: dict[str, JsonValue] | None = None
+    payload: JsonValue = None
+    remember: bool = False
+
+
+class RejectCall(Fields):
+    """No; the model is told the reason."""
+
+    kind: Literal["reject"]
+    reason: str = ""
+
+
+class GiveValue(Fields):
+    """The result, the choice, the input or the credential that was asked for."""
+
+    kind: Literal["value"]
+    value: JsonValue
+
+
+class GiveAnswer(Fields):
+    """An answer to one pending call."""
+
+    call_id: str
+    answer: Annotated[ApproveCall | RejectCall | GiveValue, Field(discriminator="kind")]
+
+
+class AnswerOutcome(Fields):
+    """What became of an answer."""
+
+    outcome: Answered
+
+
+class OpenCallInfo(Fields):
+    """A call that waits, and where."""
+
+    place: Literal["session", "task"]
+    id: str
+    title: str
+    pending: Pending
+
+
+def answer_value(body: GiveAnswer) -> Any:
+    """The answer as the runner takes it."""
+    given = body.answer
+    if isinstance(given, ApproveCall):
+        return Approve(arguments=given.arguments, payload=given.payload, remember=given.remember)
+    if isinstance(given, RejectCall):
+        return Reject(reason=given.reason)
+    return given.value
+
+
+_REFUSED: dict[Answered, tuple[int, str]] = {
+    "duplicate": (409, "This call has already been answered; the first answer holds."),
+    "finished": (409, "The run this call belongs to has ended."),
+    "unknown": (404, "No such call is waiting."),
+    "expired": (410, "The deadline of this call has passed."),
+}
+
+
+def refuse_unless_accepted(outcome: Answered) -> AnswerOutcome:
+    """The outcome, or the problem it is."""
+    if outcome in _REFUSED:
+        status, detail = _REFUSED[outcome]
+        raise ProblemError(status, detail, [f"outcome: {outcome}"])
+    return AnswerOutcome(outcome=outcome)

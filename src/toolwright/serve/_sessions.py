@@ -1,0 +1,83 @@
+"""Sessions as lists show them: with what has become of their last run."""
+
+from collections import OrderedDict
+from typing import Literal
+
+from pydantic import BaseModel
+
+from toolwright.agent import Runner
+from toolwright.backends import SessionRow
+from toolwright.messages import Event, RunEnded
+from toolwright.serve._by_hand import is_by_hand
+from toolwright.serve._problems import ProblemError
+from toolwright.serve.live import LiveRuns
+
+__all__ = ["SessionInfo", "Sessions", "Status"]
+
+Status = Literal["new", "running", "waiting", "done", "stopped", "interrupted"]
+_REMEMBERED = 10_000
+
+
+class SessionInfo(BaseModel):
+    """A session and what has become of its last run."""
+
+    id: str
+    user_id: str
+    title: str
+    status: Status
+    created_at: float
+    updated_at: float
+    last_seq: int
+    by_hand: bool
+
+
+class Sessions:
+    """Finds sessions and says how they stand."""
+
+    def __init__(self, runner: Runner, runs: LiveRuns) -> None:
+        self._runner = runner
+        self._runs = runs
+        self._statuses: OrderedDict[tuple[str, int], Status] = OrderedDict()
+
+    async def find(self, session_id: str) -> SessionRow:
+        """The session, or a 404."""
+        row = await self._runner.store.find(self._runner.app_name, session_id)
+        if row is None:
+            raise ProblemError(404, f"There is no session {session_id!r}.")
+        return row
+
+    async def describe(self, row: SessionRow) -> SessionInfo:
+        """The session as a list shows it."""
+        return SessionInfo(
+            id=row.scope.session_id,
+            user_id=row.scope.user_id,
+            title=row.title,
+            status=await self._status(row),
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            last_seq=row.last_seq,
+            by_hand=is_by_hand(row.scope.session_id),
+        )
+
+    async def _status(self, row: SessionRow) -> Status:
+        session_id = row.scope.session_id
+        if self._runs.is_running(session_id):
+            return "running"
+        # A log that has not grown ends as it did when it was last read.
+        key = (session_id, row.last_seq)
+        if key not in self._statuses:
+            self._statuses[key] = _status_after(
+                await self._runner.store.events(row.scope, row.last_seq - 1)
+            )
+            if len(self._statuses) > _REMEMBERED:
+                self._statuses.popitem(last=False)
+        return self._statuses[key]
+
+
+def _status_after(last: list[Event]) -> Status:
+    if not last:
+        return "new"
+    event = last[-1]
+    if not isinstance(event, RunEnded):
+        return "interrupted"
+    return "waiting" if event.status == "paused" else event.status

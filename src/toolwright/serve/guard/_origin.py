@@ -1,0 +1,68 @@
+"""Only this server's own page and programs may call it: no other site, no rebound name."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from toolwright.serve._problems import problem_response
+from toolwright.serve._settings import is_loopback
+
+__all__ = ["SameSiteOnly"]
+
+
+class SameSiteOnly:
+    """Checks `Host` against DNS rebinding, `Origin` and `Sec-Fetch-Site` against forged requests."""
+
+    def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
+        self.app = app
+        self._allowed = {name.lower() for name in allowed_hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on."""
+        refusal = None
+        if scope["type"] == "http":
+            refusal = self._refusal(Headers(scope=scope), scope["method"])
+        if refusal:
+            await problem_response(403, refusal)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _refusal(self, headers: Headers, method: str) -> str | None:
+        host = headers.get("host", "")
+        if not self._is_allowed(host):
+            return f"This server is not called {host!r}; allow the name with allowed_hosts."
+        origin = headers.get("origin")
+        if origin and not _same_host(origin, host):
+            return f"Requests from {origin!r} are refused; open this server's own page."
+        elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        if elsewhere and not _is_visit(headers, method):
+            return "Requests made by another site's page are refused."
+        return None
+
+    def _is_allowed(self, host: str) -> bool:
+        if "*" in self._allowed:
+            return True
+        name = _name(host)
+        return name in self._allowed or is_loopback(name)
+
+
+def _name(host: str) -> str:
+    """The name in `Host`, without its port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _same_host(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+
+
+def _is_visit(headers: Headers, method: str) -> bool:
+    """A person who follows a link to this server, as from an e-mail."""
+    return method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate"

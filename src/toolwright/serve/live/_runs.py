@@ -1,0 +1,220 @@
+"""Runs that belong to the server: they go on when the browser leaves, and anyone can watch."""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from toolwright.agent import Runner
+from toolwright.backends import SessionRow
+from toolwright.messages import Answered, Event, PendingAnswered, StateChanged, redact
+from toolwright.serve._by_hand import hand_runner, is_by_hand
+from toolwright.serve._problems import ProblemError
+from toolwright.serve.live._feed import Feed, Shown
+from toolwright.serve.live._notices import Notice, Notices
+
+__all__ = ["LiveRuns"]
+
+_log = logging.getLogger(__name__)
+_GRACE_SECONDS = 5.0
+
+
+class LiveRuns:
+    """Starts, stops and resumes runs, and hands their events to whoever follows."""
+
+    def __init__(self, runner: Runner, notices: Notices) -> None:
+        self.runner = runner
+        self.by_hand = hand_runner(runner)
+        self._notices = notices
+        self._feeds: dict[str, Feed] = {}
+        self._going: dict[str, anyio.Event] = {}
+        self._wanted: set[str] = set()
+        """Sessions to go on with once their run has paused, because an answer came meanwhile."""
+        self._group: TaskGroup
+        self._closing = False
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Runs live within this; on leaving it they are stopped, to be gone on with at the next start."""
+        async with anyio.create_task_group() as self._group:
+            try:
+                yield
+            finally:
+                self._closing = True
+                with anyio.CancelScope(shield=True), anyio.move_on_after(_GRACE_SECONDS):
+                    await self._stop_all()
+                self._group.cancel_scope.cancel()
+
+    async def _stop_all(self) -> None:
+        for session_id, over in list(self._going.items()):
+            self.cancel(session_id)
+            await over.wait()
+
+    # -- watching ---------------------------------------------------------------------------
+
+    def is_running(self, session_id: str) -> bool:
+        """Whether a run is going in the session, here."""
+        return session_id in self._going
+
+    @property
+    def running(self) -> int:
+        """How many runs are going."""
+        return len(self._going)
+
+    async def follow(self, row: SessionRow, since: int) -> AsyncGenerator[list[Shown], None]:
+        """A session's events after `since`, stored and live."""
+        session_id = row.scope.session_id
+        feed = self._feed(session_id)
+
+        async def stored(seq: int) -> list[Event]:
+            return await self.runner.store.events(row.scope, seq)
+
+        try:
+            async with aclosing(feed.follow(stored, since)) as batches:
+                async for batch in batches:
+                    yield batch
+        finally:
+            self._forget_idle(session_id)
+
+    async def ended(self, session_id: str) -> None:
+        """Wait until no run is going in the session."""
+        while (going := self._going.get(session_id)) is not None:
+            await going.wait()
+
+    # -- doing ------------------------------------------------------------------------------
+
+    async def start(self, session_id: str, user_id: str, message: str) -> None:
+        """Begin a run; returns once it has begun."""
+        await self._launch(session_id, user_id, message)
+
+    async def go_on(self, row: SessionRow) -> None:
+        """Go on with a run that paused or was interrupted."""
+        await self._launch(row.scope.session_id, row.scope.user_id, None)
+
+    def cancel(self, session_id: str) -> bool:
+        """Stop the run; whether there was one."""
+        return self._runner_of(session_id).cancel(session_id)
+
+    def steer(self, session_id: str, message: str) -> bool:
+        """Put a message into the run; whether there was one."""
+        return self._runner_of(session_id).steer(session_id, message)
+
+    async def answer(self, row: SessionRow, call_id: str, value: Any) -> Answered:
+        """Answer a pending call, and go on when nothing else is waited for."""
+        session_id = row.scope.session_id
+        runner = self._runner_of(session_id)
+        outcome = await runner.answer(session_id, call_id, value)
+        if outcome == "accepted":
+            event = PendingAnswered(call_id=call_id, at=time.time())
+            self._notices.publish(Notice("session", session_id, event))
+            await self._after_answer(row)
+        return outcome
+
+    async def _after_answer(self, row: SessionRow) -> None:
+        session_id = row.scope.session_id
+        if self.is_running(session_id):
+            self._wanted.add(session_id)
+        elif not await self._blocked(session_id):
+            await self.go_on(row)
+
+    async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
+        if self.is_running(session_id):
+            raise ProblemError(409, "A run is going in this session; wait, steer it or cancel it.")
+        # Noted before the first await, so that two requests cannot both begin.
+        self._going[session_id] = anyio.Event()
+        await self._group.start(self._drive, session_id, user_id, message)
+
+    async def _drive(
+        self,
+        session_id: str,
+        user_id: str,
+        message: str | None,
+        *,
+        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Take a run to its end; what fails before its first event is the starter's to hear."""
+        begun = False
+        try:
+            async for event in self._events(session_id, user_id, message):
+                self._publish(session_id, event)
+                if not begun:
+                    begun = True
+                    task_status.started()
+        except Exception as error:
+            if not begun:
+                raise
+            # The run has recorded its end and the reason; one failed run must not end the others.
+            _log.warning("The run in session %s failed: %s", session_id, redact(str(error)))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._mark_interrupted(session_id)
+            self._over(session_id)
+        if not begun:
+            task_status.started()
+        await self._after_end(session_id, user_id)
+
+    async def _events(
+        self, session_id: str, user_id: str, message: str | None
+    ) -> AsyncIterator[Event]:
+        runner = self._runner_of(session_id)
+        if message is None and await self._has_late_answer(session_id):
+            # Such an answer comes into the conversation as a message, which `resume` writes.
+            for event in (await runner.resume(session_id)).events:
+                yield event
+            return
+        async for event in runner.stream(message, user_id=user_id, session_id=session_id):
+            yield event
+
+    async def _after_end(self, session_id: str, user_id: str) -> None:
+        wanted = session_id in self._wanted
+        self._wanted.discard(session_id)
+        if wanted and await self._has_answers(session_id) and not await self._blocked(session_id):
+            await self._launch(session_id, user_id, None)
+
+    async def _mark_interrupted(self, session_id: str) -> None:
+        """A log that does not close with the end of a run is gone on with at the next start."""
+        if not self._closing:
+            return
+        row = await self.runner.store.find(self.runner.app_name, session_id)
+        if row is not None:
+            mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
+            await self.runner.store.append(row.scope, [mark])
+
+    # -- small steps ------------------------------------------------------------------------
+
+    async def _blocked(self, session_id: str) -> bool:
+        return any(pending.blocking for pending in await self.runner.pending(session_id))
+
+    async def _has_answers(self, session_id: str) -> bool:
+        calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
+        return any(call.answered for call in calls)
+
+    async def _has_late_answer(self, session_id: str) -> bool:
+        calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
+        return any(call.answered and not call.pending.blocking for call in calls)
+
+    def _runner_of(self, session_id: str) -> Runner:
+        if is_by_hand(session_id) and self.by_hand is not None:
+            return self.by_hand
+        return self.runner
+
+    def _publish(self, session_id: str, event: Event) -> None:
+        self._feed(session_id).publish(event)
+        self._notices.publish(Notice("session", session_id, event))
+
+    def _over(self, session_id: str) -> None:
+        self._going.pop(session_id).set()
+        self._feed(session_id).settle()
+        self._forget_idle(session_id)
+
+    def _feed(self, session_id: str) -> Feed:
+        return self._feeds.setdefault(session_id, Feed())
+
+    def _forget_idle(self, session_id: str) -> None:
+        feed = self._feeds.get(session_id)
+        if feed is not None and not feed.listeners and not self.is_running(session_id):
+            del self._feeds[session_id]

@@ -1,0 +1,85 @@
+"""Server-sent events over HTTP."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import anyio
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from toolwright.serve._problems import ProblemError
+
+__all__ = ["EventStream", "Streams"]
+
+_BEAT = b": still here\n\n"
+_BEAT_SECONDS = 15.0
+_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+
+class EventStream(Response):
+    """Sends frames until they end or the client has gone; then `frames` is closed.
+
+    A comment now and then keeps proxies from closing a quiet connection.
+    """
+
+    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(headers=_HEADERS)
+        del self.headers["content-length"]
+        self._frames = frames
+        self._turn = anyio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream; returns when either side is done."""
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        async with aclosing(self._frames), anyio.create_task_group() as group:
+            await send(start)
+            await self._send(send, b"retry: 1000\n\n")
+            group.start_soon(_until_gone, receive, group.cancel_scope)
+            group.start_soon(self._beat, send)
+            async for frame in self._frames:
+                await self._send(send, frame)
+            group.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _beat(self, send: Send) -> None:
+        while True:
+            await anyio.sleep(_BEAT_SECONDS)
+            await self._send(send, _BEAT)
+
+    async def _send(self, send: Send, frame: bytes) -> None:
+        async with self._turn:
+            await send({"type": "http.response.body", "body": frame, "more_body": True})
+
+
+async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+class Streams:
+    """Makes event streams, up to a number that are open at once."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open = 0
+
+    def response(self, frames: AsyncGenerator[bytes, None]) -> EventStream:
+        """A response that streams `frames`; `ProblemError` when too many are open."""
+        if self._open >= self._limit:
+            raise ProblemError(503, f"{self._limit} event streams are open; close some first.")
+        return EventStream(self._counted(frames))
+
+    async def _counted(self, frames: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        self._open += 1
+        try:
+            async with aclosing(frames):
+                async for frame in frames:
+                    yield frame
+        finally:
+            self._open -= 1

@@ -1,0 +1,181 @@
+"""Sessions: list, make, run, follow, answer, stop, branch, forget."""
+
+import uuid
+from typing import Any
+
+from pydantic import Field, JsonValue
+
+from toolwright.backends import SessionRow
+from toolwright.messages import AnyEvent, Event, Scope
+from toolwright.serve._answers import (
+    AnswerOutcome,
+    GiveAnswer,
+    answer_value,
+    refuse_unless_accepted,
+)
+from toolwright.serve._by_hand import hand_session, is_by_hand
+from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
+from toolwright.serve._problems import ProblemError
+from toolwright.serve._sessions import SessionInfo
+from toolwright.serve._workbench import Workbench
+from toolwright.serve.live import EventStream
+from toolwright.serve.routes._events import Since, event_frames, position
+
+__all__ = ["SessionRoutes"]
+
+_RUNNING = (404, 409, 502, 503)
+_ID = r"^[A-Za-z0-9._~-]{1,128}$"
+
+
+class ListSessions(Fields):
+    """Which sessions to list."""
+
+    user_id: str | None = None
+    limit: int = Field(default=200, ge=1, le=1000)
+
+
+class NewSession(Fields):
+    """A session to make."""
+
+    session_id: str | None = Field(default=None, pattern=_ID)
+    user_id: str | None = Field(default=None, min_length=1, max_length=128)
+
+
+class StartRun(Fields):
+    """A message for the agent."""
+
+    message: str = Field(min_length=1)
+
+
+class BranchAt(Fields):
+    """Where to cut."""
+
+    upto: int | None = Field(default=None, ge=0, le=2**53)
+    """The last `seq` to keep; all of them when none is named."""
+
+
+class Page(Since):
+    """Which events."""
+
+    limit: int = Field(default=10_000, ge=1, le=100_000)
+
+
+_ONE = "/api/sessions/{session_id}"
+
+
+class SessionRoutes(Routes):
+    """The operations below `/api/sessions`."""
+
+    tag = "sessions"
+
+    def __init__(self, bench: Workbench) -> None:
+        self.runner = bench.runner
+        self.runs = bench.runs
+        self.sessions = bench.sessions
+        self.streams = bench.streams
+        self.default_user = bench.settings.user_id
+
+    async def _row(self, ask: Ask[Any, Any]) -> SessionRow:
+        return await self.sessions.find(ask.path["session_id"])
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @route("GET", "/api/sessions", query=ListSessions, returns=list[SessionInfo])
+    async def list_sessions(self, ask: Ask[Nothing, ListSessions]) -> list[SessionInfo]:
+        """Sessions, the latest first."""
+        rows = await self.runner.sessions(ask.query.user_id)
+        return [await self.sessions.describe(row) for row in rows[: ask.query.limit]]
+
+    @route("GET", _ONE, returns=SessionInfo, errors=(404,))
+    async def get_session(self, ask: Ask[Nothing, Nothing]) -> SessionInfo:
+        """One session."""
+        return await self.sessions.describe(await self._row(ask))
+
+    @route("GET", f"{_ONE}/state", returns=dict[str, JsonValue], errors=(404,))
+    async def get_session_state(self, ask: Ask[Nothing, Nothing]) -> dict[str, JsonValue]:
+        """A session's state."""
+        return await self.runner.store.state((await self._row(ask)).scope)
+
+    @route("GET", f"{_ONE}/events", query=Page, returns=list[AnyEvent], errors=(404,))
+    async def list_session_events(self, ask: Ask[Nothing, Page]) -> list[Event]:
+        """A session's stored events."""
+        since, _ = position(ask.request, ask.query)
+        row = await self._row(ask)
+        return (await self.runner.store.events(row.scope, since))[: ask.query.limit]
+
+    @route("GET", f"{_ONE}/stream", query=Since, media_type="text/event-stream", errors=(404, 503))
+    async def follow_session(self, ask: Ask[Nothing, Since]) -> EventStream:
+        """A session's events: first the stored ones, then live."""
+        since, reset = position(ask.request, ask.query)
+        row = await self._row(ask)
+        return self.streams.response(event_frames(self.runs.follow(row, since), reset=reset))
+
+    # -- changing ---------------------------------------------------------------------------
+
+    @route("POST", "/api/sessions", body=NewSession, status=201, returns=SessionInfo)
+    async def create_session(self, ask: Ask[NewSession, Nothing]) -> SessionInfo:
+        """Make a session."""
+        scope = Scope(
+            app_name=self.runner.app_name,
+            user_id=ask.body.user_id or self.default_user,
+            session_id=ask.body.session_id or uuid.uuid4().hex,
+        )
+        return await self.sessions.describe(await self.runner.store.open(scope))
+
+    @route("POST", f"{_ONE}/branch", body=BranchAt, status=201, returns=SessionInfo, errors=(404,))
+    async def branch_session(self, ask: Ask[BranchAt, Nothing]) -> SessionInfo:
+        """Make a session that begins as this one did."""
+        row = await self._row(ask)
+        new_id = hand_session() if is_by_hand(row.scope.session_id) else uuid.uuid4().hex
+        new = await self.runner.store.branch(row.scope, new_id, ask.body.upto)
+        return await self.sessions.describe(new)
+
+    @route("DELETE", _ONE, status=204, errors=(404, 409))
+    async def delete_session(self, ask: Ask[Nothing, Nothing]) -> None:
+        """Forget a session."""
+        row = await self._row(ask)
+        if self.runs.is_running(row.scope.session_id):
+            raise ProblemError(409, "A run is going in this session; cancel it first.")
+        await self.runner.store.delete(row.scope)
+
+    # -- running ----------------------------------------------------------------------------
+
+    @route("POST", f"{_ONE}/runs", body=StartRun, status=202, returns=SessionInfo, errors=_RUNNING)
+    async def start_run(self, ask: Ask[StartRun, Nothing]) -> SessionInfo:
+        """Send a message; the run goes on by itself."""
+        row = await self._row(ask)
+        await self.runs.start(row.scope.session_id, row.scope.user_id, ask.body.message)
+        return await self.sessions.describe(row)
+
+    @route("POST", f"{_ONE}/resume", status=202, returns=SessionInfo, errors=_RUNNING)
+    async def resume_run(self, ask: Ask[Nothing, Nothing]) -> SessionInfo:
+        """Go on with a run that paused, stopped or was interrupted."""
+        row = await self._row(ask)
+        status = (await self.sessions.describe(row)).status
+        if status in ("new", "done", "running"):
+            raise ProblemError(409, f"This session is {status}; there is nothing to go on with.")
+        await self.runs.go_on(row)
+        return await self.sessions.describe(row)
+
+    @route("POST", f"{_ONE}/cancel", status=204, errors=(404, 409))
+    async def cancel_run(self, ask: Ask[Nothing, Nothing]) -> None:
+        """Stop the run."""
+        row = await self._row(ask)
+        if not self.runs.cancel(row.scope.session_id):
+            raise ProblemError(409, "No run is going in this session.")
+
+    @route("POST", f"{_ONE}/steer", body=StartRun, status=204, errors=(404, 409))
+    async def steer_run(self, ask: Ask[StartRun, Nothing]) -> None:
+        """Put a message into the run."""
+        row = await self._row(ask)
+        if not self.runs.steer(row.scope.session_id, ask.body.message):
+            raise ProblemError(409, "No run is going in this session; start one instead.")
+
+    @route(
+        "POST", f"{_ONE}/answers", body=GiveAnswer, returns=AnswerOutcome, errors=(410, *_RUNNING)
+    )
+    async def answer_session_call(self, ask: Ask[GiveAnswer, Nothing]) -> AnswerOutcome:
+        """Answer a pending call; the first answer wins, and the run goes on by itself."""
+        row = await self._row(ask)
+        outcome = await self.runs.answer(row, ask.body.call_id, answer_value(ask.body))
+        return refuse_unless_accepted(outcome)

@@ -1,0 +1,79 @@
+// Talks to the server's routes; a refusal becomes an error with the server's own words.
+import type {
+  AgentEvent, Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
+  Session, Task, ToolInfo, ToolResult,
+} from "./types";
+
+export class Refusal extends Error {
+  constructor(readonly status: number, detail: string, readonly issues: string[]) {
+    super(detail);
+  }
+}
+
+/** Called when the server wants the token; the page then asks the person for it. */
+export const onSignedOut = { call: () => {} };
+
+async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method, headers: {} };
+  if (body !== undefined) {
+    init.headers = { "Content-Type": "application/json" };
+    init.body = JSON.stringify(body);
+  }
+  const response = await fetch(path, init).catch(() => {
+    throw new Refusal(0, "The server cannot be reached.", []);
+  });
+  if (!response.ok) throw await refusal(response);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+async function refusal(response: Response): Promise<Refusal> {
+  if (response.status === 401) onSignedOut.call();
+  try {
+    const problem = await response.json();
+    return new Refusal(response.status, problem.detail, problem.issues ?? []);
+  } catch {
+    return new Refusal(response.status, `The server answered ${response.status}.`, []);
+  }
+}
+
+const id = encodeURIComponent;
+export const base = (place: Place, key: string) => `/api/${place}s/${id(key)}`;
+
+export const api = {
+  info: () => request<Info>("GET", "/api/info"),
+  signIn: (token: string) => request<void>("POST", "/api/sign-in", { token }),
+
+  sessions: () => request<Session[]>("GET", "/api/sessions"),
+  newSession: () => request<Session>("POST", "/api/sessions", {}),
+  session: (key: string) => request<Session>("GET", base("session", key)),
+  deleteSession: (key: string) => request<void>("DELETE", base("session", key)),
+  state: (key: string) => request<JsonObject>("GET", `${base("session", key)}/state`),
+  run: (key: string, message: string) => request<void>("POST", `${base("session", key)}/runs`, { message }),
+  resume: (key: string) => request<void>("POST", `${base("session", key)}/resume`),
+  branch: (key: string, upto: number) => request<Session>("POST", `${base("session", key)}/branch`, { upto }),
+
+  cancel: (place: Place, key: string) => request<void>("POST", `${base(place, key)}/cancel`),
+  steer: (place: Place, key: string, message: string) =>
+    request<void>("POST", `${base(place, key)}/steer`, { message }),
+  events: (place: Place, key: string) => request<AgentEvent[]>("GET", `${base(place, key)}/events`),
+  pending: () => request<OpenCall[]>("GET", "/api/pending"),
+  answer: (place: Place, key: string, call_id: string, answer: Answer) =>
+    request<{ outcome: Answered }>("POST", `${base(place, key)}/answers`, { call_id, answer }),
+
+  tools: () => request<ToolInfo[]>("GET", "/api/tools"),
+  callTool: (name: string, args: JsonObject) =>
+    request<{ session_id: string; result: ToolResult; elapsed: number }>(
+      "POST", `/api/tools/${id(name)}/call`, { arguments: args }),
+
+  tasks: () => request<Task[]>("GET", "/api/tasks"),
+  task: (key: string) => request<Task>("GET", base("task", key)),
+  enqueue: (agent: string, message: string) => request<Task>("POST", "/api/tasks", { agent, message }),
+  retryTask: (key: string) => request<void>("POST", `${base("task", key)}/retry`),
+  queue: () => request<{ [name: string]: Json }>("GET", "/api/queue"),
+
+  artifacts: (key: string) => request<ArtifactInfo[]>("GET", `${base("session", key)}/artifacts`),
+  files: (path: string) => request<FileEntry[]>("GET", `/api/files?path=${id(path)}`),
+};
+
+export const artifactAddress = (key: string, name: string) => `${base("session", key)}/artifacts/${id(name)}`;
+export const fileAddress = (path: string) => `/api/files/content?path=${id(path)}`;

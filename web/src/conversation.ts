@@ -1,0 +1,270 @@
+// Turns a log of events into what a person reads: messages, turns, calls, ends.
+// Blocks are replaced, never changed in place, so that only what is new is drawn again.
+import type { Arrived } from "./follow";
+import type { AgentEvent, Content, JsonObject, Pending, RunStatus, ToolResult, Usage } from "./types";
+
+export type CallState = "writing" | "running" | "waiting" | "ok" | "error" | "denied";
+
+export interface Call {
+  /** Unique in the session: the ids of the calls around it come first. */
+  id: string;
+  name: string;
+  arguments: string;
+  state: CallState;
+  progress: string;
+  result?: ToolResult;
+  pending?: Pending;
+  traceback?: string;
+  startedAt: number;
+  endedAt: number;
+  elapsed: number;
+  inner: Block[];
+}
+
+export interface Said { kind: "said"; key: string; seq: number; parts: Content[]; at: number; steered: boolean }
+export interface Turn {
+  kind: "turn";
+  key: string;
+  seq: number;
+  agent: string;
+  model: string;
+  text: string;
+  reasoning: string;
+  images: Content[];
+  calls: Call[];
+  usage?: Usage;
+  at: number;
+  endedAt: number;
+  writing: boolean;
+  /** Where to cut the log so that a branch keeps this turn and all that came of it. */
+  cut: number;
+}
+export interface Ended {
+  kind: "ended"; key: string; seq: number; status: RunStatus; reason: string; usage: Usage; at: number;
+}
+export interface Note { kind: "note"; key: string; seq: number; text: string; at: number }
+export type Block = Said | Turn | Ended | Note;
+
+const join = (path: string, id: string) => (path ? `${path}/${id}` : id);
+
+export class Conversation {
+  blocks: Block[] = [];
+  /** The last event's number; where a branch that keeps everything is cut. */
+  seq = 0;
+  running = false;
+  state: JsonObject = {};
+  usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0, requests: 0 };
+  artifacts = 0;
+  private inner = new Map<string, Block[]>();
+  /** Where each call stands: the path of its list of blocks and the index of its turn. */
+  private places = new Map<string, { path: string; turn: number }>();
+
+  applyAll(batch: Arrived[]): void {
+    for (const { event, whole } of batch) this.apply(event, whole);
+  }
+
+  /** Forget unfinished texts: the server sends them anew after each connection. */
+  forgetDrafts(): void {
+    for (const [path, blocks] of this.lists()) {
+      const last = blocks.length - 1;
+      const turn = blocks[last];
+      if (turn?.kind === "turn" && turn.writing) {
+        this.replace(path, last, { ...turn, text: "", reasoning: "", calls: [] });
+      }
+    }
+  }
+
+  apply(event: AgentEvent, whole = false): void {
+    if (event.seq) this.seq = event.seq;
+    const path = event.path ?? "";
+    switch (event.type) {
+      case "run_started":
+        if (!path) this.running = true;
+        if (event.message) this.say(event, event.message.parts, false);
+        break;
+      case "steered":
+        this.say(event, event.message.parts, true);
+        break;
+      case "turn_started":
+        this.push(path, newTurn(event));
+        break;
+      case "text_delta":
+        this.write(event, (turn) => ({ ...turn, text: whole ? event.text : turn.text + event.text }));
+        break;
+      case "reasoning_delta":
+        this.write(event, (turn) => ({ ...turn, reasoning: whole ? event.text : turn.reasoning + event.text }));
+        break;
+      case "call_delta":
+        this.write(event, (turn) => writeCall(turn, event, whole));
+        break;
+      case "model_replied":
+        this.reply(event);
+        break;
+      case "tool_started":
+        this.change(join(path, event.call.call_id), (call) => ({
+          ...call, state: "running", startedAt: call.startedAt || event.at,
+          arguments: event.call.arguments || call.arguments,
+        }));
+        break;
+      case "tool_progress":
+        this.change(join(path, event.call_id), (call) => ({ ...call, progress: addLine(call.progress, event.text) }));
+        break;
+      case "pending_opened":
+        this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending }));
+        this.merge(event.actions?.state_delta);
+        break;
+      case "pending_answered":
+        this.change(baseId(event.call_id), (call) => ({ ...call, state: "running", pending: undefined }));
+        break;
+      case "tool_ended":
+        this.change(join(path, event.result.call_id), (call) => ended(call, event));
+        this.merge(event.actions?.state_delta);
+        if (event.actions?.artifact_delta && Object.keys(event.actions.artifact_delta).length) this.artifacts++;
+        break;
+      case "state_changed":
+        this.merge(event.delta);
+        break;
+      case "transferred":
+        this.push(path, note(event, `${event.to_agent} has the conversation now`));
+        break;
+      case "history_compacted":
+        this.push(path, note(event, "The beginning of the conversation was summarized for the model"));
+        break;
+      case "run_ended":
+        this.endRun(event);
+        break;
+    }
+  }
+
+  private endRun(event: AgentEvent & { type: "run_ended" }): void {
+    if (event.path) return;
+    this.running = false;
+    this.usage = sum(this.usage, event.usage);
+    const last = this.blocks.length - 1;
+    const turn = this.blocks[last];
+    if (turn?.kind === "turn") this.replace("", last, { ...turn, writing: false, cut: event.seq });
+    const { seq, at, status, reason, usage } = event;
+    this.push("", { kind: "ended", key: `e${seq}`, seq, at, status, reason, usage });
+  }
+
+  private say(event: AgentEvent, parts: Content[], steered: boolean): void {
+    this.push(event.path ?? "", { kind: "said", key: `s${event.seq}`, seq: event.seq, parts, at: event.at, steered });
+  }
+
+  private write(event: AgentEvent, update: (turn: Turn) => Turn): void {
+    const path = event.path ?? "";
+    const blocks = this.list(path);
+    const last = blocks[blocks.length - 1];
+    if (last?.kind === "turn" && last.writing) this.replace(path, blocks.length - 1, update(last));
+    else this.push(path, update(newTurn(event)));
+  }
+
+  private reply(event: AgentEvent & { type: "model_replied" }): void {
+    const path = event.path ?? "";
+    this.write(event, (turn) => readReply(turn, event));
+    const index = this.list(path).length - 1;
+    for (const call of (this.list(path)[index] as Turn).calls) this.places.set(call.id, { path, turn: index });
+  }
+
+  private change(id: string, update: (call: Call) => Call): void {
+    const place = this.places.get(id);
+    if (!place) return;
+    const turn = this.list(place.path)[place.turn] as Turn;
+    const calls = turn.calls.map((call) => (call.id === id ? update(call) : call));
+    this.replace(place.path, place.turn, { ...turn, calls, cut: place.path ? turn.cut : this.seq });
+  }
+
+  private merge(delta?: JsonObject): void {
+    if (delta && Object.keys(delta).length) this.state = { ...this.state, ...delta };
+  }
+
+  private lists(): [string, Block[]][] {
+    return [["", this.blocks], ...this.inner];
+  }
+
+  private list(path: string): Block[] {
+    if (!path) return this.blocks;
+    let blocks = this.inner.get(path);
+    if (!blocks) this.inner.set(path, (blocks = []));
+    return blocks;
+  }
+
+  private push(path: string, block: Block): void {
+    this.list(path).push(block);
+    this.showInner(path);
+  }
+
+  private replace(path: string, index: number, block: Block): void {
+    this.list(path)[index] = block;
+    this.showInner(path);
+  }
+
+  /** Blocks of an agent that runs inside a call belong to that call's card. */
+  private showInner(path: string): void {
+    if (path) this.change(path, (call) => ({ ...call, inner: [...this.list(path)] }));
+  }
+}
+
+/** `call~2` is the second question of the same call. */
+const baseId = (id: string) => id.replace(/~\d+$/, "");
+const addLine = (text: string, line: string) => (text ? `${text}\n${line}` : line).slice(-20_000);
+const note = (event: AgentEvent, text: string): Note =>
+  ({ kind: "note", key: `n${event.seq}`, seq: event.seq, text, at: event.at });
+
+function newTurn(event: AgentEvent): Turn {
+  return {
+    kind: "turn", key: `t${event.path ?? ""}${event.seq || event.at}`, seq: event.seq, agent: event.agent, model: "", text: "",
+    reasoning: "", images: [], calls: [], at: event.at, endedAt: 0, writing: true, cut: event.seq,
+  };
+}
+
+function newCall(id: string, name: string, args: string, at: number): Call {
+  return {
+    id, name, arguments: args, state: "writing", progress: "", startedAt: at, endedAt: 0, elapsed: 0, inner: [],
+  };
+}
+
+function writeCall(turn: Turn, event: AgentEvent & { type: "call_delta" }, whole: boolean): Turn {
+  const calls = [...turn.calls];
+  const call = calls[event.index] ?? newCall(`#${event.index}`, "", "", event.at);
+  calls[event.index] = {
+    ...call, name: call.name || event.name || "",
+    arguments: whole ? event.arguments ?? "" : call.arguments + (event.arguments ?? ""),
+  };
+  return { ...turn, calls };
+}
+
+function readReply(turn: Turn, event: AgentEvent & { type: "model_replied" }): Turn {
+  const read: Turn = {
+    ...turn, text: "", reasoning: "", calls: [], images: [], writing: false, seq: event.seq, cut: event.seq, endedAt: event.at,
+    model: event.message.model, usage: event.message.usage,
+  };
+  for (const part of event.message.parts) {
+    if (part.kind === "text") read.text += part.text;
+    else if (part.kind === "reasoning") read.reasoning += part.text;
+    else if (part.kind === "blob") read.images.push(part);
+    else if (part.kind === "server_tool") read.text += part.text ? `\n\n> ${part.name}: ${part.text}\n\n` : "";
+    else read.calls.push(newCall(join(event.path ?? "", part.call_id), part.name, part.arguments, event.at));
+  }
+  return read;
+}
+
+function ended(call: Call, event: AgentEvent & { type: "tool_ended" }): Call {
+  const { status } = event.result;
+  const state: CallState = status === "pending" ? "waiting" : status;
+  const pending = status === "pending" ? call.pending : undefined;
+  return {
+    ...call, state, pending, result: event.result, elapsed: event.elapsed, endedAt: event.at, traceback: event.traceback,
+  };
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cached_tokens: a.cached_tokens + b.cached_tokens,
+    reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
+    cost: a.cost + b.cost,
+    requests: a.requests + b.requests,
+  };
+}

@@ -1,0 +1,13 @@
+// Starts the workbench.
+import { render } from "preact";
+import { App } from "./app";
+import "./style/colours.css";
+import "./style/base.css";
+import "./style/frame.css";
+import "./style/chat.css";
+import "./style/call.css";
+import "./style/views.css";
+
+const root = document.getElementById("app")!;
+root.textContent = "";
+render(<App />, root);

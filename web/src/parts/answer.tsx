@@ -1,0 +1,155 @@
+// Answers a call that waits for a person: approve, edit, reject, choose, fill in, complete, sign in.
+import { useEffect, useState } from "preact/hooks";
+import { api, Refusal } from "../api";
+import { forgetPending } from "../shared";
+import type { Answer, Answered, Json, JsonObject, Pending, Place } from "../types";
+import { useTools } from "../tools";
+import { duration } from "../words";
+import { ChoiceAnswer, choicesOf } from "./choice";
+import { CredentialAnswer } from "./credential";
+import { SchemaForm } from "./form";
+import { Icon } from "./icon";
+import { Facts } from "./json";
+
+interface Props { place: Place; id: string; pending: Pending }
+type Send = (answer: Answer) => Promise<void>;
+
+const OUTCOMES: Record<Answered, string> = {
+  accepted: "",
+  duplicate: "Somebody else has already answered this.",
+  unknown: "This call is not waiting any more.",
+  expired: "The deadline has passed.",
+  finished: "The run has already ended.",
+};
+
+export function AnswerPanel({ place, id, pending }: Props) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const send: Send = async (answer) => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await api.answer(place, id, pending.call_id, answer);
+      forgetPending(place, id, pending.call_id);
+    } catch (error) {
+      setProblem(whyNot(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <div class="answer" aria-busy={busy}>
+      {pending.hint && <p class="hint">{pending.hint}</p>}
+      <Deadline at={pending.deadline} />
+      <fieldset class="bare" disabled={busy}>
+        <legend class="hidden">Answer {pending.name}</legend>
+        <Question pending={pending} send={send} />
+      </fieldset>
+      {problem && <p class="bad-text" role="alert">{problem}</p>}
+    </div>
+  );
+}
+
+function whyNot(error: unknown): string {
+  if (!(error instanceof Refusal)) return String(error);
+  return [OUTCOMES[error.message as Answered] ?? error.message, ...error.issues].join("\n");
+}
+
+function Question({ pending, send }: { pending: Pending; send: Send }) {
+  if (pending.kind === "confirmation") return <Confirmation pending={pending} send={send} />;
+  if (pending.kind === "credential") return <CredentialAnswer pending={pending} send={send} />;
+  const options = choicesOf(pending);
+  if (options) return <ChoiceAnswer pending={pending} options={options} send={send} />;
+  return <ValueAnswer pending={pending} send={send} />;
+}
+
+function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
+  const [mode, setMode] = useState<"ask" | "edit" | "reject">("ask");
+  const [args, setArgs] = useState<JsonObject>(pending.arguments);
+  const [reason, setReason] = useState("");
+  const [remember, setRemember] = useState(false);
+  const schema = useTools().find((tool) => tool.name === pending.name)?.parameters ?? {};
+  const edited = mode === "edit" ? { arguments: args } : {};
+  return (
+    <form onSubmit={(e) => {
+      e.preventDefault();
+      void send(mode === "reject" ? { kind: "reject", reason } : { kind: "approve", remember, ...edited });
+    }}>
+      {mode === "edit" ? <SchemaForm schema={schema} value={args} onChange={setArgs} /> : <Facts value={pending.arguments} />}
+      {mode === "reject" ? (
+        <div class="field">
+          <label for={`why-${pending.call_id}`}>Why not? The model is told.</label>
+          <input id={`why-${pending.call_id}`} type="text" value={reason} autocomplete="off" ref={(input) => input?.focus()}
+            onInput={(e) => setReason(e.currentTarget.value)} />
+        </div>
+      ) : (
+        <label class="check">
+          <input type="checkbox" checked={remember} onChange={(e) => setRemember(e.currentTarget.checked)} />
+          Do not ask again for {pending.name} in this session
+        </label>
+      )}
+      <div class="buttons">
+        {mode === "reject" ? (
+          <button type="submit" class="danger"><Icon name="ban" /> Reject</button>
+        ) : (
+          <button type="submit" class="primary"><Icon name="check" /> {mode === "edit" ? "Approve as edited" : "Approve"}</button>
+        )}
+        {mode === "ask" && <button type="button" onClick={() => setMode("edit")}><Icon name="edit" /> Edit</button>}
+        {mode === "ask" && <button type="button" onClick={() => setMode("reject")}><Icon name="ban" /> Reject…</button>}
+        {mode !== "ask" && <button type="button" class="plain" onClick={() => setMode("ask")}>Back</button>}
+      </div>
+    </form>
+  );
+}
+
+function ValueAnswer({ pending, send }: { pending: Pending; send: Send }) {
+  const [value, setValue] = useState<JsonObject>({});
+  const [text, setText] = useState("");
+  const field = `answer-${pending.call_id}`;
+  const asForm = pending.schema?.type === "object" && pending.schema.properties;
+  return (
+    <form onSubmit={(e) => {
+      e.preventDefault();
+      void send({ kind: "value", value: asForm ? value : readValue(text, pending) });
+    }}>
+      <Facts value={pending.arguments} />
+      {asForm ? (
+        <SchemaForm schema={pending.schema!} value={value} onChange={setValue} />
+      ) : (
+        <div class="field">
+          <label for={field}>{pending.kind === "result" ? "Result of the call (text or JSON)" : "Your answer"}</label>
+          <textarea id={field} rows={3} required value={text} onInput={(e) => setText(e.currentTarget.value)} />
+        </div>
+      )}
+      <div class="buttons">
+        <button type="submit" class="primary"><Icon name="check" /> {pending.kind === "result" ? "Complete the call" : "Send"}</button>
+        <button type="button" onClick={() => void send({ kind: "reject", reason: "Declined in the workbench." })}>Decline</button>
+      </div>
+    </form>
+  );
+}
+
+/** Text that is wanted as text stays text; otherwise JSON is read where it is JSON. */
+function readValue(text: string, pending: Pending): Json {
+  if (pending.schema?.type === "string") return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function Deadline({ at }: { at?: number }) {
+  const [now, setNow] = useState(() => Date.now() / 1000);
+  useEffect(() => {
+    if (!at) return;
+    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
+    return () => clearInterval(timer);
+  }, [at]);
+  if (!at) return null;
+  const left = at - now;
+  return (
+    <p class={left < 60 ? "deadline bad-text" : "deadline"}>
+      <Icon name="clock" /> {left > 0 ? `${duration(left)} left to answer` : "The deadline has passed"}
+    </p>
+  );
+}

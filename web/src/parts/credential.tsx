@@ -1,0 +1,34 @@
+// Signs in for a tool: a link to the provider and the address it sends back, or a secret to enter.
+import { useState } from "preact/hooks";
+import type { Answer, JsonObject, Pending } from "../types";
+import { Icon } from "./icon";
+
+interface Props { pending: Pending; send(answer: Answer): Promise<void> }
+
+export function CredentialAnswer({ pending, send }: Props) {
+  const [value, setValue] = useState("");
+  const payload = (pending.payload ?? {}) as JsonObject;
+  const address = [payload.auth_uri, payload.url, payload.sign_in_url].find((a) => typeof a === "string") as string | undefined;
+  const field = `credential-${pending.call_id}`;
+  return (
+    <form onSubmit={(e) => { e.preventDefault(); void send({ kind: "value", value }); }}>
+      {address && /^https?:/.test(address) && (
+        <p>
+          <a class="button" href={address} target="_blank" rel="noopener noreferrer"><Icon name="key" /> Sign in</a>
+          {" "}then paste the address you were sent back to.
+        </p>
+      )}
+      <div class="field">
+        <label for={field}>{address ? "Address you came back to" : "Key or token"}</label>
+        {/* An address that carries a code is a secret too. */}
+        <input id={field} type="password" autocomplete="off" required value={value}
+          onInput={(e) => setValue(e.currentTarget.value)} />
+        <p class="help">Kept by the server for this user; never shown again, and never sent to the model.</p>
+      </div>
+      <div class="buttons">
+        <button type="submit" class="primary"><Icon name="check" /> Save</button>
+        <button type="button" onClick={() => void send({ kind: "reject", reason: "Sign-in was declined." })}>Decline</button>
+      </div>
+    </form>
+  );
+}

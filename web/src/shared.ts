@@ -1,0 +1,82 @@
+// What several views show at once: who waits, which sessions there are; kept fresh by the server's news.
+import { useEffect, useState } from "preact/hooks";
+import { api } from "./api";
+import type { AgentEvent, Info, OpenCall, Place, Session, Task } from "./types";
+
+interface Shared {
+  info: Info | null;
+  sessions: Session[];
+  tasks: Task[];
+  pending: OpenCall[];
+  online: boolean;
+}
+
+let shared: Shared = { info: null, sessions: [], tasks: [], pending: [], online: true };
+const watchers = new Set<() => void>();
+
+function set(change: Partial<Shared>): void {
+  shared = { ...shared, ...change };
+  for (const watcher of watchers) watcher();
+}
+
+export function useShared(): Shared {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const watcher = () => draw((n) => n + 1);
+    watchers.add(watcher);
+    return () => { watchers.delete(watcher); };
+  }, []);
+  return shared;
+}
+
+export async function loadInfo(): Promise<void> {
+  set({ info: await api.info() });
+}
+
+/** Read the lists anew; several wishes within a moment become one. */
+export const refresh = once(async () => {
+  const wanted = shared.info?.features.tasks ? api.tasks() : Promise.resolve([]);
+  const [sessions, pending, tasks] = await Promise.all([api.sessions(), api.pending(), wanted]);
+  set({ sessions, pending, tasks });
+}, 150);
+
+export function forgetPending(place: Place, id: string, callId: string): void {
+  set({ pending: shared.pending.filter((c) => c.place !== place || c.id !== id || c.pending.call_id !== callId) });
+}
+
+interface Notice { kind: Place; id: string; event: AgentEvent }
+
+/** Listen to the server's news for as long as the page is open. */
+export function listen(): () => void {
+  let source: EventSource;
+  let timer = 0;
+  const connect = () => {
+    source = new EventSource("/api/stream");
+    source.onopen = () => set({ online: true });
+    source.addEventListener("reload", () => void refresh());
+    source.onmessage = (message: MessageEvent<string>) => notice(JSON.parse(message.data) as Notice);
+    source.onerror = () => {
+      set({ online: false });
+      if (source.readyState === EventSource.CLOSED) timer = window.setTimeout(connect, 1000);
+    };
+  };
+  connect();
+  return () => { clearTimeout(timer); source.close(); };
+}
+
+function notice({ kind, id, event }: Notice): void {
+  if (event.type === "pending_answered") forgetPending(kind, id, event.call_id);
+  else if (event.type === "tool_ended") forgetPending(kind, id, event.result.call_id);
+  if (event.type !== "tool_ended") void refresh();
+}
+
+function once(work: () => Promise<void>, ms: number): () => Promise<void> {
+  let next: Promise<void> | null = null;
+  return () => {
+    next ??= new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() => {
+      next = null;
+      return work().catch(() => undefined);
+    });
+    return next;
+  };
+}

@@ -1,0 +1,35 @@
+// The same call as a program, as an HTTP request and as a command line.
+import type { Json, JsonObject, ToolInfo } from "./types";
+
+function python(value: Json): string {
+  if (value === null) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}: ${python(v)}`).join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+const shell = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
+
+export function asPython(tool: ToolInfo, args: JsonObject): string {
+  const address = `${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call`;
+  return `import httpx
+
+reply = httpx.post(
+    ${JSON.stringify(address)},
+    json={"arguments": ${python(args)}},
+)
+print(reply.json()["result"])
+`;
+}
+
+export function asCurl(tool: ToolInfo, args: JsonObject): string {
+  const body = shell(JSON.stringify({ arguments: args }));
+  return `curl -s ${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call \\
+  -H 'Content-Type: application/json' -d ${body}`;
+}
+
+export function asCli(tool: ToolInfo, args: JsonObject): string {
+  return `toolwright tools call ${tool.name} ${shell(JSON.stringify(args))}`;
+}

@@ -1,0 +1,132 @@
+// Talk to the agent: sessions on one side, the conversation, and what it works on beside it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api } from "../api";
+import { Blocks, type Actions } from "../parts/blocks";
+import { Composer } from "../parts/composer";
+import { textOf } from "../parts/content";
+import { Icon } from "../parts/icon";
+import { SessionList } from "../parts/sessions";
+import { SidePanel } from "../parts/side";
+import { Welcome } from "../parts/welcome";
+import { go } from "../router";
+import { refresh, useShared } from "../shared";
+import { useConversation } from "../use-conversation";
+
+export function ChatView({ id }: { id?: string }) {
+  const { info, sessions } = useShared();
+  const [panel, setPanel] = useState(false);
+  const [list, setList] = useState(false);
+  const title = sessions.find((session) => session.id === id)?.title;
+  useEffect(() => setList(false), [id]);
+  return (
+    <div class={`chat ${panel ? "with-panel" : ""} ${list ? "with-list" : ""}`}>
+      <SessionList current={id} onNew={() => go("chat")} />
+      <div class="chat-main">
+        <header class="bar">
+          <button type="button" class="plain only-phone" aria-expanded={list} onClick={() => setList(!list)}>
+            <Icon name="list" /> <span class="hidden">Sessions</span>
+          </button>
+          <h1>{title || (id ? "Conversation" : "New conversation")}</h1>
+          {info && <span class="quiet small-text model-name">{info.agent.model}</span>}
+          {id && (
+            <button type="button" class="plain" aria-pressed={panel} onClick={() => setPanel(!panel)}>
+              <Icon name="panel" /> <span class="hidden">Plan, files and cost</span>
+            </button>
+          )}
+        </header>
+        {id ? <Talk key={id} id={id} panel={panel} closePanel={() => setPanel(false)} /> : <NewTalk />}
+      </div>
+    </div>
+  );
+}
+
+function NewTalk() {
+  const start = async (text: string) => {
+    const session = await api.newSession();
+    await api.run(session.id, text);
+    void refresh();
+    go("chat", session.id);
+  };
+  return (
+    <>
+      <div class="scroll"><Welcome onPick={(prompt) => void start(prompt)} /></div>
+      <Composer running={false} onSend={start} onStop={async () => {}} />
+    </>
+  );
+}
+
+function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePanel(): void }) {
+  const { conversation, connected } = useConversation("session", id);
+  const { sessions } = useShared();
+  const [draft, setDraft] = useState("");
+  const scroll = useRef<HTMLDivElement>(null);
+  const atEnd = useFollowEnd(scroll);
+  const interrupted = !conversation.running && sessions.find((s) => s.id === id)?.status === "interrupted";
+
+  const branchAt = async (upto: number) => {
+    const session = await api.branch(id, upto);
+    void refresh();
+    return session.id;
+  };
+  const actions: Actions = {
+    edit: (said) => void branchAt(said.seq - 1).then((key) => {
+      sessionStorage.setItem(`draft:${key}`, textOf(said.parts));
+      go("chat", key);
+    }),
+    retry: (said) => void branchAt(said.seq - 1).then(async (key) => {
+      await api.run(key, textOf(said.parts));
+      go("chat", key);
+    }),
+    branch: (seq) => void branchAt(seq).then((key) => go("chat", key)),
+  };
+  useEffect(() => {
+    setDraft(sessionStorage.getItem(`draft:${id}`) ?? "");
+    sessionStorage.removeItem(`draft:${id}`);
+  }, [id]);
+
+  return (
+    <>
+      {!connected && <p class="banner" role="status">Connecting to the server…</p>}
+      <div class="talk">
+        <div class="scroll" ref={scroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+          <div class="column">
+            <Blocks blocks={conversation.blocks} place="session" id={id} live actions={conversation.running ? {} : actions} />
+            {interrupted && (
+              <p class="note">This run was interrupted. <button type="button" class="small" onClick={() => void api.resume(id)}>Go on</button></p>
+            )}
+          </div>
+          {!atEnd.now && (
+            <button type="button" class="to-end" onClick={atEnd.go}><Icon name="chevron" /> Latest</button>
+          )}
+        </div>
+        <SidePanel open={panel} id={id} conversation={conversation} onClose={closePanel} />
+      </div>
+      <Composer draft={draft} running={conversation.running}
+        onSend={(text) => (conversation.running ? api.steer("session", id, text) : api.run(id, text))}
+        onStop={() => api.cancel("session", id)} />
+    </>
+  );
+}
+
+/** Keep the end in sight while new things come, unless the person has scrolled away from it. */
+function useFollowEnd(scroll: { current: HTMLDivElement | null }) {
+  const [now, setNow] = useState(true);
+  const wanted = useRef(true);
+  useEffect(() => {
+    const box = scroll.current!;
+    const toEnd = () => { if (wanted.current) box.scrollTop = box.scrollHeight; };
+    const moved = () => {
+      wanted.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      setNow(wanted.current);
+    };
+    const grown = new ResizeObserver(toEnd);
+    grown.observe(box.firstElementChild!);
+    box.addEventListener("scroll", moved, { passive: true });
+    return () => { grown.disconnect(); box.removeEventListener("scroll", moved); };
+  }, []);
+  const end = () => {
+    wanted.current = true;
+    scroll.current!.scrollTop = scroll.current!.scrollHeight;
+  };
+  return { now, go: end };
+}

@@ -1,0 +1,72 @@
+// Everything that waits for a person, from every session and task.
+import { useState } from "preact/hooks";
+import { AnswerPanel } from "../parts/answer";
+import { Icon, type IconName } from "../parts/icon";
+import { href } from "../router";
+import { useShared } from "../shared";
+import type { OpenCall, PendingKind } from "../types";
+import { ago, count } from "../words";
+
+const KINDS: Record<PendingKind, { word: string; icon: IconName }> = {
+  confirmation: { word: "Approve", icon: "check" },
+  credential: { word: "Sign in", icon: "key" },
+  choice: { word: "Choose", icon: "list" },
+  input: { word: "Fill in", icon: "edit" },
+  result: { word: "Complete", icon: "clock" },
+};
+
+export function InboxView() {
+  const { pending } = useShared();
+  const [kind, setKind] = useState<PendingKind | "">("");
+  const shown = pending.filter((call) => !kind || call.pending.kind === kind);
+  return (
+    <div class="page-view">
+      <header class="bar">
+        <h1>Inbox</h1>
+        <span class="quiet" role="status">{count(pending.length, "call")} waiting</span>
+      </header>
+      <div class="scroll">
+        <div class="column">
+          <div class="tabs" role="group" aria-label="Show">
+            <button type="button" aria-pressed={kind === ""} onClick={() => setKind("")}>All</button>
+            {(Object.keys(KINDS) as PendingKind[]).map((k) => (
+              <button type="button" key={k} aria-pressed={kind === k} onClick={() => setKind(k)}>{KINDS[k].word}</button>
+            ))}
+          </div>
+          {shown.length === 0 ? <Empty /> : shown.map((call) => <Waiting key={`${call.id}/${call.pending.call_id}`} call={call} />)}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Waiting({ call }: { call: OpenCall }) {
+  const { pending } = call;
+  const { word, icon } = KINDS[pending.kind];
+  const target = call.place === "session" ? href("chat", call.id) : href("runs", "task", call.id);
+  return (
+    <article class="waiting-card" aria-label={`${word}: ${pending.name}`}>
+      <header>
+        <span class="mark wait"><Icon name={icon} /></span>
+        <div class="grow">
+          <h2>{pending.name}</h2>
+          <p class="quiet small-text">
+            {word} · {pending.agent || "agent"} in <a href={target}>{call.title || call.id}</a>
+            {call.opened_at > 0 && ` · ${ago(call.opened_at)}`}
+          </p>
+        </div>
+      </header>
+      <AnswerPanel place={call.place} id={call.id} pending={pending} />
+    </article>
+  );
+}
+
+function Empty() {
+  return (
+    <div class="empty-state">
+      <Icon name="inbox" />
+      <h2>Nothing waits for you</h2>
+      <p>Calls that need an approval, a choice, a sign-in or a result from outside appear here at once.</p>
+    </div>
+  );
+}

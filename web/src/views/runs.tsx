@@ -1,0 +1,93 @@
+// All sessions and tasks: find them by text and status, watch the queue, open one.
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api";
+import { Icon } from "../parts/icon";
+import { StatusChip, StatusMark } from "../parts/status";
+import { href } from "../router";
+import { useShared } from "../shared";
+import type { Json, Place, Status } from "../types";
+import { ago } from "../words";
+import { RunView } from "./run";
+
+const FILTERS: (Status | "")[] = ["", "running", "waiting", "queued", "done", "stopped", "failed", "interrupted"];
+const SHOWN = 300;
+
+interface Row { place: Place; id: string; title: string; who: string; status: Status; at: number; by_hand: boolean }
+
+export function RunsView({ place, id }: { place?: string; id?: string }) {
+  if (id && (place === "session" || place === "task")) return <RunView key={id} place={place} id={id} />;
+  return <RunList />;
+}
+
+function useRows(): Row[] {
+  const { sessions, tasks } = useShared();
+  const rows: Row[] = [
+    ...sessions.map((s): Row => ({ place: "session", id: s.id, title: s.title, who: s.user_id, status: s.status, at: s.updated_at, by_hand: s.by_hand })),
+    ...tasks.map((t): Row => ({ place: "task", id: t.id, title: t.title, who: t.owner_id, status: t.status, at: t.updated_at, by_hand: false })),
+  ];
+  return rows.sort((a, b) => b.at - a.at);
+}
+
+function RunList() {
+  const { info } = useShared();
+  const rows = useRows();
+  const [wanted, setWanted] = useState("");
+  const [status, setStatus] = useState<Status | "">("");
+  const found = rows.filter((row) => (!status || row.status === status)
+    && `${row.title} ${row.id} ${row.who}`.toLowerCase().includes(wanted.toLowerCase()));
+  const used = FILTERS.filter((filter) => !filter || rows.some((row) => row.status === filter));
+  return (
+    <div class="page-view">
+      <header class="bar"><h1>Runs and tasks</h1><span class="quiet">{rows.length} in all</span></header>
+      <div class="scroll">
+        <div class="column wide-column">
+          {info?.features.tasks && <Queue />}
+          <div class="filters">
+            <label class="search">
+              <Icon name="search" /><span class="hidden">Search runs</span>
+              <input type="search" placeholder="Search" value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+            </label>
+            <div class="tabs" role="group" aria-label="Status">
+              {used.map((filter) => (
+                <button type="button" key={filter} aria-pressed={status === filter} onClick={() => setStatus(filter)}>{filter ? filter[0]!.toUpperCase() + filter.slice(1) : "All"}</button>
+              ))}
+            </div>
+          </div>
+          <ul class="rows run-rows">
+            {found.slice(0, SHOWN).map((row) => (
+              <li key={`${row.place}/${row.id}`}>
+                <a href={href("runs", row.place, row.id)}>
+                  <StatusMark status={row.status} />
+                  <span class="strong row-title">{row.title || row.id}</span>
+                  <span class="chip quiet">{row.place === "task" ? "Task" : row.by_hand ? "By hand" : "Session"}</span>
+                  <StatusChip status={row.status} />
+                  <span class="quiet small-text row-time">{row.who} · {ago(row.at)}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {found.length === 0 && <p class="quiet pick">{rows.length ? "Nothing fits." : "Nothing has run yet."}</p>}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const EVERY_MS = 2000;
+
+function Queue() {
+  const [numbers, setNumbers] = useState<{ [name: string]: Json }>({});
+  useEffect(() => {
+    const read = () => void api.queue().then(setNumbers, () => undefined);
+    read();
+    const timer = setInterval(() => { if (!document.hidden) read(); }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <dl class="tiles">
+      {Object.entries(numbers).map(([name, value]) => (
+        <div key={name}><dt>{name.replace(/_/g, " ")}</dt><dd>{typeof value === "number" ? value.toLocaleString() : String(value)}</dd></div>
+      ))}
+    </dl>
+  );
+}

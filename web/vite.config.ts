@@ -1,0 +1,21 @@
+// Builds the workbench into the Python package; the server sends these files as they are.
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "/",
+  build: {
+    outDir: "../src/toolwright/serve/static",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rollupOptions: {
+      // Fixed names: a rebuild changes contents, not the list of committed files.
+      output: {
+        entryFileNames: "assets/[name].js",
+        chunkFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]",
+      },
+    },
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8765" } },
+});
