@@ -24,6 +24,7 @@ from toolwright.tools._function import FunctionTool, tool
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._policy import Rule, Verdict, guarded, rules
+from toolwright.tools._search import SearchableToolset, searchable
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
 from toolwright.tools._state import SCOPES, State, StateTable
@@ -67,6 +68,7 @@ __all__ = [
     "Require",
     "Rule",
     "RunInside",
+    "SearchableToolset",
     "Services",
     "SessionInfo",
     "State",
@@ -92,6 +94,7 @@ __all__ = [
     "reshaped",
     "rules",
     "schema_parser",
+    "searchable",
     "to_output",
     "tool",
     "with_approval",

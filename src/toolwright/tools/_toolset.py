@@ -18,6 +18,7 @@ __all__ = [
     "ToolPredicate",
     "Toolset",
     "as_tool",
+    "as_toolset",
     "combined",
     "filtered",
     "prefixed",
@@ -106,34 +107,34 @@ class _Reshaped(Toolset):
 
 def combined(*toolsets: Toolset | Sequence[ToolLike]) -> Toolset:
     """One toolset that lists what all of them list, in order."""
-    return _Reshaped([_as_toolset(ts) for ts in toolsets], lambda tools, _: tools)
+    return _Reshaped([as_toolset(ts) for ts in toolsets], lambda tools, _: tools)
 
 
 def filtered(toolset: Toolset | Sequence[ToolLike], keep: ToolFilter) -> Toolset:
     """Only the tools that `keep` names or accepts."""
     return _Reshaped(
-        [_as_toolset(toolset)], lambda tools, ctx: [t for t in tools if _passes(t, keep, ctx)]
+        [as_toolset(toolset)], lambda tools, ctx: [t for t in tools if _passes(t, keep, ctx)]
     )
 
 
 def prefixed(toolset: Toolset | Sequence[ToolLike], prefix: str) -> Toolset:
     """The same tools with `prefix` before their names; the underscore is added when missing."""
     return _Reshaped(
-        [_as_toolset(toolset)], lambda tools, _: [_with_prefix(t, prefix) for t in tools]
+        [as_toolset(toolset)], lambda tools, _: [_with_prefix(t, prefix) for t in tools]
     )
 
 
 def renamed(toolset: Toolset | Sequence[ToolLike], names: Mapping[str, str]) -> Toolset:
     """The same tools, those in `names` under their new names."""
     return _Reshaped(
-        [_as_toolset(toolset)],
+        [as_toolset(toolset)],
         lambda tools, _: [with_name(t, names[t.name]) if t.name in names else t for t in tools],
     )
 
 
 def reshaped(toolset: Toolset | Sequence[ToolLike], change: Callable[[Tool], Tool]) -> Toolset:
     """The same tools, each as `change` makes it: for wrappers such as `with_timeout`."""
-    return _Reshaped([_as_toolset(toolset)], lambda tools, _: [change(tool) for tool in tools])
+    return _Reshaped([as_toolset(toolset)], lambda tools, _: [change(tool) for tool in tools])
 
 
 class _Fixed(Toolset):
@@ -147,7 +148,8 @@ class _Fixed(Toolset):
         return self.tools
 
 
-def _as_toolset(thing: Toolset | Sequence[ToolLike]) -> Toolset:
+def as_toolset(thing: Toolset | Sequence[ToolLike]) -> Toolset:
+    """A toolset from a toolset or a list of tools."""
     return thing if isinstance(thing, Toolset) else _Fixed(thing)
 
 

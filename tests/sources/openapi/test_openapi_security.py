@@ -102,8 +102,8 @@ async def test_the_user_is_asked_for_a_key_once_and_it_is_never_shown(server: Re
     runner = Runner(agent, credentials="memory://")
     paused = await runner.run("go", session_id="s1")
     (pending,) = paused.pending
-    assert (paused.status, pending.request.kind) == ("paused", "credential")
-    assert pending.request.payload == IsPartialDict({"type": "apiKey", "name": "X-API-Key"})
+    assert (paused.status, pending.kind) == ("paused", "credential")
+    assert pending.payload == IsPartialDict({"type": "apiKey", "name": "X-API-Key"})
     assert server.seen == []
 
     await runner.answer("s1", pending.call_id, "s3cret-key")

@@ -1,0 +1,164 @@
+"""Put a toolset behind a search: the model sees one tool, and then those that it found."""
+
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
+
+from toolwright.errors import UsageError
+from toolwright.tools._context import ReadonlyContext, ToolContext
+from toolwright.tools._function import FunctionTool
+from toolwright.tools._ranking import Ranking
+from toolwright.tools._tool import Output, Tool
+from toolwright.tools._toolset import ToolLike, Toolset, as_toolset
+
+__all__ = ["SearchableToolset", "searchable"]
+
+_INDEXED_CHARACTERS = 300
+_SHOWN_CHARACTERS = 160
+_RUNS_REMEMBERED = 32
+
+
+def searchable(
+    toolset: Toolset | Sequence[ToolLike],
+    *,
+    limit: int = 5,
+    always: Collection[str] = (),
+    search_tool_name: str = "search_tools",
+) -> "SearchableToolset":
+    """Show the model `search_tools` instead of every tool; what it finds appears on its next turn.
+
+    Found tools stay for the session, in the order they were found, so that a provider's prompt
+    cache keeps its worth. `limit` is the number of tools per search; tools named in `always` need
+    not be searched for.
+    """
+    return SearchableToolset(
+        as_toolset(toolset), limit=limit, always=always, search_tool_name=search_tool_name
+    )
+
+
+class SearchableToolset(Toolset):
+    """Lists `search_tools`, and the tools of another toolset that were found with it."""
+
+    cache_listing = False
+
+    def __init__(
+        self, inner: Toolset, *, limit: int, always: Collection[str], search_tool_name: str
+    ) -> None:
+        if limit < 1:
+            raise UsageError(f"A search must find at least one tool; got limit={limit!r}.")
+        super().__init__()
+        self.inner = inner
+        self.limit = limit
+        self.always = tuple(always)
+        self._search_tool = FunctionTool(
+            self._search, name=search_tool_name, effects="read", idempotent=True
+        )
+        # One listing per run, as the agent does it; the newest runs are remembered.
+        self._catalogs: OrderedDict[str, _Catalog] = OrderedDict()
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        """The search, and what was found so far; costs no more when there are more tools."""
+        found = self._found(readonly_context)
+        if not found:
+            return [self._search_tool]
+        by_name = (await self._catalog(readonly_context)).by_name
+        return [self._search_tool, *(by_name[name] for name in found if name in by_name)]
+
+    async def close(self) -> None:
+        """Close the toolset behind."""
+        await self.inner.close()
+
+    async def _search(
+        self,
+        query: Annotated[str, Field(description="What the tool should do, in a few words.")],
+        tool_context: ToolContext,
+        tags: Annotated[
+            list[str] | None, Field(description="Only tools with one of these tags.")
+        ] = None,
+    ) -> Output:
+        """Find tools by what they do. Those found can be called from your next turn on."""
+        catalog = await self._catalog(tool_context)
+        matches = [tool for tool in catalog.search(query, tags) if _is_on(tool, tool_context)]
+        chosen = matches[: self.limit]
+        if not chosen:
+            return Output(text=catalog.nothing_found(query, tags), data={"found": []})
+        names = [tool.name for tool in chosen]
+        tool_context.state.change(
+            self._key(tool_context), lambda known: list(dict.fromkeys([*known, *names])), default=[]
+        )
+        more = len(matches) - len(chosen)
+        lines = [f"- {tool.name}: {_first_words(tool.description)}" for tool in chosen]
+        told = "You can call these tools from your next turn on:\n" + "\n".join(lines)
+        if more:
+            told += f"\n({more} more fit; use other words to narrow the search.)"
+        return Output(text=told, data={"found": names})
+
+    def _found(self, ctx: ReadonlyContext | None) -> list[str]:
+        found = ctx.state.get(self._key(ctx), ()) if ctx is not None else ()
+        return list(dict.fromkeys([*self.always, *found]))
+
+    def _key(self, ctx: ReadonlyContext) -> str:
+        return f"{self._search_tool.name}:{ctx.agent_name}"
+
+    async def _catalog(self, ctx: ReadonlyContext | None) -> "_Catalog":
+        run_id = ctx.run_id if ctx is not None else ""
+        known = self._catalogs.get(run_id)
+        if known is not None and self.inner.cache_listing:
+            return known
+        tools = await self.inner.list_tools(ctx)
+        before = next(reversed(self._catalogs.values()), None)
+        # Most toolsets list the same objects to everyone; then one catalog does for all runs.
+        unchanged = before is not None and list(map(id, before.tools)) == list(map(id, tools))
+        catalog = before if before is not None and unchanged else _Catalog(tools)
+        self._catalogs[run_id] = catalog
+        while len(self._catalogs) > _RUNS_REMEMBERED:
+            self._catalogs.popitem(last=False)
+        return catalog
+
+
+@dataclass(eq=False)
+class _Catalog:
+    """What a toolset listed, by name and searchable."""
+
+    tools: list[Tool]
+
+    @cached_property
+    def by_name(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in self.tools}
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        return Ranking((tool.name, _indexed(tool)) for tool in self.tools)
+
+    @cached_property
+    def tags(self) -> list[str]:
+        return list(dict.fromkeys(tag for tool in self.tools for tag in tool.spec.tags))
+
+    def search(self, query: str, tags: Collection[str] | None) -> list[Tool]:
+        """The tools that fit, best first; without words in the query, all that have the tags."""
+        wanted = {tag.lower() for tag in tags or ()}
+        numbers = self.ranking.search(query)
+        ranked = [self.tools[n] for n in numbers] if query.strip() else self.tools
+        return [t for t in ranked if not wanted or wanted & {tag.lower() for tag in t.spec.tags}]
+
+    def nothing_found(self, query: str, tags: Collection[str] | None) -> str:
+        with_tags = f" with one of the tags {', '.join(tags)}" if tags else ""
+        known = f" Known tags: {', '.join(self.tags[:30])}." if self.tags else ""
+        return f"No tool{with_tags} fits {query!r}; try other words.{known}"
+
+
+def _indexed(tool: Tool) -> str:
+    return f"{' '.join(tool.spec.tags)} {tool.description[:_INDEXED_CHARACTERS]}"
+
+
+def _first_words(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
+
+
+def _is_on(tool: Tool, ctx: ReadonlyContext) -> bool:
+    return tool.is_enabled is None or tool.is_enabled(ctx)
