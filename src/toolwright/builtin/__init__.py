@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolwright.builtin._artifacts import load_artifacts
     from toolwright.builtin._examples import Example, ExampleProvider, ExampleTool
+    from toolwright.builtin._human import ask_user, ask_user_for, get_user_choice
     from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
     from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
     from toolwright.builtin.files import file_tools
 
 _LAZY = {
+    "ask_user": "_human",
+    "ask_user_for": "_human",
+    "get_user_choice": "_human",
     "Example": "_examples",
     "ExampleProvider": "_examples",
     "ExampleTool": "_examples",
@@ -32,7 +36,10 @@ __all__ = [
     "ExampleTool",
     "PreloadMemory",
     "Todo",
+    "ask_user",
+    "ask_user_for",
     "file_tools",
+    "get_user_choice",
     "load_artifacts",
     "load_memory",
     "preload_memory",
