@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from itertools import accumulate
 
-__all__ = ["Ranking"]
+__all__ = ["Ranking", "load_stemmer"]
 
 _K1, _B = 1.2, 0.75
 _TITLE_WEIGHT = 3
@@ -69,11 +69,12 @@ def _spaced(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return _stemmer()(word)
+    return load_stemmer()(word)
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
+def load_stemmer() -> Callable[[str], str]:
+    """The function from a word to its stem; loading it takes longer than a search does."""
     try:
         import snowballstemmer  # noqa: PLC0415
     except ImportError as error:

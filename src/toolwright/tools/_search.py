@@ -11,7 +11,7 @@ from pydantic import Field
 from toolwright.errors import UsageError
 from toolwright.tools._context import ReadonlyContext, ToolContext
 from toolwright.tools._function import FunctionTool
-from toolwright.tools._ranking import Ranking
+from toolwright.tools._ranking import Ranking, load_stemmer
 from toolwright.tools._tool import Output, Tool
 from toolwright.tools._toolset import ToolLike, Toolset, as_toolset
 
@@ -51,6 +51,7 @@ class SearchableToolset(Toolset):
         if limit < 1:
             raise UsageError(f"A search must find at least one tool; got limit={limit!r}.")
         super().__init__()
+        load_stemmer()
         self.inner = inner
         self.limit = limit
         self.always = tuple(always)
