@@ -51,7 +51,7 @@ class Desk:
         self, session_id: str, name: str, arguments: dict[str, Any], on_progress: OnProgress
     ) -> ToolResult | Pending:
         """Make a call; it ends with a result, or waits for the outside."""
-        prompt = json.dumps({"name": name, "arguments": arguments})
+        prompt = json.dumps({"call": {"name": name, "arguments": arguments}})
         return await self._run(session_id, prompt, on_progress)
 
     async def answer(
@@ -118,7 +118,10 @@ class _CallingModel:
         last = request.history[-1]
         if not isinstance(last, UserMessage):
             return ModelMessage(parts=(TextPart(""),), model=self.name)
-        asked = json.loads(last.text)
+        try:
+            asked = json.loads(last.text)["call"]
+        except (ValueError, LookupError, TypeError):
+            raise UsageError("A tool served by itself has no model to ask.") from None
         call = ToolCall(
             call_id="call", name=asked["name"], arguments=json.dumps(asked["arguments"])
         )

@@ -66,9 +66,15 @@ def _form(pending: Pending) -> dict[str, Any]:
 
 
 def _is_flat(schema: dict[str, Any]) -> bool:
-    """Elicitation forms have plain fields only."""
+    """Elicitation forms have plain fields and lists of choices only."""
     fields = schema.get("properties", {}).values()
-    return schema.get("type") == "object" and all(f.get("type") in _PRIMITIVES for f in fields)
+    return schema.get("type") == "object" and all(_is_plain(field) for field in fields)
+
+
+def _is_plain(field: dict[str, Any]) -> bool:
+    if field.get("type") == "array":
+        return "enum" in field.get("items", {}) or "anyOf" in field.get("items", {})
+    return field.get("type") in _PRIMITIVES
 
 
 def _read(text: Any) -> Any:

@@ -7,6 +7,7 @@ from toolwright.sources.mcp._params import (
     StdioServerParameters,
     StreamableHTTPConnectionParams,
 )
+from toolwright.sources.mcp._token_storage import StoredTokens
 from toolwright.sources.mcp._toolset import McpToolset
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "SseConnectionParams",
     "StdioConnectionParams",
     "StdioServerParameters",
+    "StoredTokens",
     "StreamableHTTPConnectionParams",
 ]

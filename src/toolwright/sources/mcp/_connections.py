@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+import httpx2
+
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig
 from toolwright.sources._reopening import Reopening
@@ -37,8 +39,9 @@ class Connections:
         *,
         header_provider: HeaderProvider | None = None,
         auth_config: AuthConfig | None = None,
+        auth: httpx2.Auth | None = None,
     ) -> None:
-        if isinstance(params, StdioConnectionParams) and (header_provider or auth_config):
+        if isinstance(params, StdioConnectionParams) and (header_provider or auth_config or auth):
             raise UsageError(
                 "A server over stdio has no headers; give it its secrets with "
                 "StdioServerParameters(env=…)."
@@ -48,6 +51,7 @@ class Connections:
         self._questions = questions
         self._header_provider = header_provider
         self._auth_config = auth_config
+        self._auth = auth
         self._open: OrderedDict[tuple[str, ...], Reopening[Link]] = OrderedDict()
 
     async def get(self, context: ReadonlyContext | None) -> Link:
@@ -69,7 +73,7 @@ class Connections:
             await connection.close()
 
     def _make(self, headers: dict[str, str], context: ReadonlyContext | None) -> Reopening[Link]:
-        auth = CredentialAuth(context, self._auth_config) if self._auth_config else None
+        auth = CredentialAuth(context, self._auth_config) if self._auth_config else self._auth
         questions = self._questions()
         open_one = partial(linked, self._params, self._name, questions, headers, auth)
         return Reopening(open_one, self._name, self._params.timeout)

@@ -118,20 +118,21 @@ def pending_for(question: types.ElicitRequestParams) -> Output:
     if isinstance(question, types.ElicitRequestURLParams):
         payload = {_MARK: "url", "url": question.url}
         return Output.pending(kind="confirmation", hint=question.message, payload=payload)
-    schema: Any = question.requested_schema
-    if not isinstance(schema, dict):
-        schema = schema.model_dump(by_alias=True, exclude_none=True)
     return Output.pending(
-        kind="confirmation", hint=question.message, payload={_MARK: "form"}, schema=schema
+        kind="confirmation",
+        hint=question.message,
+        payload={_MARK: "form"},
+        schema=question.requested_schema,
     )
 
 
 def _accepted(params: types.ElicitRequestParams, answer: Any) -> types.ElicitResult:
     if isinstance(params, types.ElicitRequestURLParams):
         return types.ElicitResult(action="accept")
-    if not isinstance(answer, dict) or _MARK in answer:
-        answer = {}  # Approved without values: the form's defaults are the server's business.
-    return types.ElicitResult(action="accept", content=answer)
+    fields = params.requested_schema.get("properties", {})
+    defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
+    given = answer if isinstance(answer, dict) and _MARK not in answer else {}
+    return types.ElicitResult(action="accept", content={**defaults, **given})
 
 
 def _root(folder: str | Path) -> types.Root:

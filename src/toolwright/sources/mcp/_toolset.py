@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 from mcp.shared.dispatcher import ProgressFnT
 
@@ -61,6 +62,7 @@ class McpToolset(Toolset):
         progress_callback: ProgressCallback | None = None,
         use_mcp_resources: bool = False,
         header_provider: HeaderProvider | None = None,
+        auth: httpx2.Auth | None = None,
         name: str | None = None,
         allow_sampling: AllowSampling = False,
         roots: Sequence[str | Path] = (),
@@ -70,8 +72,10 @@ class McpToolset(Toolset):
         """Describe the server; `connection_params` may also be a URL or `StdioServerParameters`.
 
         `require_confirmation`, a flag or a predicate over the arguments, asks a person before a
-        tool runs. `header_provider` gives headers per user. `allow_sampling` lets the server use
-        the agent's model; what it asks of a person always becomes a pending call.
+        tool runs. `header_provider` gives headers per user; `auth_scheme` signs each user in through
+        the runner's credentials, while `auth` is one identity for all, such as the SDK's
+        `OAuthClientProvider`. `allow_sampling` lets the server use the agent's model; what it asks
+        of a person always becomes a pending call.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         params = connection_params_of(connection_params)
@@ -90,6 +94,7 @@ class McpToolset(Toolset):
             lambda: Questions(label, allow_sampling, roots),
             header_provider=header_provider,
             auth_config=self._auth_config,
+            auth=auth,
         )
         self._listed: Link | None = None
 
