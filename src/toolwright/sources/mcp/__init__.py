@@ -1,5 +1,6 @@
 """Tools from MCP servers."""
 
+from toolwright.sources.mcp._config_file import mcp_toolsets
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -10,12 +11,17 @@ from toolwright.sources.mcp._params import (
 from toolwright.sources.mcp._token_storage import StoredTokens
 from toolwright.sources.mcp._toolset import McpToolset
 
+MCPToolset = McpToolset
+"""The same under its older spelling."""
+
 __all__ = [
     "ConnectionParams",
+    "MCPToolset",
     "McpToolset",
     "SseConnectionParams",
     "StdioConnectionParams",
     "StdioServerParameters",
     "StoredTokens",
     "StreamableHTTPConnectionParams",
+    "mcp_toolsets",
 ]

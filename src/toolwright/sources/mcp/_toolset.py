@@ -78,7 +78,7 @@ class McpToolset(Toolset):
         of a person always becomes a pending call.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        params = connection_params_of(connection_params)
+        self.connection_params = params = connection_params_of(connection_params)
         self.name = name or params.label
         self._auth_config = _auth_config(auth_scheme, auth_credential, credential_key)
         self._require_confirmation = require_confirmation

@@ -1,0 +1,102 @@
+"""Read the `mcp.json` files that other MCP clients use."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from toolwright.errors import UsageError
+from toolwright.sources.mcp._params import (
+    ConnectionParams,
+    SseConnectionParams,
+    StdioConnectionParams,
+    StdioServerParameters,
+    StreamableHTTPConnectionParams,
+)
+from toolwright.sources.mcp._toolset import McpToolset
+
+__all__ = ["mcp_toolsets"]
+
+_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
+
+
+def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
+    """One toolset for each server in an `mcp.json`, in its order; disabled ones are left out.
+
+    Servers stand under `mcpServers` (or `servers`); `${VAR}`, `${env:VAR}` and `${VAR:-default}`
+    are filled in from the environment. With `prefix`, tool names begin with the server's name, so
+    that two servers never clash. `settings` are `McpToolset`'s, for all of them.
+    """
+    servers = _read(Path(path))
+    return [
+        McpToolset(
+            _params(name, server, path),
+            name=name,
+            tool_name_prefix=_as_prefix(name) if prefix else None,
+            **settings,
+        )
+        for name, server in servers.items()
+        if not server.get("disabled")
+    ]
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"There is no MCP configuration at {str(path)!r}.") from None
+    except ValueError as error:
+        raise UsageError(f"{str(path)!r} is not JSON: {error}") from error
+    servers = found.get("mcpServers", found.get("servers")) if isinstance(found, dict) else None
+    if not isinstance(servers, dict) or not all(isinstance(s, dict) for s in servers.values()):
+        raise UsageError(f'{str(path)!r} must have an object "mcpServers" with a server per name.')
+    return {
+        name: _filled_in(server, f"{name!r} in {str(path)!r}") for name, server in servers.items()
+    }
+
+
+def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionParams:
+    kind = server.get("type") or server.get("transport")
+    if "command" in server:
+        return StdioConnectionParams(
+            StdioServerParameters(
+                command=server["command"],
+                args=server.get("args", []),
+                env=server.get("env"),
+                cwd=server.get("cwd"),
+            )
+        )
+    if "url" not in server:
+        raise UsageError(f'MCP server {name!r} in {str(path)!r} has neither "command" nor "url".')
+    if kind == "sse":
+        return SseConnectionParams(server["url"], headers=server.get("headers", {}))
+    if kind in (None, "http", "streamable-http", "streamableHttp"):
+        return StreamableHTTPConnectionParams(server["url"], headers=server.get("headers", {}))
+    raise UsageError(
+        f"MCP server {name!r} in {str(path)!r} has the type {kind!r}; "
+        "known are 'stdio', 'http' and 'sse'."
+    )
+
+
+def _filled_in(value: Any, where: str) -> Any:
+    """`value` with its variables replaced, however deep they stand."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda match: _variable(match, where), value)
+    if isinstance(value, list):
+        return [_filled_in(item, where) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled_in(item, where) for key, item in value.items()}
+    return value
+
+
+def _variable(match: re.Match[str], where: str) -> str:
+    name, default = match.groups()
+    found = os.environ.get(name, default)
+    if found is None:
+        raise UsageError(f"MCP server {where} needs the environment variable {name}; set it.")
+    return found
+
+
+def _as_prefix(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")

@@ -1,0 +1,202 @@
+"""Remote servers: streamable HTTP, the older SSE, headers per user, signing in."""
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from tests._npm import npm_program
+from tests.sources._calling import StubRun, context, run_tool, tool_named
+from tests.sources.mcp.conftest import EVERYTHING
+
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import (
+    AuthConfig,
+    AuthCredential,
+    AuthCredentialTypes,
+    CustomAuthScheme,
+    HttpAuth,
+    HttpCredentials,
+    Scope,
+)
+from toolwright.sources import (
+    McpToolset,
+    SseConnectionParams,
+    StdioConnectionParams,
+    StdioServerParameters,
+    StreamableHTTPConnectionParams,
+)
+from toolwright.tools import Services
+
+pytestmark = pytest.mark.anyio
+BEARER = CustomAuthScheme(type="http", scheme="bearer")
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@asynccontextmanager
+async def everything_at(port: int, mode: str) -> AsyncIterator[None]:
+    environment = {**os.environ, "PORT": str(port)}
+    command = [*npm_program(*EVERYTHING), mode]
+    async with await anyio.open_process(command, env=environment) as process:
+        with anyio.fail_after(20):
+            while True:
+                try:
+                    await (await anyio.connect_tcp("127.0.0.1", port)).aclose()
+                    break
+                except OSError:
+                    await anyio.sleep(0.05)
+        yield
+        process.kill()
+
+
+@pytest.mark.npm
+@pytest.mark.parametrize(
+    ("mode", "make", "path"),
+    [
+        ("streamableHttp", StreamableHTTPConnectionParams, "mcp"),
+        ("sse", SseConnectionParams, "sse"),
+    ],
+)
+async def test_a_remote_server_is_called_and_called_again_after_it_was_restarted(
+    mode: str, make: Any, path: str
+) -> None:
+    port, run = free_port(), StubRun()
+    toolset = McpToolset(make(f"http://127.0.0.1:{port}/{path}"), name=mode)
+    async with everything_at(port, mode):
+        echo = await tool_named(toolset, "echo")
+        slow = await tool_named(toolset, "trigger-long-running-operation")
+        first = await run_tool(echo, {"message": "one"})
+        await run_tool(slow, {"duration": 0.2, "steps": 2}, run=run)
+    with pytest.raises(ToolError, match=mode):
+        await run_tool(echo, {"message": "two"})
+    async with everything_at(port, mode):
+        with anyio.fail_after(20):
+            third = await run_tool(echo, {"message": "three"})
+        await toolset.close()
+    assert (first.text, third.text) == ("Echo: one", "Echo: three")
+    assert [data["progress"] for _, data in run.shown] == [1, 2]
+
+
+@asynccontextmanager
+async def whoami_server() -> AsyncIterator[str]:
+    """A server of the SDK's own kind, which says whose request it was."""
+    server = MCPServer("whoami")
+
+    @server.tool()
+    def whoami(ctx: Context) -> str:
+        """Who asks."""
+        headers = ctx.request_context.request.headers  # type: ignore[union-attr]
+        return f"{headers.get('x-user', '')}{headers.get('authorization', '')}"
+
+    app = server.streamable_http_app()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        web = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(web.serve, [taken])
+            with anyio.fail_after(10):
+                while not web.started:  # noqa: ASYNC110 - uvicorn has no event for it
+                    await anyio.sleep(0.01)
+            yield f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+            web.should_exit = True
+
+
+def run_of(user: str, services: Services | None = None) -> StubRun:
+    scope = Scope(app_name="tests", user_id=user, session_id="s1")
+    return StubRun(scope=scope, services=services or Services())
+
+
+async def test_each_user_has_their_own_headers() -> None:
+    async with whoami_server() as url:
+        toolset = McpToolset(
+            StreamableHTTPConnectionParams(url), header_provider=lambda ctx: {"X-User": ctx.user_id}
+        )
+        tool = await tool_named(toolset, "whoami")
+        said = [(await run_tool(tool, run=run_of(user))).text for user in ("ada", "bob", "ada")]
+        await toolset.close()
+    assert said == ["ada", "bob", "ada"]
+
+
+class Flows:
+    """A credential machinery in which users are signed in or are not."""
+
+    def __init__(self, tokens: dict[str, str]) -> None:
+        self.tokens = tokens
+
+    async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
+        token = self.tokens.get(scope.user_id)
+        http = HttpAuth(scheme="bearer", credentials=HttpCredentials(token=token))
+        return AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=http) if token else None
+
+    async def renew(self, scope: Scope, config: AuthConfig, refused: Any) -> Any:
+        return None
+
+    async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
+        return {}
+
+    async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> Any:
+        return answer
+
+
+async def test_a_user_who_has_not_signed_in_is_offered_that_and_then_the_tools() -> None:
+    flows = Flows({"ada": "t1"})
+    services = Services(auth=flows)
+    async with whoami_server() as url:
+        toolset = McpToolset(
+            StreamableHTTPConnectionParams(url), name="who", auth_scheme=BEARER, credential_key="w"
+        )
+        ada, bob = run_of("ada", services), run_of("bob", services)
+        (whoami,) = await toolset.list_tools(_readonly(ada))
+        (sign_in,) = await toolset.list_tools(_readonly(bob))
+        said = (await run_tool(whoami, run=ada)).text
+        ctx = context(sign_in, bob)
+        await sign_in.run({}, ctx)
+        flows.tokens["bob"] = "t2"
+        (then,) = await toolset.list_tools(_readonly(bob))
+        said_to_bob = (await run_tool(then, run=bob)).text
+        await toolset.close()
+    assert sign_in.name == "sign_in_to_who"
+    assert ctx.requested is not None
+    assert ctx.requested.kind == "credential"
+    assert (said, said_to_bob) == ("Bearer t1", "Bearer t2")
+
+
+async def test_a_call_without_a_credential_waits_for_one() -> None:
+    services = Services(auth=Flows({}))
+    toolset = McpToolset(
+        StreamableHTTPConnectionParams("http://127.0.0.1:9/mcp"), auth_scheme=BEARER
+    )
+    tool = toolset._make_tool(_listed("anything"))
+    ctx = context(tool, run_of("ada", services))
+    await tool.run({}, ctx)
+    assert ctx.requested is not None
+    assert ctx.requested.kind == "credential"
+
+
+def test_a_server_over_stdio_takes_no_headers() -> None:
+    params = StdioConnectionParams(StdioServerParameters(command="python"))
+    with pytest.raises(UsageError, match="env="):
+        McpToolset(params, header_provider=lambda ctx: {})
+
+
+def _readonly(run: StubRun) -> Any:
+    from toolwright.tools import ReadonlyContext
+
+    return ReadonlyContext(run)
+
+
+def _listed(name: str) -> Any:
+    import mcp_types
+
+    return mcp_types.Tool(name=name, input_schema={"type": "object"})
