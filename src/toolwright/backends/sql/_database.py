@@ -91,6 +91,10 @@ class Database:
         """What `work` returns; it runs in a thread, in a transaction undone if it raises."""
         return await self._writers.run(lambda: self._transact(work, write=True))
 
+    def write_now(self, work: Callable[[Connection], T]) -> T:
+        """`write` for threads that have no event loop: it blocks the caller."""
+        return self._transact(work, write=True)
+
     async def close(self) -> None:
         """Let go of all connections; the next use opens it again."""
         with self._opening:
