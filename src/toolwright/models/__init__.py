@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolwright.models._gemini.model import GeminiModel
     from toolwright.models._openai.chat import OpenAIChatModel
     from toolwright.models._openai.responses import OpenAIModel
+    from toolwright.models._pydantic_ai.model import PydanticAIModel
 
 __all__ = [
     "AnthropicModel",
@@ -37,6 +38,7 @@ __all__ = [
     "OpenAIChatModel",
     "OpenAIModel",
     "Price",
+    "PydanticAIModel",
     "Retries",
     "VertexAiSearchTool",
     "code_execution",
@@ -53,6 +55,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "PydanticAIModel": "toolwright.models._pydantic_ai.model",
     "AnthropicModel": "toolwright.models._anthropic.model",
     "GeminiModel": "toolwright.models._gemini.model",
     "OpenAIChatModel": "toolwright.models._openai.chat",
