@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwright.agent import Agent, Runner
-from toolwright.messages import AnyEvent, ToolCall, ToolEnded, ToolResult
+from toolwright.messages import ModelMessage, ToolCall, ToolEnded, ToolResult
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Tool
+from toolwright.tools import Tool, Toolset
 
 __all__ = ["Session", "call"]
 
@@ -15,19 +15,23 @@ __all__ = ["Session", "call"]
 class Session:
     """One session of an agent with these tools; each call, or list of parallel calls, is a run."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool | Toolset]) -> None:
         self._model = ScriptedModel()
         agent = Agent(name="tester", model=self._model, tools=list(tools))
         self.runner = Runner(agent)
-        self.progress: list[AnyEvent] = []
+
+    def script(self, name: str, **arguments: Any) -> None:
+        """Let the next run make this call."""
+        self._model.turns += [call(name, **arguments), "Done."]
 
     async def answers(self, *calls: ToolCall) -> list[ToolResult]:
         """The results of calls that are made at once, in their order."""
         self._model.turns += [list(calls), "Done."]
         result = await self.runner.run("go", session_id="s")
         ended = {e.result.call_id: e.result for e in result.events if isinstance(e, ToolEnded)}
-        sent = [part for part in result.history[-3].parts if isinstance(part, ToolCall)]
-        return [ended[part.call_id] for part in sent]
+        asked = result.history[-3]
+        assert isinstance(asked, ModelMessage)
+        return [ended[part.call_id] for part in asked.parts if isinstance(part, ToolCall)]
 
     async def answer(self, name: str, **arguments: Any) -> ToolResult:
         """The result of one call."""

@@ -129,7 +129,7 @@ async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(tmp_p
     edit = {"file_path": "/a.txt", "old_string": "one", "new_string": "1"}
     refused = await session.json("edit_file", **edit)
     assert refused["message"] == snapshot(
-        "/a.txt was changed since it was read. Read it again, then repeat the change."
+        "Error: file changed since it was read: /a.txt. Read it again, then repeat the change."
     )
     await session.json("read_file", file_path="/a.txt")
     assert (await session.json("edit_file", **edit))["status"] == "success"
@@ -142,7 +142,7 @@ async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(tmp_p
         ("ls", {"path": "../etc/passwd"}, "Path traversal not allowed: ../etc/passwd"),
         ("ls", {"path": "/nothing"}, "Error: file not found: /nothing"),
         ("read_file", {"file_path": "/no.txt"}, "Error: file not found: /no.txt"),
-        ("read_file", {"file_path": "/d"}, "Error: /d is a directory, not a file"),
+        ("read_file", {"file_path": "/d"}, "Error: is a directory, not a file: /d"),
         (
             "write_file",
             {"file_path": "/d/a.txt", "content": ""},

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
     from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
     from toolwright.builtin.files import file_tools
+    from toolwright.builtin.shell import ShellToolset, bash_tool, create_local_execute_tool
+    from toolwright.builtin.workspace import workspace_tools
 
 _LAZY = {
     "ask_user": "_human",
@@ -22,10 +24,14 @@ _LAZY = {
     "load_memory": "_memory",
     "preload_memory": "_memory",
     "load_artifacts": "_artifacts",
+    "ShellToolset": "shell",
     "Todo": "_todos",
+    "bash_tool": "shell",
+    "create_local_execute_tool": "shell",
     "file_tools": "files",
     "read_todos": "_todos",
     "todo_tools": "_todos",
+    "workspace_tools": "workspace",
     "write_todos": "_todos",
 }
 """Each name and the file it is in; loaded on first use."""
@@ -35,9 +41,12 @@ __all__ = [
     "ExampleProvider",
     "ExampleTool",
     "PreloadMemory",
+    "ShellToolset",
     "Todo",
     "ask_user",
     "ask_user_for",
+    "bash_tool",
+    "create_local_execute_tool",
     "file_tools",
     "get_user_choice",
     "load_artifacts",
@@ -45,6 +54,7 @@ __all__ = [
     "preload_memory",
     "read_todos",
     "todo_tools",
+    "workspace_tools",
     "write_todos",
 ]
 

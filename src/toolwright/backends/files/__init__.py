@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright.backends.files._confined import open_file
 from toolwright.backends.files._edit import Edit, Edited, apply_edit
 from toolwright.backends.files._files import (
     ABSENT,
@@ -75,6 +76,7 @@ __all__ = [
     "inside",
     "is_binary",
     "numbered",
+    "open_file",
     "parent_of",
     "read_text",
     "split_lines",

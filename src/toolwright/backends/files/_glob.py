@@ -36,10 +36,13 @@ class Glob:
         except Exception as error:
             # wcmatch does not export the class it raises for too many braces.
             raise ToolError(f"The glob {pattern!r} cannot be used: {error}.") from error
+        self._is_everything = cleaned == "**"
         self._ending = cleaned[max(cleaned.rfind(char) for char in _SPECIAL) + 1 :]
 
     def matches(self, relative: str) -> bool:
         """Whether a path, without a `/` in front, fits the pattern."""
+        if self._is_everything:
+            return True
         # Most globs end in an extension; comparing that first spares most paths the rest.
         return relative.endswith(self._ending) and self._matcher.match(self._below + relative)
 

@@ -20,9 +20,7 @@ def _numbered(line: str, number: int, width: int) -> str:
     if len(line) <= width:
         return f"{number:>6}\t{line}"
     pieces = [line[at : at + width] for at in range(0, len(line), width)]
-    return "\n".join(
-        f"{f'{number}.{at}':>6}\t{piece}" for at, piece in enumerate(pieces, start=1)
-    )
+    return "\n".join(f"{f'{number}.{at}':>6}\t{piece}" for at, piece in enumerate(pieces, start=1))
 
 
 def fitting(rendered: Sequence[str], max_bytes: int) -> int:

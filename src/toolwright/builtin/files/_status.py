@@ -20,8 +20,7 @@ def with_status(tool: Tool) -> Tool:
             return await tool.run(args, ctx)
         except (OSError, FileChanged) as error:
             path = args.get("file_path") or args.get("path") or "/"
-            prefix = "" if isinstance(error, FileChanged) else "Error: "
-            return _failed(prefix + explain(error, path))
+            return _failed(f"Error: {explain(error, path)}")
         except ToolError as error:
             return _failed(str(error))
 

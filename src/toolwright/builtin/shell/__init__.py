@@ -1,0 +1,15 @@
+"""Shell commands as tools."""
+
+from toolwright.builtin.shell._background import ProcessTools
+from toolwright.builtin.shell._bash import bash_tool
+from toolwright.builtin.shell._execute import create_local_execute_tool
+from toolwright.builtin.shell._outputs import OutputFolder
+from toolwright.builtin.shell._toolset import ShellToolset
+
+__all__ = [
+    "OutputFolder",
+    "ProcessTools",
+    "ShellToolset",
+    "bash_tool",
+    "create_local_execute_tool",
+]
