@@ -26,13 +26,13 @@ class ProcessJob:
         self._thread = threading.Thread(target=self._follow, name=self.id, daemon=True)
         self._thread.start()
 
-    def read(self) -> str:
+    async def read(self) -> str:
         """Output that has come since the last `read`, both streams together."""
         with self._lock:
             unread, self._unread = self._unread, Capture(self._room)
         return unread.text()
 
-    def poll(self) -> Finished | None:
+    async def poll(self) -> Finished | None:
         """How it ended, or None while it runs."""
         return self._finished
 

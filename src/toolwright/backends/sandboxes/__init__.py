@@ -1,8 +1,37 @@
 """Executors with walls: what runs in them can do no more than they let it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
 from toolwright.backends.sandboxes._landlock import Landlock
+from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
+from toolwright.backends.sandboxes._seatbelt import Seatbelt
 from toolwright.backends.sandboxes._walls import Room, Walls
 
-__all__ = ["Bubblewrap", "Landlock", "OsSandbox", "Room", "Walls"]
+if TYPE_CHECKING:
+    from toolwright.backends.sandboxes._portable import PortableSandbox
+    from toolwright.backends.sandboxes._ssh import SshExecutor
+
+_LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh"}
+"""Names that need an optional dependency, and the file each is in."""
+
+__all__ = [
+    "Bubblewrap",
+    "Landlock",
+    "OsSandbox",
+    "PortableSandbox",
+    "Room",
+    "Seatbelt",
+    "SshExecutor",
+    "Walls",
+    "open_executor",
+    "open_sandbox",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -12,12 +12,16 @@ from pathlib import Path
 import anyio.to_thread
 
 from toolwright.backends.executors import Capabilities, Limits
-from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, python_paths
+from toolwright.backends.sandboxes._walls import PYTHON, SYSTEM_ETC, Room, python_paths
 
 __all__ = ["Bubblewrap"]
 
 _WORKSPACE = "/workspace"
 _PACKAGES = "/packages"
+_SOCKET = "/run/proxy"
+_PORT = 3128
+_FORWARD = Path(__file__).with_name("_forward.py").read_text(encoding="utf-8")
+"""Handed over as text: this package's files are not visible inside."""
 _ALONE = ("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000",
           "--cap-drop", "ALL", "--hostname", "sandbox", "--die-with-parent",
           "--new-session")  # fmt: skip
@@ -31,6 +35,7 @@ class Bubblewrap:
     """
 
     name = "bubblewrap"
+    opens_hosts = True
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
@@ -52,10 +57,10 @@ class Bubblewrap:
         )
 
     def limits(self, limits: Limits) -> Limits:
-        """Two processes are bubblewrap's own: the one that waits, and the first in the namespace."""
+        """Up to three processes are not the command's: two of bubblewrap, one for the proxy."""
         if limits.processes is None:
             return limits
-        return replace(limits, processes=limits.processes + 2)
+        return replace(limits, processes=limits.processes + 3)
 
     def inside(self, room: Room) -> str:
         """Always the same path, whatever the workspace is called outside."""
@@ -66,13 +71,19 @@ class Bubblewrap:
         return _PACKAGES
 
     def environment(self, room: Room) -> dict[str, str]:
-        """A home that vanishes with the command."""
-        return {"HOME": "/tmp", "TMPDIR": "/tmp", "PWD": _WORKSPACE, "USER": "sandbox"}  # noqa: S108
+        """A home that vanishes with the command, and the proxy where there is one."""
+        address = f"http://127.0.0.1:{_PORT}"
+        names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        proxy = dict.fromkeys(names, address) if room.proxy else {}
+        return {**proxy, "HOME": "/tmp", "TMPDIR": "/tmp", "PWD": _WORKSPACE, "USER": "sandbox"}  # noqa: S108
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """`bwrap …options… -- argv`."""
         size = str(room.scratch_bytes)
         network = ["--share-net"] if room.network else []
+        forward = (
+            [str(PYTHON), "-I", "-S", "-c", _FORWARD, _SOCKET, str(_PORT)] if room.proxy else []
+        )
         return [
             _binary() or "bwrap", *_ALONE, *network, *_system(),
             "--proc", "/proc", "--dev", "/dev",
@@ -80,7 +91,7 @@ class Bubblewrap:
             "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
             *_readable(room), "--ro-bind", str(room.packages), _PACKAGES,
             "--bind", str(room.workspace), _WORKSPACE,
-            "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd, "--", *argv,
+            "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd, "--", *forward, *argv,
         ]  # fmt: skip
 
 
@@ -128,10 +139,6 @@ def _readable(room: Room) -> list[str]:
     options: list[str] = []
     for path in (*python_paths(), *room.readable):
         options += ["--ro-bind", str(path), str(path)]
-    for socket in room.sockets:
-        options += ["--bind", str(socket), _socket_path(socket)]
+    if room.proxy:
+        options += ["--bind", str(room.proxy), _SOCKET]
     return options
-
-
-def _socket_path(socket: Path) -> str:
-    return f"/run/{socket.name}"

@@ -31,6 +31,7 @@ class Landlock:
     """
 
     name = "landlock"
+    opens_hosts = False
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""

@@ -27,6 +27,7 @@ from toolwright.backends.sandboxes._packages import (
     pip_environment,
     pip_readable,
 )
+from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
 from toolwright.backends.sandboxes._warm_python import REPL, WarmPython
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -47,6 +48,7 @@ class OsSandbox:
         *,
         env: Mapping[str, str],
         network: bool,
+        allow_hosts: Sequence[str],
         limits: Limits,
     ) -> None:
         self.walls = walls
@@ -61,7 +63,9 @@ class OsSandbox:
             scratch=self._scratch,
             packages=self._packages,
             network=network,
+            proxy=self._home / "proxy" if allow_hosts else None,
         )
+        self._proxy = HostProxy(self._room.proxy, allow_hosts) if self._room.proxy else None
         packages = walls.packages(self._room)
         self._env = {
             **walls.environment(self._room),
@@ -83,15 +87,27 @@ class OsSandbox:
         *,
         env: Mapping[str, str] | None = None,
         network: bool = False,
+        allow_hosts: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> Self:
         """Try the walls and put a sandbox behind them; `StoreError` when they do not hold here."""
         directory = await anyio.to_thread.run_sync(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
+        if allow_hosts and not walls.opens_hosts:
+            raise UsageError(
+                f"{walls.name} cannot open single hosts, only all of the network or none."
+            )
         if (problem := await walls.probe()) is not None:
             raise StoreError(f"The sandbox does not work on this machine: {problem}.")
-        return cls(walls, directory, env=env or {}, network=network, limits=limits or Limits())
+        return cls(
+            walls,
+            directory,
+            env=env or {},
+            network=network,
+            allow_hosts=allow_hosts,
+            limits=limits or Limits(),
+        )
 
     @property
     def workspace(self) -> str:
@@ -188,6 +204,8 @@ class OsSandbox:
             self._closed = True
             await self._python.close()
             await self._local.close()
+            if self._proxy is not None:
+                await anyio.to_thread.run_sync(self._proxy.close)
             await anyio.to_thread.run_sync(shutil.rmtree, self._home, True)
 
     async def __aenter__(self) -> Self:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 
 from toolwright.backends.executors import (
@@ -225,21 +226,19 @@ class _Collector:
 
 
 async def _execute(bash: Bash, script: str, collector: _Collector) -> ExecResult:
-    """Run in a thread; a cancelled call makes the interpreter stop, and waits until it has."""
-    results: list[ExecResult] = []
-    pieces: list[tuple[str, str]] = []
+    """Run in a thread; a cancelled call makes the interpreter stop at its next command."""
 
-    def work() -> None:
-        results.append(bash.execute_sync(script, on_output=lambda o, e: pieces.append((o, e))))
+    def take(stdout: str, stderr: str) -> None:
+        anyio.from_thread.run_sync(collector.take, stdout, stderr)
+
+    def work() -> ExecResult:
+        return bash.execute_sync(script, on_output=take)
 
     try:
-        await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except anyio.get_cancelled_exc_class():
         bash.cancel()
         raise
-    for stdout, stderr in pieces:
-        collector.take(stdout, stderr)
-    return results[0]
 
 
 def _script(command: Command, cwd: str | None, stdin: str | bytes | None) -> str:

@@ -23,6 +23,7 @@ class Seatbelt:
     """A profile that denies everything but the system's files, the workspace and its own processes."""
 
     name = "seatbelt"
+    opens_hosts = False
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""

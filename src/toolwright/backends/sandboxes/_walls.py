@@ -37,8 +37,8 @@ class Room:
     readable: tuple[Path, ...] = ()
     """Further paths that may be read, beside the system's."""
     network: bool = False
-    sockets: tuple[Path, ...] = ()
-    """Unix sockets outside that may be connected to."""
+    proxy: Path | None = None
+    """The socket of a proxy, when single hosts may be reached through one."""
     scratch_bytes: int = 256 * 1024 * 1024
 
 
@@ -46,6 +46,8 @@ class Walls(Protocol):
     """One way to confine a command. `probe` runs it, since a host may forbid what it has."""
 
     name: str
+    opens_hosts: bool
+    """Whether single hosts can be let through."""
 
     async def probe(self) -> str | None:
         """None when it works here, otherwise why it does not."""

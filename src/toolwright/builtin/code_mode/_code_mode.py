@@ -1,0 +1,197 @@
+"""One tool in place of many: the model writes Python that calls them."""
+
+import re
+import typing
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from toolwright.backends import Limits
+from toolwright.builtin.code_mode._calls import Calls, Paused
+from toolwright.builtin.code_mode._monty import CodeRejected, Ran, run_on_monty
+from toolwright.builtin.code_mode._stubs import Stub, make_stub, stub_module
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import ToolCall, ToolSpec, jsonable
+from toolwright.tools import (
+    Args,
+    FunctionTool,
+    Output,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    ToolLike,
+    Toolset,
+    combined,
+    schema_parser,
+    to_output,
+)
+
+__all__ = ["code_mode"]
+
+_INTRODUCTION = """\
+Runs Python that calls the functions below. Await each call; use asyncio.gather for calls that do \
+not depend on each other. Loop, filter and join results in the code, and end with an expression, or \
+print, only for what is needed: nothing else is seen. A call that fails raises RuntimeError. There \
+are no files, no network, no third-party packages and no generators. Code that does not fit the \
+signatures is not run."""
+_ON_DEMAND = """\
+The functions are listed by name only; `await describe(["name", …])` returns their signatures."""
+_LARGE = 12_000
+"""Characters of signatures beyond which they are given on demand."""
+_CLOCK = re.compile(r"\b(datetime|time)\b")
+
+
+def code_mode(
+    toolset: Toolset | Sequence[ToolLike],
+    *,
+    name: str = "run_code",
+    limits: Limits | None = None,
+    stubs: typing.Literal["auto", "all", "on_demand"] = "auto",
+) -> Toolset:
+    """A toolset with one tool, which runs Python that calls the tools of `toolset`.
+
+    Every call in the code is an ordinary call: validated, approved, limited, recorded. When one
+    waits for a person, the whole waits; afterwards the code runs again from the start, and calls
+    that have their result are not repeated. `limits` are for the code itself, calls not counted.
+    """
+    inner = toolset if isinstance(toolset, Toolset) else combined(toolset)
+    return _CodeMode(inner, name, limits or Limits(timeout=30.0, memory=256 * 1024 * 1024), stubs)
+
+
+class _CodeMode(Toolset):
+    def __init__(self, inner: Toolset, name: str, limits: Limits, stubs: str) -> None:
+        super().__init__()
+        self._inner = inner
+        self._name = name
+        self._limits = limits
+        self._stubs = stubs
+        self.cache_listing = inner.cache_listing
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> Sequence[Tool]:
+        tools = await self._inner.list_tools(readonly_context)
+        return [_code_tool(self._name, _by_function(tools), self._limits, self._stubs)]
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def _by_function(tools: Sequence[Tool]) -> dict[str, Stub]:
+    stubs: dict[str, Stub] = {}
+    for tool in tools:
+        stub = make_stub(tool, _returns(tool))
+        if stub.function in stubs or stub.function == "describe":
+            raise UsageError(
+                f"Tool {tool.name!r} would be the function {stub.function!r} in code, and there is "
+                "one already; rename it with renamed(toolset, {…})."
+            )
+        stubs[stub.function] = stub
+    return stubs
+
+
+def _returns(tool: Tool) -> Mapping[str, Any] | None:
+    """The schema of a Python function's return value, where its annotation says."""
+    if not isinstance(tool, FunctionTool):
+        return tool.spec.returns
+    try:
+        annotation = typing.get_type_hints(tool.func).get("return")
+        return None if annotation is None else TypeAdapter(annotation).json_schema()
+    except Exception:  # noqa: BLE001  (an annotation that has no schema only costs us the hint)
+        return None
+
+
+def _code_tool(name: str, stubs: Mapping[str, Stub], limits: Limits, mode: str) -> Tool:
+    listing = stub_module(list(stubs.values()))
+    on_demand = mode == "on_demand" or (mode == "auto" and len(listing) > _LARGE)
+    functions = _with_describe(stubs) if on_demand else stubs
+    checked_against = stub_module(list(functions.values()))
+    spec = ToolSpec(
+        name=name,
+        description=_description(stubs, listing, on_demand),
+        parameters={
+            "type": "object",
+            "properties": {"code": {"type": "string", "description": "The Python code."}},
+            "required": ["code"],
+            "additionalProperties": False,
+        },
+    )
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        calls = Calls(ctx, functions)
+        try:
+            now = await _moment(ctx) if _CLOCK.search(args["code"]) else None
+            ran = await run_on_monty(
+                args["code"],
+                calls,
+                stubs=checked_against,
+                limits=limits,
+                seed=ctx.idempotency_key,
+                now=now,
+            )
+        except Paused:
+            return Output(status="pending")
+        except CodeRejected as rejected:
+            raise ToolError(_advice(rejected)) from rejected
+        return _output(ran)
+
+    # Repeating it is safe: calls inside that have finished are known and do not run again.
+    return Tool(spec=spec, parse=schema_parser(name, spec.parameters), run=run, idempotent=True)
+
+
+def _description(stubs: Mapping[str, Stub], listing: str, on_demand: bool) -> str:
+    if not on_demand:
+        return f"{_INTRODUCTION}\n\n```python\n{listing}\n```"
+    lines = [f"- {function}: {_first_line(stub.tool)}" for function, stub in stubs.items()]
+    return "\n".join([_INTRODUCTION, _ON_DEMAND, "", *lines])
+
+
+def _first_line(tool: Tool) -> str:
+    return tool.description.strip().split("\n", 1)[0][:120]
+
+
+def _with_describe(stubs: Mapping[str, Stub]) -> dict[str, Stub]:
+    """The functions and one more, which shows their signatures."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        unknown = [name for name in args["names"] if name not in stubs]
+        if unknown:
+            raise ToolError(f"No such functions: {unknown}.")
+        return Output(text="\n\n".join(stubs[name].text for name in args["names"]))
+
+    schema = {
+        "type": "object",
+        "properties": {"names": {"type": "array", "items": {"type": "string"}}},
+        "required": ["names"],
+    }
+    spec = ToolSpec(name="describe", parameters=schema, returns={"type": "string"})
+    tool = Tool(spec=spec, parse=schema_parser("describe", schema), run=run, effects="read")
+    return {**stubs, "describe": make_stub(tool)}
+
+
+async def _moment(ctx: ToolContext) -> datetime:
+    """When this code first ran; the same each time it runs again, so that it does the same."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        return Output(text=datetime.now(UTC).isoformat())
+
+    spec = ToolSpec(name="clock")
+    tool = Tool(spec=spec, parse=schema_parser("clock", spec.parameters), run=run, effects="read")
+    call = ToolCall(call_id="clock", name="clock")
+    [result] = await ctx.run.answer_inside(ctx, [call], {"clock": tool})
+    return datetime.fromisoformat(result.text)
+
+
+def _advice(rejected: CodeRejected) -> str:
+    if not rejected.gap:
+        return str(rejected)
+    return f"{rejected}\nThis interpreter runs only a part of Python; write it without that."
+
+
+def _output(ran: Ran) -> Output:
+    value = jsonable(ran.value)
+    if value is None:
+        return Output(text=ran.printed or "The code ran; it printed nothing and returned None.")
+    shown = to_output(value).text
+    text = f"{ran.printed.rstrip()}\n{shown}" if ran.printed else shown
+    return Output(text=text, data=value, value=value)
