@@ -4,12 +4,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.sources._toolbox import ToolboxToolset
+    from toolwright.sources.frameworks import (
+        from_adk,
+        from_crewai,
+        from_langchain,
+        from_openai_agents,
+        from_pydantic_ai,
+        from_smolagents,
+        to_adk,
+        to_langchain,
+        to_openai_agents,
+        to_pydantic_ai,
+    )
     from toolwright.sources.mcp import (
+        MCPToolset,
         McpToolset,
         SseConnectionParams,
         StdioConnectionParams,
         StdioServerParameters,
+        StoredTokens,
         StreamableHTTPConnectionParams,
+        mcp_toolsets,
     )
     from toolwright.sources.openapi import (
         ApiRegistry,
@@ -27,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ApiRegistry",
     "CallLimits",
+    "MCPToolset",
     "McpToolset",
     "OpenAPIToolset",
     "PluginToolset",
@@ -34,20 +51,47 @@ __all__ = [
     "SseConnectionParams",
     "StdioConnectionParams",
     "StdioServerParameters",
+    "StoredTokens",
     "StreamableHTTPConnectionParams",
+    "ToolboxToolset",
+    "from_adk",
+    "from_crewai",
+    "from_langchain",
+    "from_openai_agents",
+    "from_pydantic_ai",
+    "from_smolagents",
+    "mcp_toolsets",
     "openid_url_to_scheme_credential",
     "operations",
     "service_account_dict_to_scheme_credential",
     "service_account_scheme_credential",
+    "to_adk",
+    "to_langchain",
+    "to_openai_agents",
+    "to_pydantic_ai",
     "token_to_scheme_credential",
 ]
 
 # Each name with the module it lives in, which is imported when the name is first used.
 _LAZY = {
+    "ToolboxToolset": "toolwright.sources._toolbox",
+    "from_adk": "toolwright.sources.frameworks",
+    "from_crewai": "toolwright.sources.frameworks",
+    "from_langchain": "toolwright.sources.frameworks",
+    "from_openai_agents": "toolwright.sources.frameworks",
+    "from_pydantic_ai": "toolwright.sources.frameworks",
+    "from_smolagents": "toolwright.sources.frameworks",
+    "to_adk": "toolwright.sources.frameworks",
+    "to_langchain": "toolwright.sources.frameworks",
+    "to_openai_agents": "toolwright.sources.frameworks",
+    "to_pydantic_ai": "toolwright.sources.frameworks",
+    "MCPToolset": "toolwright.sources.mcp",
     "McpToolset": "toolwright.sources.mcp",
     "SseConnectionParams": "toolwright.sources.mcp",
     "StdioConnectionParams": "toolwright.sources.mcp",
     "StdioServerParameters": "toolwright.sources.mcp",
+    "StoredTokens": "toolwright.sources.mcp",
+    "mcp_toolsets": "toolwright.sources.mcp",
     "StreamableHTTPConnectionParams": "toolwright.sources.mcp",
     "ApiRegistry": "toolwright.sources.openapi",
     "CallLimits": "toolwright.sources.openapi",

@@ -1,0 +1,171 @@
+"""The tools of an MCP Toolbox for Databases server."""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import ToolSpec
+from toolwright.sources._reopening import Reopening, Unavailable
+from toolwright.tools import (
+    Args,
+    Output,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    ToolFilter,
+    Toolset,
+    schema_parser,
+    to_output,
+)
+
+try:
+    from aiohttp import ClientError
+    from toolbox_core import ToolboxClient
+    from toolbox_core.exceptions import ToolboxError
+    from toolbox_core.protocol import ParameterSchema
+    from toolbox_core.tool import ToolboxTool
+except ImportError as error:
+    raise ImportError("Toolbox needs an extra: pip install 'toolwright[toolbox]'") from error
+
+__all__ = ["ToolboxToolset"]
+
+_log = logging.getLogger("toolwright.toolbox")
+Value = Any | Callable[[], Any] | Callable[[], Awaitable[Any]]
+"""A value, or a function that is called for it each time."""
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """A client and what it has loaded; a lost connection is the client's own to mend."""
+
+    remote: list[ToolboxTool]
+    tools: list[Tool] | None = None
+    broken: bool = False
+
+
+class ToolboxToolset(Toolset):
+    """Tools that a Toolbox server offers over its databases.
+
+    With `toolset_name` all tools of that toolset are loaded, with `tool_names` these tools, with
+    neither all there are. A bound parameter is filled in here and never shown to the model.
+    """
+
+    def __init__(
+        self,
+        server_url: str,
+        toolset_name: str | None = None,
+        tool_names: Sequence[str] | None = None,
+        auth_token_getters: Mapping[str, Callable[[], Any]] | None = None,
+        bound_params: Mapping[str, Value] | None = None,
+        additional_headers: Mapping[str, Value] | None = None,
+        *,
+        timeout: float = 30.0,
+        required: bool = False,
+        tool_filter: ToolFilter = None,
+        tool_name_prefix: str | None = None,
+    ) -> None:
+        """Describe the server; it is asked when the tools are first listed."""
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        if isinstance(tool_names, str):
+            raise UsageError(f"tool_names is a list of names; got the text {tool_names!r}.")
+        self._url = server_url
+        self._toolset_name = toolset_name
+        self._tool_names = tool_names
+        self._getters = dict(auth_token_getters or {})
+        self._bound = dict(bound_params or {})
+        self._headers = dict(additional_headers or {})
+        self._required = required
+        self._loaded: Reopening[_Loaded] = Reopening(
+            self._open, f"Toolbox server {server_url!r}", timeout
+        )
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        """What was asked for, loaded once."""
+        try:
+            loaded = await self._loaded.get()
+        except Unavailable as error:
+            if self._required:
+                raise
+            _log.error("%s Its tools are left out.", error)
+            return []
+        if loaded.tools is None:
+            loaded.tools = [self._make_tool(remote) for remote in loaded.remote]
+        return loaded.tools
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._loaded.close()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[_Loaded]:
+        client = ToolboxClient(self._url, client_headers=self._headers or None)
+        try:
+            yield _Loaded(await self._load(client))
+        finally:
+            await client.close()
+
+    async def _load(self, client: ToolboxClient) -> list[ToolboxTool]:
+        remote: list[ToolboxTool] = []
+        if self._toolset_name is not None or self._tool_names is None:
+            remote += await client.load_toolset(self._toolset_name)
+        remote += [await client.load_tool(name) for name in self._tool_names or ()]
+        # Bound here rather than while loading, where a tool without the parameter is an error.
+        return [_bind(tool, self._getters, self._bound) for tool in remote]
+
+    def _make_tool(self, remote: ToolboxTool) -> Tool:
+        name = remote.__name__
+        parameters = _json_schema(remote._params)
+
+        async def run(args: Args, ctx: ToolContext) -> Output:
+            # Called anew for each loop: the client's connections belong to one.
+            current = {tool.__name__: tool for tool in (await self._loaded.get()).remote}[name]
+            try:
+                return to_output(await current(**args))
+            except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
+                raise ToolError(f"{name!r} failed: {error}") from error
+
+        return Tool(
+            spec=ToolSpec(name=name, description=remote._description, parameters=parameters),
+            parse=schema_parser(name, parameters),
+            run=run,
+        )
+
+
+def _bind(
+    tool: ToolboxTool, getters: Mapping[str, Callable[[], Any]], bound: Mapping[str, Value]
+) -> ToolboxTool:
+    """`tool` with those tokens and values that it has a use for."""
+    wanted = {s for sources in tool._required_authn_params.values() for s in sources}
+    wanted |= set(tool._required_authz_tokens)
+    if tokens := {name: getter for name, getter in getters.items() if name in wanted}:
+        tool = tool.add_auth_token_getters(tokens)
+    names = {parameter.name for parameter in tool._params}
+    values = {name: value for name, value in bound.items() if name in names}
+    return tool.bind_params(values) if values else tool
+
+
+def _json_schema(parameters: Sequence[ParameterSchema]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {p.name: _field(p) for p in parameters},
+        "required": [p.name for p in parameters if p.required and not p.has_default],
+        "additionalProperties": False,
+    }
+
+
+def _field(parameter: ParameterSchema) -> dict[str, Any]:
+    kind = "number" if parameter.type == "float" else parameter.type
+    field: dict[str, Any] = {"type": kind, "description": parameter.description}
+    if parameter.items is not None:
+        field["items"] = {"type": parameter.items.type, "description": parameter.items.description}
+    if parameter.has_default:
+        field["default"] = parameter.default
+    values = parameter.additionalProperties
+    if values is not None:
+        field["additionalProperties"] = (
+            values if isinstance(values, bool) else {"type": values.type}
+        )
+    return field
