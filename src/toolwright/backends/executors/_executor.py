@@ -104,11 +104,11 @@ class Job(Protocol):
 
     id: str
 
-    async def read(self) -> str:
+    def read(self) -> str:
         """Output that has come since the last `read`, both streams together."""
         ...
 
-    async def poll(self) -> Finished | None:
+    def poll(self) -> Finished | None:
         """How it ended, or None while it runs."""
         ...
 

@@ -26,13 +26,13 @@ class ProcessJob:
         self._thread = threading.Thread(target=self._follow, name=self.id, daemon=True)
         self._thread.start()
 
-    async def read(self) -> str:
+    def read(self) -> str:
         """Output that has come since the last `read`, both streams together."""
         with self._lock:
             unread, self._unread = self._unread, Capture(self._room)
         return unread.text()
 
-    async def poll(self) -> Finished | None:
+    def poll(self) -> Finished | None:
         """How it ended, or None while it runs."""
         return self._finished
 

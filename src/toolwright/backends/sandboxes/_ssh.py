@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import anyio
 
@@ -16,6 +16,7 @@ from toolwright.backends.executors import (
     Command,
     Ended,
     Finished,
+    Job,
     Limits,
     OnOutput,
 )
@@ -31,6 +32,7 @@ __all__ = ["SshExecutor"]
 
 _RESOURCES = {"memory": ("-v", 1024), "file_size": ("-f", 512), "cpu_seconds": ("-t", 1),
               "open_files": ("-n", 1)}  # fmt: skip
+_SIGNALS = {"HUP": 1, "INT": 2, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
 _PATTERN = re.compile(rb"@group (\d+)\n")
 
 
@@ -47,7 +49,7 @@ class SshExecutor:
         self.workspace = workspace
         self.limits = limits
         self._connection = connection
-        self._jobs: list[_SshJob] = []
+        self._jobs: list[_Remote] = []
         self._closed = False
 
     @classmethod
@@ -86,8 +88,10 @@ class SshExecutor:
         """Run a command there to its end."""
         bounds = limits or self.limits
         line = self._line(command, cwd, env or {}, bounds, merge)
-        remote = await _Remote.start(self._connection, line, bounds, spill)
-        return await remote.communicate(stdin, on_output)
+        remote = _Remote(bounds, on_output, spill)
+        await remote.begin(self._connection, line)
+        remote.send(stdin)
+        return await remote.finish()
 
     async def start(
         self,
@@ -96,11 +100,12 @@ class SshExecutor:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         limits: Limits | None = None,
-    ) -> "_SshJob":
-        """Run a command there in the background, its output in a file there."""
+    ) -> Job:
+        """Run a command there in the background; it ends with the connection."""
         bounds = limits or replace(self.limits, timeout=None)
-        job = _SshJob(self, f"/tmp/toolwright-{uuid.uuid4().hex}")  # noqa: S108
-        await job.begin(self._line(command, cwd, env or {}, bounds, merge=True))
+        job = _Remote(bounds, None, None)
+        await job.begin(self._connection, self._line(command, cwd, env or {}, bounds, merge=False))
+        job.send(None)
         self._jobs.append(job)
         return job
 
@@ -173,157 +178,117 @@ class SshExecutor:
         return f"exec setsid -w sh -c {shlex.quote(' && '.join(steps))}"
 
 
-class _Remote:
-    """One command running there."""
+class _Remote(asyncssh.SSHClientSession[bytes]):
+    """One command running there; the connection tells it of output and of the end."""
 
-    def __init__(
-        self,
-        connection: asyncssh.SSHClientConnection,
-        process: Any,
-        limits: Limits,
-        spill: Path | None,
-    ) -> None:
-        self._connection = connection
-        self._process = process
+    def __init__(self, limits: Limits, on_output: OnOutput | None, spill: Path | None) -> None:
+        self.id = f"job-{uuid.uuid4().hex[:8]}"
         self._limits = limits
+        self._on_output = on_output
         self._out = Capture(limits.output, spill)
         self._err = Capture(limits.output)
-        self._group: int | None = None
+        self._unread = Capture(limits.output)
+        self._group: str | None = None
+        self._exit_code: int | None = None
+        self._gone = anyio.Event()
         self._started = time.monotonic()
+        self._finished: Finished | None = None
+        self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+        self._connection: asyncssh.SSHClientConnection | None = None
 
-    @classmethod
-    async def start(
-        cls, connection: asyncssh.SSHClientConnection, line: str, limits: Limits, spill: Path | None
-    ) -> "_Remote":
+    async def begin(self, connection: asyncssh.SSHClientConnection, line: str) -> None:
+        """Start the command."""
         try:
-            process = await connection.create_process(line, encoding=None)
+            self._channel, _ = await connection.create_session(lambda: self, line, encoding=None)
         except (OSError, asyncssh.Error) as error:
             raise StoreError(f"The SSH connection failed: {error}.") from error
-        return cls(connection, process, limits, spill)
+        self._connection = connection
 
-    async def communicate(self, stdin: str | bytes | None, on_output: OnOutput | None) -> Finished:
-        ended: Ended = "exited"
-        try:
-            with anyio.move_on_after(self._limits.timeout) as scope:
-                async with anyio.create_task_group() as group:
-                    group.start_soon(self._feed, stdin)
-                    group.start_soon(self._pump, "stdout", self._out, on_output)
-                    group.start_soon(self._pump, "stderr", self._err, on_output)
-                    await self._process.wait_closed()
-            ended = "timeout" if scope.cancelled_caught else "exited"
-        finally:
-            if self._process.exit_status is None and self._process.exit_signal is None:
-                with anyio.CancelScope(shield=True):
+    def send(self, stdin: str | bytes | None) -> None:
+        """Give the command its whole input."""
+        if self._channel is not None and not self._gone.is_set():
+            self._channel.write(stdin.encode() if isinstance(stdin, str) else stdin or b"")
+            self._channel.write_eof()
+
+    async def finish(self) -> Finished:
+        """Wait for the end; when time is up or the wait is cancelled, end it."""
+        with anyio.move_on_after(self._limits.timeout) as scope:
+            try:
+                await self._gone.wait()
+            finally:
+                if not self._gone.is_set():
                     await self._end()
-        self._out.close()
-        return Finished(
-            exit_code=_exit_code(self._process),
-            stdout=self._out.text(),
-            stderr=self._err.text(),
-            ended=ended,
-            truncated=self._out.truncated or self._err.truncated,
-            spilled=self._out.spilled,
-            seconds=time.monotonic() - self._started,
-        )
+        return self._conclude("timeout" if scope.cancelled_caught else "exited")
 
-    async def _feed(self, stdin: str | bytes | None) -> None:
-        data = stdin.encode() if isinstance(stdin, str) else stdin or b""
-        try:
-            self._process.stdin.write(data)
-            self._process.stdin.write_eof()
-        except (OSError, asyncssh.Error):
-            return  # It ended without reading.
+    # -- what the connection calls ----------------------------------------------------------
 
-    async def _pump(
-        self, name: Literal["stdout", "stderr"], capture: Capture, on_output: OnOutput | None
-    ) -> None:
-        stream = getattr(self._process, name)
-        while data := await stream.read(65536):
-            if name == "stderr" and self._group is None and (found := _PATTERN.search(data)):
-                self._group = int(found[1])
-                data = _PATTERN.sub(b"", data, count=1)
-            text = capture.feed(data)
-            if on_output is not None and text:
-                on_output(name, text)
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        """Take output; the first line of stderr is ours and names the process group."""
+        if datatype is not None and self._group is None and (found := _PATTERN.search(data)):
+            self._group = found[1].decode()
+            data = _PATTERN.sub(b"", data, count=1)
+        text = (self._out if datatype is None else self._err).feed(data)
+        self._unread.feed(data)
+        if self._on_output is not None and text:
+            self._on_output("stdout" if datatype is None else "stderr", text)
 
-    async def _end(self) -> None:
-        if self._group is not None:
-            grace = self._limits.grace
-            line = f"kill -TERM -{self._group}; sleep {grace}; kill -KILL -{self._group}"
-            await self._connection.run(line, check=False)
-        self._process.close()
-        await self._process.wait_closed()
+    def exit_status_received(self, status: int) -> None:
+        """It ended by itself; shells report a signal as 128 and its number."""
+        self._exit_code = status if status <= 128 else 128 - status
 
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        """A signal ended it."""
+        self._exit_code = -_SIGNALS.get(signal, 15)
 
-class _SshJob:
-    """A background command there: its output in one file, its exit code in another."""
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more will come."""
+        self._gone.set()
 
-    def __init__(self, executor: SshExecutor, place: str) -> None:
-        self.id = place.rsplit("-", 1)[-1][:8]
-        self._executor = executor
-        self._place = place
-        self._group = ""
-        self._read = 0
-        self._unread = ""
-        self._finished: Finished | None = None
+    # -- as a job ---------------------------------------------------------------------------
 
-    async def begin(self, line: str) -> None:
-        place = self._place
-        inner = (
-            f"({line.removeprefix('exec ')}) > {place}.out 2> {place}.err; echo $? > {place}.code"
-        )
-        started = await self._executor.run(
-            f"nohup setsid sh -c {shlex.quote(inner)} > /dev/null 2>&1 < /dev/null & "
-            f"while ! grep -qs @group {place}.err; do sleep 0.02; done; cat {place}.err"
-        )
-        found = _PATTERN.search(started.stdout.encode())
-        self._group = found[1].decode() if found else ""
+    def read(self) -> str:
+        """Output that has come since the last `read`."""
+        unread, self._unread = self._unread, Capture(self._limits.output)
+        return unread.text()
 
-    async def read(self) -> str:
-        await self._refresh()
-        unread, self._unread = self._unread, ""
-        return unread
-
-    async def poll(self) -> Finished | None:
-        await self._refresh()
-        return self._finished
-
-    async def _refresh(self) -> None:
-        """Fetch what has happened there since."""
-        if self._finished is not None:
-            return
-        place, begin = self._place, self._read + 1
-        seen = await self._executor.run(
-            f"cat {place}.code 2>/dev/null || echo -; tail -c +{begin} {place}.out"
-        )
-        code, _, output = seen.stdout.partition("\n")
-        self._read += len(output.encode())
-        self._unread += output
-        if code != "-":
-            whole = await self._executor.run(f"cat {place}.out; rm -f {place}.*")
-            self._finished = Finished(exit_code=int(code), stdout=whole.stdout)
+    def poll(self) -> Finished | None:
+        """How it ended, or None while it runs."""
+        return self._conclude("exited") if self._gone.is_set() else None
 
     async def wait(self) -> Finished:
-        while self._finished is None:
-            await self._refresh()
-            await anyio.sleep(0.05)
-        return self._finished
+        """Wait until it has ended. Cancelling the wait leaves the job running."""
+        with anyio.move_on_after(self._limits.timeout):
+            await self._gone.wait()
+        return self._conclude("exited") if self._gone.is_set() else await self._killed("timeout")
 
     async def stop(self) -> Finished:
-        await self._refresh()
+        """End it and its process group."""
+        return self._conclude("exited") if self._gone.is_set() else await self._killed("stopped")
+
+    async def _killed(self, reason: Ended) -> Finished:
+        await self._end()
+        return self._conclude(reason)
+
+    async def _end(self) -> None:
+        with anyio.CancelScope(shield=True):
+            if self._group is not None and self._connection is not None:
+                kill = f"kill -%s -{self._group} 2> /dev/null"
+                line = f"{kill % 'TERM'}; sleep {self._limits.grace}; {kill % 'KILL'}"
+                await self._connection.run(line, check=False)
+            if self._channel is not None:
+                self._channel.close()
+            await self._gone.wait()
+
+    def _conclude(self, ended: Ended) -> Finished:
         if self._finished is None:
-            await self._executor.run(
-                f"kill -TERM -{self._group}; sleep 0.2; kill -KILL -{self._group}"
+            self._out.close()
+            self._finished = Finished(
+                exit_code=-15 if self._exit_code is None else self._exit_code,
+                stdout=self._out.text(),
+                stderr=self._err.text(),
+                ended=ended,
+                truncated=self._out.truncated or self._err.truncated,
+                spilled=self._out.spilled,
+                seconds=time.monotonic() - self._started,
             )
-            self._finished = replace(await self.wait(), ended="stopped")
         return self._finished
-
-
-def _exit_code(process: Any) -> int:
-    if process.exit_status is not None and process.exit_status >= 0:
-        return process.exit_status
-    return -15 if process.exit_signal is None else -_signal_number(process.exit_signal[0])
-
-
-def _signal_number(name: str) -> int:
-    return {"TERM": 15, "KILL": 9, "INT": 2, "HUP": 1, "SEGV": 11, "ABRT": 6}.get(name, 15)
