@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.sources._sql import SqlToolset
     from toolwright.sources._toolbox import ToolboxToolset
     from toolwright.sources.frameworks import (
         from_adk,
@@ -48,6 +49,7 @@ __all__ = [
     "OpenAPIToolset",
     "PluginToolset",
     "RestApiTool",
+    "SqlToolset",
     "SseConnectionParams",
     "StdioConnectionParams",
     "StdioServerParameters",
@@ -74,6 +76,7 @@ __all__ = [
 
 # Each name with the module it lives in, which is imported when the name is first used.
 _LAZY = {
+    "SqlToolset": "toolwright.sources._sql",
     "ToolboxToolset": "toolwright.sources._toolbox",
     "from_adk": "toolwright.sources.frameworks",
     "from_crewai": "toolwright.sources.frameworks",

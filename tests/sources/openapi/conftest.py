@@ -16,8 +16,3 @@ def server(_recorder: Recorder) -> Recorder:
     _recorder.seen.clear()
     _recorder.replies.clear()
     return _recorder
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
