@@ -73,12 +73,12 @@ class Worker:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen)
+                group.start_soon(self._watch_clock)
                 while not self._draining:
-                    took = await self._take(group)
-                    if not took:
-                        await self._wait_for_work()
+                    if not await self._take(group):
+                        await self._next_change()
                 while self._running:
-                    await self._wait_for_work()
+                    await self._next_change()
                 group.cancel_scope.cancel()
         finally:
             self._heartbeat.stop()
@@ -112,19 +112,20 @@ class Worker:
             rate=registered.rate,
         )
 
-    async def _wait_for_work(self) -> None:
-        moment = await self._queue.next_moment()
-        seconds = (
-            LOOK_SECONDS if moment is None else min(LOOK_SECONDS, max(0.01, moment - time.time()))
-        )
-        with anyio.move_on_after(seconds):
-            await self._again.wait()
+    async def _next_change(self) -> None:
+        await self._again.wait()
         self._again = asyncio.Event()
-        await self._wake_expired()
 
-    async def _wake_expired(self) -> None:
-        for task in await self._queue.parked(due=time.time()):
-            await self._queue.wake(task.id)
+    async def _watch_clock(self) -> None:
+        """Wake up for what is due by itself: deadlines, scheduled starts, leases that ran out."""
+        while True:
+            moment = await self._queue.next_moment()
+            now = time.time()
+            due = LOOK_SECONDS if moment is None else min(LOOK_SECONDS, max(0.01, moment - now))
+            await anyio.sleep(due)
+            for task in await self._queue.parked(due=time.time()):
+                await self._queue.wake(task.id)
+            self._again.set()
 
     # -- running -----------------------------------------------------------------------------
 
@@ -162,8 +163,7 @@ class Worker:
 
     async def _go(self, claim: Claim, runner: Runner) -> Result:
         task = claim.task
-        known = await runner.store.find("tasks", task.id)
-        if known is None or known.last_seq == 0:
+        if await self._is_new(task, runner):
             return await runner.run(
                 claim.prompt,
                 user_id=task.owner_id,
@@ -172,6 +172,12 @@ class Worker:
                 task_id=task.id,
             )
         return await runner.resume(task.id, task_id=task.id)
+
+    async def _is_new(self, task: Task, runner: Runner) -> bool:
+        if task.attempts == 0:
+            return True
+        known = await runner.store.find("tasks", task.id)
+        return known is None or known.last_seq == 0
 
     async def _settle(self, task: Task, runner: Runner, result: Result) -> None:
         if result.status == "paused":
@@ -195,7 +201,8 @@ class Worker:
     async def _let_go(
         self, task: Task, status: TaskStatus, *, text: str = "", reason: str = ""
     ) -> None:
-        if await self._queue.let_go(task.id, self.name, status, text=text, reason=reason):
+        kept = await self._queue.let_go(task.id, self.name, status, text=text, reason=reason)
+        if kept and task.parent_id is not None:
             await report_to_parent(
                 self._queue, self._agents[task.agent].runner.store, self._bell, task
             )
