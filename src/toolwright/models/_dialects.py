@@ -94,12 +94,9 @@ def _is_object(schema: Schema) -> bool:
 
 def _close(schema: Schema) -> None:
     """Forbid further properties, where leaving that open was not the point of the schema."""
+    is_open = schema.get("additionalProperties", "properties" not in schema)
     properties = schema.setdefault("properties", {})
-    if set(properties) != set(schema.get("required", ())):
-        raise _NotStrict
-    if schema.get("additionalProperties") or (
-        not properties and "additionalProperties" not in schema
-    ):
+    if is_open or set(properties) != set(schema.get("required", ())):
         raise _NotStrict
     schema["required"] = list(properties)
     schema["additionalProperties"] = False

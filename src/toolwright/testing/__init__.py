@@ -1,18 +1,23 @@
 """For tests, ours and yours: scripted and recorded models, and conformance suites."""
 
 from toolwright.testing._check_artifacts import ARTIFACT_CHECKS, check_artifacts
+from toolwright.testing._check_executor import EXECUTOR_CHECKS, check_executor
 from toolwright.testing._check_memory import MEMORY_CHECKS, check_memory
 from toolwright.testing._check_store import STORE_CHECKS, check_store
+from toolwright.testing._recorded import RecordedModel
 from toolwright.testing._scripted import ScriptedModel, Turn, call
 
 __all__ = [
     "ARTIFACT_CHECKS",
+    "EXECUTOR_CHECKS",
     "MEMORY_CHECKS",
     "STORE_CHECKS",
+    "RecordedModel",
     "ScriptedModel",
     "Turn",
     "call",
     "check_artifacts",
+    "check_executor",
     "check_memory",
     "check_store",
 ]
