@@ -11,9 +11,21 @@ if TYPE_CHECKING:
     from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
     from toolwright.builtin.files import file_tools
     from toolwright.builtin.shell import ShellToolset, bash_tool, create_local_execute_tool
+    from toolwright.builtin.skills import (
+        Skill,
+        SkillFrontmatter,
+        SkillProblem,
+        SkillRegistry,
+        SkillToolset,
+    )
     from toolwright.builtin.workspace import workspace_tools
 
 _LAZY = {
+    "Skill": "skills",
+    "SkillFrontmatter": "skills",
+    "SkillProblem": "skills",
+    "SkillRegistry": "skills",
+    "SkillToolset": "skills",
     "ask_user": "_human",
     "ask_user_for": "_human",
     "get_user_choice": "_human",
@@ -42,6 +54,11 @@ __all__ = [
     "ExampleTool",
     "PreloadMemory",
     "ShellToolset",
+    "Skill",
+    "SkillFrontmatter",
+    "SkillProblem",
+    "SkillRegistry",
+    "SkillToolset",
     "Todo",
     "ask_user",
     "ask_user_for",

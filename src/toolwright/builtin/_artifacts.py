@@ -1,12 +1,11 @@
 """The tool with which a model reads the files saved in its session."""
 
+from toolwright.builtin._readable import readable
 from toolwright.errors import ToolError
-from toolwright.messages import BlobPart, Content, TextPart
+from toolwright.messages import Content
 from toolwright.tools import Output, ToolContext, tool
 
 __all__ = ["load_artifacts"]
-
-_SEEN_BY_MODELS = ("image/", "audio/", "video/", "application/pdf")
 
 
 @tool(effects="read", idempotent=True)
@@ -33,17 +32,7 @@ async def _load(ctx: ToolContext, name: str) -> tuple[Content, ...]:
     found = await ctx.load_artifact(name)
     if found is None:
         raise ToolError(f"There is no artifact {name!r}. {_listing(await ctx.list_artifacts())}")
-    if found.media_type.startswith(_SEEN_BY_MODELS):
-        return TextPart(f"[{name}: {found.media_type}]"), found
-    return (TextPart(f"[{name}: {found.media_type}]\n{_readable(found)}"),)
-
-
-def _readable(found: BlobPart) -> str:
-    data = found.data or b""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return f"({len(data)} bytes that are not text, so they cannot be shown here)"
+    return readable(name, found.media_type, found.data or b"")
 
 
 def _listing(names: list[str]) -> str:

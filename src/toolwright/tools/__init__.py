@@ -24,6 +24,7 @@ from toolwright.tools._function import FunctionTool, tool
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._policy import Rule, Verdict, guarded, rules
+from toolwright.tools._ranking import Ranking
 from toolwright.tools._search import SearchableToolset, searchable
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
@@ -63,6 +64,7 @@ __all__ = [
     "NodeInfo",
     "Output",
     "Policy",
+    "Ranking",
     "ReadonlyContext",
     "RequestShaper",
     "Require",

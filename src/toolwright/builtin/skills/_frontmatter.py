@@ -1,0 +1,98 @@
+"""What a skill says about itself: the fields between the `---` lines of its SKILL.md."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from toolwright.errors import UsageError
+from toolwright.messages import jsonable
+
+__all__ = ["SkillFrontmatter", "frontmatter_from"]
+
+_NAME = re.compile(r"[a-z0-9_]+(-[a-z0-9_]+)*")
+_LONGEST_NAME = 64
+_LONGEST_DESCRIPTION = 1024
+_LONGEST_COMPATIBILITY = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFrontmatter:
+    """The fields of the Agent Skills format; `UsageError` when one breaks its rules."""
+
+    name: str
+    """Lower-case letters, digits, `-` and `_`; at most 64 characters; the folder's name."""
+    description: str
+    """What the skill does and when to use it; at most 1024 characters."""
+    license: str | None = None
+    compatibility: str | None = None
+    """What the skill needs around it; at most 500 characters."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    allowed_tools: tuple[str, ...] = ()
+    """The tools it uses. Of a toolset's `additional_tools`, loading the skill unlocks these."""
+    version: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Fields that other programs put there."""
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_text("description", self.description, _LONGEST_DESCRIPTION)
+        if self.compatibility is not None:
+            _check_text("compatibility", self.compatibility, _LONGEST_COMPATIBILITY)
+        if self.license is not None:
+            _check_text("license", self.license)
+
+
+_FIELDS = tuple(f.name.replace("_", "-") for f in fields(SkillFrontmatter) if f.name != "extra")
+
+
+def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
+    """The frontmatter with these values; `UsageError` names the first that is wrong."""
+    known = {key.replace("-", "_"): values[key] for key in _FIELDS if values.get(key) is not None}
+    extra = {str(key): value for key, value in values.items() if key not in _FIELDS}
+    for name in extra:
+        _refuse_misspelled(name)
+    for required in ("name", "description"):
+        if required not in known:
+            raise UsageError(f"{required!r} is missing; every skill has a name and a description.")
+    if "metadata" in known and not isinstance(known["metadata"], dict):
+        raise UsageError(f"'metadata' has to be a mapping; got {known['metadata']!r}.")
+    if "version" in known:
+        known["version"] = str(known["version"])
+    if "allowed_tools" in known:
+        known["allowed_tools"] = _tool_names(known["allowed_tools"])
+    return SkillFrontmatter(**known, extra=jsonable(extra))
+
+
+def _check_name(name: Any) -> None:
+    _check_text("name", name, _LONGEST_NAME)
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"'name' is {name!r}; use lower-case letters, digits and single hyphens between them, "
+            "such as 'pdf-forms'."
+        )
+
+
+def _check_text(name: str, value: Any, longest: int | None = None) -> None:
+    if not isinstance(value, str):
+        raise UsageError(f"{name!r} has to be text; got {value!r}. Put it in quotes.")
+    if not value.strip():
+        raise UsageError(f"{name!r} is empty.")
+    if longest is not None and len(value) > longest:
+        raise UsageError(f"{name!r} has {len(value)} characters; at most {longest} are allowed.")
+
+
+def _refuse_misspelled(name: str) -> None:
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), _FIELDS, n=1, cutoff=0.85)
+    if near:
+        raise UsageError(f"There is no field {name!r}; did you mean {near[0]!r}?")
+
+
+def _tool_names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        # Separated by spaces or commas, but not those in `Bash(git add:*)`.
+        return tuple(re.findall(r"[^\s,(]+(?:\([^)]*\))?", value))
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise UsageError(f"'allowed-tools' has to be tool names with spaces between; got {value!r}.")

@@ -1,0 +1,202 @@
+"""The tools with which a model finds, reads and uses skills."""
+
+import difflib
+import mimetypes
+from collections.abc import Sequence
+from typing import Any
+
+import anyio.to_thread
+
+from toolwright.backends import Executor
+from toolwright.builtin._readable import readable
+from toolwright.builtin.skills._registry import SkillRegistry
+from toolwright.builtin.skills._scripts import ScriptRunner
+from toolwright.builtin.skills._skill import Skill
+from toolwright.errors import ToolError, UsageError
+from toolwright.tools import (
+    FunctionTool,
+    Output,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    ToolFilter,
+    ToolLike,
+    Toolset,
+    as_tool,
+)
+
+__all__ = ["SkillToolset"]
+
+_MOST_LISTED = 50
+
+
+class SkillToolset(Toolset):
+    """`list_skills`, `load_skill`, `load_skill_resource`, and more where they are of use.
+
+    With a `registry` there is also `search_skills`, with a `code_executor` also
+    `run_skill_script`. Loading a skill unlocks those of the `additional_tools` that its
+    `allowed-tools` names, or all of them when it names none.
+    """
+
+    cache_listing = False
+
+    def __init__(
+        self,
+        skills: Sequence[Skill] = (),
+        *,
+        registry: SkillRegistry | None = None,
+        code_executor: Executor | None = None,
+        script_timeout: float = 300,
+        additional_tools: Sequence[ToolLike | Toolset] | None = None,
+        tool_filter: ToolFilter = None,
+        tool_name_prefix: str | None = None,
+    ) -> None:
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        self._static = _by_name(skills)
+        self._registry = registry
+        self._scripts = ScriptRunner(code_executor, script_timeout) if code_executor else None
+        more = additional_tools or ()
+        self._toolsets = [thing for thing in more if isinstance(thing, Toolset)]
+        self._additional = [as_tool(t) for t in more if not isinstance(t, Toolset)]
+        self._tools = self._own_tools()
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
+        """The tools for skills, and what the loaded ones have unlocked."""
+        if readonly_context is None:
+            return self._tools
+        loaded = readonly_context.state.get(self._key(readonly_context), ())
+        return [*self._tools, *await self._unlocked(loaded, readonly_context)]
+
+    async def close(self) -> None:
+        """Close the toolsets among the additional tools; the executor is its owner's."""
+        for toolset in self._toolsets:
+            await toolset.close()
+
+    # -- the tools --------------------------------------------------------------------------
+
+    async def _list_skills(self) -> str:
+        """List the skills there are, with what each is for."""
+        skills = await self._all()
+        if not skills:
+            return "There are no skills."
+        lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
+        more = len(lines) - _MOST_LISTED
+        if more > 0:
+            lines[_MOST_LISTED:] = [f"({more} more; find them with search_skills.)"]
+        return "\n".join(lines)
+
+    async def _search_skills(self, query: str) -> str:
+        """Find skills for a piece of work.
+
+        Args:
+            query: What the skill should help with, in a few words.
+        """
+        assert self._registry is not None
+        found = await anyio.to_thread.run_sync(self._registry.search, query)
+        if not found:
+            return f"No skill fits {query!r}; try other words."
+        return "\n".join(f"- {skill.name}: {skill.description}" for skill in found)
+
+    async def _load_skill(self, skill_name: str, tool_context: ToolContext) -> str:
+        """Read the instructions of a skill. Do this before the work the skill is for.
+
+        Args:
+            skill_name: The skill's name, as it was listed.
+        """
+        skill = await self._find(skill_name)
+        unlocked = await self._unlocked([skill.name], tool_context)
+        tool_context.state.change(
+            self._key(tool_context),
+            lambda known: list(dict.fromkeys([*known, skill.name])),
+            default=[],
+        )
+        files = await anyio.to_thread.run_sync(skill.files)
+        sections = [skill.instructions]
+        if files:
+            sections.append("Files of this skill: " + ", ".join(files))
+        if unlocked:
+            names = ", ".join(tool.name for tool in unlocked)
+            sections.append(f"Tools you can call from your next turn on: {names}")
+        return "\n\n".join(sections)
+
+    async def _load_skill_resource(self, skill_name: str, file_path: str) -> Output:
+        """Read a file that belongs to a skill.
+
+        Args:
+            skill_name: The skill's name.
+            file_path: The file's path inside the skill, such as `references/guide.md`.
+        """
+        skill = await self._find(skill_name)
+        data = await anyio.to_thread.run_sync(skill.read, file_path)
+        media_type = mimetypes.guess_type(file_path)[0] or "text/plain"
+        return Output(parts=readable(file_path, media_type, data))
+
+    async def _run_skill_script(
+        self, skill_name: str, script_path: str, args: list[str] | None = None
+    ) -> dict[str, Any]:
+        """Run a script that belongs to a skill.
+
+        Args:
+            skill_name: The skill's name.
+            script_path: The script's path inside the skill, such as `scripts/convert.py`.
+            args: Its command-line arguments; paths start at the workspace.
+        """
+        assert self._scripts is not None
+        skill = await self._find(skill_name)
+        return await self._scripts.run(skill, script_path, args or [])
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _own_tools(self) -> list[Tool]:
+        def reads(func: Any, name: str) -> Tool:
+            return FunctionTool(func, name=name, effects="read", idempotent=True)
+
+        tools = [
+            reads(self._list_skills, "list_skills"),
+            reads(self._load_skill, "load_skill"),
+            reads(self._load_skill_resource, "load_skill_resource"),
+        ]
+        if self._registry is not None:
+            tools.append(reads(self._search_skills, "search_skills"))
+        if self._scripts is not None:
+            tools.append(FunctionTool(self._run_skill_script, name="run_skill_script"))
+        return tools
+
+    async def _all(self) -> dict[str, Skill]:
+        if self._registry is None:
+            return self._static
+        return {**await anyio.to_thread.run_sync(self._registry.skills), **self._static}
+
+    async def _find(self, name: str) -> Skill:
+        skills = await self._all()
+        if name in skills:
+            return skills[name]
+        near = difflib.get_close_matches(name, skills, n=3, cutoff=0.5) or list(skills)[:20]
+        raise ToolError(f"There is no skill {name!r}. Skills: {', '.join(near) or 'none'}.")
+
+    async def _unlocked(self, names: Sequence[str], ctx: ReadonlyContext) -> list[Tool]:
+        if not names or not (self._additional or self._toolsets):
+            return []
+        skills = await self._all()
+        loaded = [skills[name] for name in names if name in skills]
+        listed = [tool for toolset in self._toolsets for tool in await toolset.list_tools(ctx)]
+        return [tool for tool in (*self._additional, *listed) if _allowed(tool, loaded)]
+
+    def _key(self, ctx: ReadonlyContext) -> str:
+        return f"skills:{ctx.agent_name}"
+
+
+def _allowed(tool: Tool, loaded: Sequence[Skill]) -> bool:
+    wanted = [skill.frontmatter.allowed_tools for skill in loaded]
+    return any(not names or tool.name in names for names in wanted)
+
+
+def _by_name(skills: Sequence[Skill]) -> dict[str, Skill]:
+    by_name: dict[str, Skill] = {}
+    for skill in skills:
+        if not isinstance(skill, Skill):
+            raise UsageError(f"{skill!r} is not a skill; read one with Skill.from_directory(path).")
+        if skill.name in by_name:
+            raise UsageError(f"There are two skills named {skill.name!r}; rename one.")
+        by_name[skill.name] = skill
+    return by_name
