@@ -29,6 +29,14 @@ class BlobPart:
     name: str | None = None
     kind: Literal["blob"] = "blob"
 
+    @property
+    def text(self) -> str | None:
+        """The bytes as text; None where there are none, or where they are not UTF-8."""
+        try:
+            return None if self.data is None else self.data.decode()
+        except UnicodeDecodeError:
+            return None
+
     @classmethod
     def from_path(cls, path: str | Path) -> "BlobPart":
         """Read a file; its media type is guessed from its name."""
