@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolwright.sources._sql import SqlToolset
     from toolwright.sources._toolbox import ToolboxToolset
+    from toolwright.sources.cloud import (
+        GoogleCredentialsConfig,
+        PubSubToolConfig,
+        PubSubToolset,
+    )
     from toolwright.sources.frameworks import (
         from_adk,
         from_crewai,
@@ -44,10 +49,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ApiRegistry",
     "CallLimits",
+    "GoogleCredentialsConfig",
     "MCPToolset",
     "McpToolset",
     "OpenAPIToolset",
     "PluginToolset",
+    "PubSubToolConfig",
+    "PubSubToolset",
     "RestApiTool",
     "SqlToolset",
     "SseConnectionParams",
@@ -76,6 +84,9 @@ __all__ = [
 
 # Each name with the module it lives in, which is imported when the name is first used.
 _LAZY = {
+    "PubSubToolset": "toolwright.sources.cloud",
+    "PubSubToolConfig": "toolwright.sources.cloud",
+    "GoogleCredentialsConfig": "toolwright.sources.cloud",
     "SqlToolset": "toolwright.sources._sql",
     "ToolboxToolset": "toolwright.sources._toolbox",
     "from_adk": "toolwright.sources.frameworks",

@@ -1,0 +1,30 @@
+"""Toolsets over Google Cloud services, each loaded, with its client library, on first use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
+    from toolwright.sources.cloud._pubsub import PubSubToolConfig, PubSubToolset
+
+__all__ = [
+    "GoogleCredentialsConfig",
+    "PubSubToolConfig",
+    "PubSubToolset",
+]
+
+_LAZY = {
+    "GoogleCredentialsConfig": "_credentials",
+    "PubSubToolConfig": "_pubsub",
+    "PubSubToolset": "_pubsub",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
