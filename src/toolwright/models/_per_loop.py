@@ -1,8 +1,7 @@
 """One SDK client for each event loop, because open connections belong to the loop that made them."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, Generic, TypeVar
 
 from anyio.lowlevel import current_token
 
@@ -16,16 +15,26 @@ class PerLoop(Generic[C]):
 
     def __init__(self, make: Callable[[], C]) -> None:
         self._make = make
-        self._clients: WeakKeyDictionary[object, C] = WeakKeyDictionary()
+        self._clients: dict[Any, C] = {}
 
     def get(self) -> C:
         """The running loop's client."""
         loop = current_token().native_token
         client = self._clients.get(loop)
         if client is None:
+            self._forget_closed_loops()
             client = self._clients[loop] = self._make()
         return client
 
     def forget(self) -> C | None:
         """Take the running loop's client out, so that its owner can close it."""
         return self._clients.pop(current_token().native_token, None)
+
+    def _forget_closed_loops(self) -> None:
+        for loop in [loop for loop in self._clients if _is_closed(loop)]:
+            del self._clients[loop]
+
+
+def _is_closed(loop: Any) -> bool:
+    """Only asyncio's loops can say; other libraries' are never reused."""
+    return hasattr(loop, "is_closed") and loop.is_closed()

@@ -106,7 +106,7 @@ class GeminiModel:
         return plan_tools(
             self.name,
             request.server_tools,
-            functions=bool(request.tools),
+            functions=[tool.name for tool in request.tools],
             mixes=self._mixes,
             vertex=self._vertex,
         )

@@ -5,7 +5,7 @@ nothing else: there the tool is offered as a function, and a call to it is answe
 request of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,25 +56,39 @@ class Plan:
 
 
 def plan_tools(
-    name: str, tools: Sequence[ServerTool], *, functions: bool, mixes: bool, vertex: bool
+    name: str,
+    tools: Sequence[ServerTool],
+    *,
+    functions: Collection[str],
+    mixes: bool,
+    vertex: bool,
 ) -> Plan:
     """Decide what is sent with the request and what is asked apart; `UsageError` if neither can be.
 
-    `mixes` says whether the model takes its own tools together with functions.
+    `functions` are the names of the agent's own tools; `mixes` says whether the model takes its
+    provider's tools together with them.
     """
     kinds = [_kind(name, tool, vertex) for tool in tools]
     if mixes or (not functions and (len(kinds) < 2 or _TOGETHER.issuperset(kinds))):
         return Plan(native=tuple(map(_tool, kinds, tools)))
     for tool in tools:
-        if tool.settings.get("bypass_multi_tools_limit") is False:
-            raise UsageError(
-                f"{name!r} cannot use {tool.name!r} beside other tools; pass "
-                "bypass_multi_tools_limit=True, and it is asked in a request of its own."
-            )
+        _check_can_be_offered(name, tool, functions)
     return Plan(
         offered=tuple(map(_offer, kinds, tools)),
         side={tool.name: _tool(kind, tool) for kind, tool in zip(kinds, tools, strict=True)},
     )
+
+
+def _check_can_be_offered(name: str, tool: ServerTool, functions: Collection[str]) -> None:
+    if tool.settings.get("bypass_multi_tools_limit") is False:
+        raise UsageError(
+            f"{name!r} cannot use {tool.name!r} beside other tools; pass "
+            "bypass_multi_tools_limit=True, and it is asked in a request of its own."
+        )
+    if tool.name in functions:
+        raise UsageError(
+            f"A tool of yours has the name of the server-side tool {tool.name!r}; rename yours."
+        )
 
 
 def _kind(name: str, tool: ServerTool, vertex: bool) -> str:
