@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolwright.backends import Store
 from toolwright.messages import (
@@ -38,6 +38,7 @@ __all__ = [
     "Listener",
     "Log",
     "Thread",
+    "Waiting",
     "begin_turn",
     "full_id",
     "settle_turn",
@@ -84,6 +85,13 @@ class Thread:
     ended: RunEnded | None = None
 
 
+class Waiting(NamedTuple):
+    """A message to put in before the next turn, and the call whose outcome it tells, if any."""
+
+    message: UserMessage
+    call_id: str = ""
+
+
 class Log:
     """Append-only. What it keeps in memory can be rebuilt from the stored events alone."""
 
@@ -96,7 +104,7 @@ class Log:
         self.listeners: list[Listener] = []
         self.calls: dict[str, CallRecord] = {}
         self.threads: dict[str, Thread] = {}
-        self.inbox: list[UserMessage] = []
+        self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
         self._unsaved: list[Event] = []
 
@@ -160,6 +168,18 @@ class Log:
         self.add(PendingAnswered(call_id=address, answer=shown, at=time.time()))
         return True
 
+    def told(self, address: str) -> None:
+        """The conversation knows the outcome of a call that it did not wait for."""
+        self.record(address.partition("~")[0]).pending = None
+
+    def has_answer(self, call_id: str) -> bool:
+        """Whether the outside has answered this unfinished call, or one inside it."""
+        return any(
+            record.answered and record.result is None
+            for address, record in self.calls.items()
+            if address == call_id or address.startswith(f"{call_id}/")
+        )
+
     def waiting(self) -> list[Pending]:
         """The calls that are open, in the order they were opened."""
         return [
@@ -189,6 +209,8 @@ def _apply(log: Log, event: Event) -> None:
             if event.message is not None:
                 settle_turn(log, event.path)
                 thread.history.append(event.message)
+            if isinstance(event, Steered) and event.call_id:
+                log.told(event.call_id)
         case ModelReplied():
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event.message)

@@ -154,10 +154,12 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
 def _take_inbox(run: Run) -> None:
     if run.path or not run.log.inbox:
         return
-    messages, run.log.inbox = run.log.inbox, []
-    for message in messages:
-        run.emit(Steered, message=message)
+    waiting, run.log.inbox = run.log.inbox, []
+    for message, call_id in waiting:
+        run.emit(Steered, message=message, call_id=call_id)
         run.history.append(message)
+        if call_id:
+            run.log.told(call_id)
 
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:

@@ -9,7 +9,7 @@ import anyio
 from toolwright import backends
 from toolwright.agent._answers import decode_answer
 from toolwright.agent._credentials import answer_key
-from toolwright.agent._log import Log
+from toolwright.agent._log import Log, Waiting
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._start import (
@@ -123,8 +123,6 @@ class Runner:
         row = await self._session(session_id)
         job = carry_on(self.agent, await self._start(row.scope, deps, None, task_id))
         run = job.run
-        await run.log.fetch_answers()
-        run.log.inbox.extend(late_updates(run))
         ended = run.thread.ended
         if ended is not None and ended.status == "done" and not run.log.inbox:
             return make_result(run, Outcome(status="done", text=ended.text, output=ended.text))
@@ -146,7 +144,7 @@ class Runner:
         """Put a message into the run that this runner has going; whether there was one."""
         log = self._logs.get(session_id)
         if log is not None:
-            log.inbox.append(user_message(prompt))
+            log.inbox.append(Waiting(user_message(prompt)))
         return log is not None
 
     # -- answering --------------------------------------------------------------------------
@@ -258,6 +256,8 @@ class Runner:
         log = Log(row.scope, self.store)
         if row.last_seq:
             log.replay(await self.store.events(row.scope))
+            await log.fetch_answers()
+            log.inbox.extend(late_updates(log))
         stored = await self.store.state(row.scope)
         return Start(
             log=log,

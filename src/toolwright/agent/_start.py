@@ -11,7 +11,7 @@ import anyio
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._dispatch import answer_calls
 from toolwright.agent._limits import Limits, Meter
-from toolwright.agent._log import Log, full_id, settle_turn
+from toolwright.agent._log import Log, Waiting, full_id, settle_turn
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._run import Run, Shared
@@ -139,14 +139,19 @@ def _open(job: Job) -> None:
     run = job.run
     job.first_event = len(run.log.events)
     run.thread.agent = run.agent.name
-    if job.message is not None:
-        _give_up_open_calls(run, WENT_ON)
-    run.emit(RunStarted, message=job.message)
+    message = job.message
+    if message is not None:
+        _give_up_open_calls(run, WENT_ON, but_answered=True)
+        if run.thread.calls:
+            # Calls that were answered come first; the message follows their results.
+            run.log.inbox.append(Waiting(message))
+            message = None
+    run.emit(RunStarted, message=message)
     run.thread.ended = None
-    if job.message is not None:
-        run.history.append(job.message)
+    if message is not None:
+        run.history.append(message)
     asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
-    run.user_content = next(asked, None)
+    run.user_content = job.message or next(asked, None)
 
 
 async def abandon(job: Job, reason: str) -> None:
@@ -155,16 +160,23 @@ async def abandon(job: Job, reason: str) -> None:
     await _close(job.run, Outcome(status="stopped", reason=reason))
 
 
-def _give_up_open_calls(run: Run, why: str) -> None:
+def _give_up_open_calls(run: Run, why: str, *, but_answered: bool = False) -> None:
+    kept = False
     for call in run.thread.calls:
-        record = run.log.record(full_id(run.path, call.call_id))
-        if record.result is None:
-            content = (TextPart(why),)
-            record.result = ToolResult(
-                call_id=call.call_id, name=call.name, status="error", content=content
-            )
-            run.emit(ToolEnded, result=record.result)
-    settle_turn(run.log, run.path)
+        address = full_id(run.path, call.call_id)
+        record = run.log.record(address)
+        if record.result is not None:
+            continue
+        if but_answered and run.log.has_answer(address):
+            kept = True
+            continue
+        content = (TextPart(why),)
+        record.result = ToolResult(
+            call_id=call.call_id, name=call.name, status="error", content=content
+        )
+        run.emit(ToolEnded, result=record.result)
+    if not kept:
+        settle_turn(run.log, run.path)
 
 
 async def _close(run: Run, outcome: Outcome) -> None:

@@ -64,6 +64,8 @@ class Steered(Event):
     """A message was put into a run that was already going."""
 
     message: UserMessage
+    call_id: str = ""
+    """When it tells the outcome of a long-running call, that call."""
     type: Literal["steered"] = "steered"
 
 

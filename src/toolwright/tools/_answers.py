@@ -20,6 +20,11 @@ def check_answer(pending: Pending, value: Any) -> None:
                 f"Call {pending.call_id!r} waits for a confirmation; answer with Approve() or "
                 f"Reject(reason=…), not {value!r}."
             )
+    elif isinstance(value, Approve):
+        raise UsageError(
+            f"Call {pending.call_id!r} waits for a {pending.kind}, which an approval is not; "
+            "answer with the value itself, or Reject(reason=…)."
+        )
     elif pending.schema is not None:
         _check_schema(pending, value)
 

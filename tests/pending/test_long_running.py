@@ -1,0 +1,133 @@
+"""Long-running tools: an answer now, the outcome later."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Agent, LongRunningFunctionTool, Reject, Result, Runner, ToolContext
+from toolwright.messages import ToolProgress
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+started: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_started() -> None:
+    started.clear()
+
+
+def start_report(project: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Start a report."""
+    started.append(project)
+    tool_context.progress("queued", {"pct": 0})
+    tool_context.state["report"] = project
+    return {"status": "pending", "job_id": f"job-{project}"}
+
+
+def runner_with(*script: Any, store: str = "memory://") -> Runner:
+    tool = LongRunningFunctionTool(start_report)
+    return Runner(Agent(name="desk", model=ScriptedModel(*script), tools=[tool]), store=store)
+
+
+def last_user_text(result: Result) -> str:
+    return [m for m in result.history if m.kind == "user"][-1].text
+
+
+def test_the_model_is_told_not_to_call_again() -> None:
+    tool = LongRunningFunctionTool(start_report)
+    assert tool.is_long_running
+    assert tool.description.startswith("Start a report.")
+    assert "[LONG RUNNING TOOL]" in tool.description
+
+
+async def test_the_first_answer_goes_to_the_model_at_once_and_the_run_is_done() -> None:
+    runner = runner_with(call("start_report", project="x"), "It is queued.")
+    result = await runner.run("report", session_id="s")
+
+    assert (result.status, result.text) == ("done", "It is queued.")
+    (pending,) = await runner.pending("s")
+    assert not pending.blocking
+    assert pending.payload == {"status": "pending", "job_id": "job-x"}
+
+
+async def test_the_outcome_reaches_the_conversation_as_an_update() -> None:
+    runner = runner_with(call("start_report", project="x"), "Queued.", "Your report is at gs://x.")
+    await runner.run("report", session_id="s")
+    (pending,) = await runner.pending("s")
+
+    said = await runner.answer("s", pending.call_id, {"status": "done", "url": "gs://x"})
+    assert said == "accepted"
+    done = await runner.resume("s")
+
+    assert done.text == "Your report is at gs://x."
+    assert "gs://x" in last_user_text(done)
+    assert started == ["x"]
+    assert await runner.pending("s") == []
+
+
+async def test_an_update_is_told_once(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/s.db"
+    runner = runner_with(call("start_report", project="x"), "Queued.", "Ready.", store=store)
+    await runner.run("report", session_id="s")
+    (pending,) = await runner.pending("s")
+    await runner.answer("s", pending.call_id, "ready")
+    await runner.resume("s")
+    await runner.close()
+
+    later = runner_with(store=store)
+    assert (await later.resume("s")).text == "Ready."
+    assert await later.answer("s", pending.call_id, "again") == "duplicate"
+    await later.close()
+
+
+async def test_a_conversation_can_go_on_before_the_outcome_comes() -> None:
+    runner = runner_with(
+        call("start_report", project="x"), "Queued.", "Still waiting.", "Here it is."
+    )
+    await runner.run("report", session_id="s")
+    assert (await runner.run("And?", session_id="s")).text == "Still waiting."
+    (pending,) = await runner.pending("s")
+
+    await runner.answer("s", pending.call_id, "gs://x")
+    assert (await runner.resume("s")).text == "Here it is."
+
+
+async def test_an_outcome_that_came_is_told_with_the_next_message() -> None:
+    runner = runner_with(call("start_report", project="x"), "Queued.", "It is at gs://x.")
+    await runner.run("report", session_id="s")
+    (pending,) = await runner.pending("s")
+    await runner.answer("s", pending.call_id, "gs://x")
+
+    done = await runner.run("And?", session_id="s")
+
+    assert any("gs://x" in m.text for m in done.history if m.kind == "user")
+
+
+async def test_a_job_that_failed_is_told_too() -> None:
+    runner = runner_with(call("start_report", project="x"), "Queued.", "It failed.")
+    await runner.run("report", session_id="s")
+    (pending,) = await runner.pending("s")
+    await runner.answer("s", pending.call_id, Reject(reason="quota"))
+    done = await runner.resume("s")
+
+    assert "quota" in last_user_text(done)
+
+
+async def test_progress_is_shown_to_whoever_watches() -> None:
+    runner = runner_with(call("start_report", project="x"), "Queued.")
+    shown = [e async for e in runner.stream("report") if isinstance(e, ToolProgress)]
+    assert [(e.text, e.data) for e in shown] == [("queued", {"pct": 0})]
+
+
+async def test_a_job_that_is_done_at_once_is_an_ordinary_call() -> None:
+    def quick(project: str) -> dict[str, str]:
+        """Report quickly."""
+        return {"status": "done"}
+
+    model = ScriptedModel(call("quick", project="x"), "Done.")
+    runner = Runner(Agent(name="desk", model=model, tools=[LongRunningFunctionTool(quick)]))
+    await runner.run("report", session_id="s")
+    assert await runner.pending("s") == []
