@@ -1,17 +1,16 @@
 """An agent as a tool of another agent."""
 
 import json
-from typing import Any, cast
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from toolwright.agent._chat import ChatNode
-from toolwright.agent._log import Thread
+from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.errors import ToolError, UsageError
-from toolwright.messages import ModelMessage, RunEnded, RunStarted, ToolSpec, user_message
+from toolwright.messages import ModelMessage, Prompt, ToolSpec
 from toolwright.tools import Args, Output, Tool, ToolContext, plain_schema, schema_parser, to_output
 
 __all__ = ["AgentTool", "run_inside"]
@@ -50,7 +49,7 @@ class AgentTool(Tool):
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             prompt = args["request"] if schema is _REQUEST else json.dumps(args)
-            outcome = await run_inside(agent, prompt, ctx, include_hooks=include_plugins)
+            outcome = await run_inside(agent, prompt, ctx)
             output = _as_output(agent, outcome)
             if skip_summarization and outcome.status == "done":
                 ctx.actions.skip_summarization = True
@@ -70,28 +69,14 @@ def _parameters(agent: AgentNode) -> dict[str, Any]:
     return _REQUEST if schema is None else plain_schema(TypeAdapter(schema))
 
 
-async def run_inside(
-    agent: AgentNode, prompt: str, ctx: ToolContext, *, include_hooks: bool = True
-) -> Outcome:
+async def run_inside(agent: AgentNode, prompt: Prompt, ctx: ToolContext) -> Outcome:
     """Run `agent` inside the call of `ctx`, or go on with it if it was begun before."""
-    outer = ctx.run
-    if not isinstance(outer, Run):
+    if not isinstance(ctx.run, Run):
         raise UsageError("An agent can only be called as a tool by a running agent.")
-    thread = outer.log.thread(ctx.function_call_id)
-    run = outer.inside(cast(ChatNode, _current(agent, thread)), ctx)
-    if not thread.history:
-        run.user_content = user_message(prompt)
-        run.emit(RunStarted, message=run.user_content)
-        run.history.append(run.user_content)
-        thread.agent = run.agent.name
-    outcome = await run.agent.go(run)
-    run.emit(RunEnded, status=outcome.status, text=outcome.text, reason=outcome.reason)
+    run = begin_inside(ctx.run, agent, ctx.function_call_id)
+    outcome = await go_inside(run, prompt)
     ctx.actions.escalate = ctx.actions.escalate or run.escalated
     return outcome
-
-
-def _current(agent: AgentNode, thread: Thread) -> AgentNode:
-    return agent.find(thread.agent) or agent
 
 
 def _as_output(agent: AgentNode, outcome: Outcome) -> Output:

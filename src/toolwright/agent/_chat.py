@@ -62,7 +62,7 @@ class ChatNode(AgentNode):
         self.hooks = hooks or Hooks()
         self.settings = settings or ModelSettings()
         self.compaction = compaction
-        self.on_tool_error: Literal["tell", "raise"] = on_tool_error
+        self.on_tool_error = on_tool_error
         self.output_retries = output_retries
         self.output_adapter = None if output_schema is None else TypeAdapter(output_schema)
         self.output_json_schema = self.output_adapter and plain_schema(self.output_adapter)

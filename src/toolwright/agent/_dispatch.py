@@ -90,7 +90,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
     step = next_step(record)
     if step is None:
         return _waiting(call, "")
-    ctx = ToolContext(run, call, path)
+    ctx = ToolContext(run, call, path, node=run.node)
     began = time.perf_counter()
     error: Exception | None = None
     try:

@@ -1,7 +1,7 @@
 """An agent's place among others: its name, what it is for, who is above and below it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.agent._limits import Limits
 from toolwright.agent._result import Outcome
@@ -12,6 +12,11 @@ __all__ = ["AgentNode"]
 
 class AgentNode:
     """Anything that can take part in a conversation: an agent with a model, or a workflow."""
+
+    hands_over = True
+    """Whether agents below it may hand the conversation to it and to each other."""
+    on_tool_error: Literal["tell", "raise"] = "tell"
+    """What becomes of an exception in a tool: told to whoever called it, or the end of the run."""
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class AgentNode:
     def reachable(self) -> list["AgentNode"]:
         """The agents a transfer may go to: children, then parent, then siblings, by its rules."""
         targets = list(self.sub_agents)
-        if self.parent is not None:
+        if self.parent is not None and self.parent.hands_over:
             if not self.disallow_transfer_to_parent:
                 targets.append(self.parent)
             if not self.disallow_transfer_to_peers:

@@ -35,7 +35,7 @@ from toolwright.messages import (
     user_message,
 )
 from toolwright.models import Delta, ModelRequest, ModelSettings
-from toolwright.tools import ReadonlyContext, Services, StateTable, Tool, ToolContext
+from toolwright.tools import NodeInfo, ReadonlyContext, Services, StateTable, Tool, ToolContext
 
 __all__ = ["Run", "Shared"]
 
@@ -96,6 +96,8 @@ class Run:
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.escalated = False
+        self.node: NodeInfo | None = None
+        """Where in a workflow this run stands."""
 
     # -- what contexts see ------------------------------------------------------------------
 
@@ -256,14 +258,14 @@ class Run:
             self.thread.agent = agent.name
             self.memo = ListingMemo()
 
-    def inside(self, agent: ChatNode, ctx: ToolContext) -> "Run":
-        """A run of `agent` inside the call of `ctx`; it shares all but the conversation."""
+    def inside(self, agent: ChatNode, path: str) -> "Run":
+        """A run of `agent` at `path` inside this one; it shares all but the conversation."""
         if self.depth + 1 > self.shared.meter.limits.depth:
             raise UsageError(
                 f"Agents are nested more than {self.shared.meter.limits.depth} deep at "
                 f"{agent.name!r}; raise it with Limits(depth=…)."
             )
-        return Run(agent, self.shared, ctx.function_call_id, self.depth + 1)
+        return Run(agent, self.shared, path, self.depth + 1)
 
     def record(self, path: str, call: ToolCall) -> CallRecord:
         """What the log knows of a call."""

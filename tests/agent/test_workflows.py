@@ -1,0 +1,161 @@
+"""Workflows: sequential, parallel, loop and graph; pauses in any step survive a restart."""
+
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from toolwright import Agent, Approve, FunctionTool, Runner, ToolContext, UsageError
+from toolwright.agent import START, LoopAgent, ParallelAgent, SequentialAgent, Workflow, exit_loop
+from toolwright.messages import ToolMessage
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+
+def speaker(name: str, *turns: Any, **settings: Any) -> Agent:
+    return Agent(name=name, model=ScriptedModel(*turns), **settings)
+
+
+async def test_a_sequence_hands_each_answer_on_and_keeps_it_in_the_state() -> None:
+    writer = speaker("writer", "A brief.", instructions="Write from: {researcher}")
+    flow = SequentialAgent(name="flow", sub_agents=[speaker("researcher", "Bees dance."), writer])
+    result = await flow.run("Bees?")
+    assert result.text == "A brief."
+    assert result.state == {"researcher": "Bees dance.", "writer": "A brief."}
+    [request] = writer.model.requests  # type: ignore[attr-defined]
+    assert request.instructions == "Write from: Bees dance."
+    assert "Bees dance." in request.history[0].text
+    assert request.tools == ()
+
+
+async def test_parallel_agents_answer_together_in_their_own_order() -> None:
+    flow = ParallelAgent(name="flow", sub_agents=[speaker("a", "one"), speaker("b", "two")])
+    result = await flow.run("go")
+    assert result.output == {"a": "one", "b": "two"}
+    assert result.text == "[a]\none\n\n[b]\ntwo"
+
+
+async def test_a_loop_ends_when_exit_loop_is_called_or_at_its_most() -> None:
+    critic = speaker("critic", "Better.", call("exit_loop"), tools=[exit_loop])
+    flow = LoopAgent(
+        name="flow", sub_agents=[speaker("writer", "v1", "v2"), critic], max_iterations=5
+    )
+    assert (await flow.run("go")).text == "Leaving the loop."
+    endless = LoopAgent(name="flow", sub_agents=[speaker("w", "1", "2", "3")], max_iterations=3)
+    assert (await endless.run("go")).text == "3"
+
+
+def publish(ran: list[str]) -> FunctionTool:
+    def publish(text: str) -> str:
+        """Publish it."""
+        ran.append(text)
+        return "published"
+
+    return FunctionTool(publish, require_confirmation=True)
+
+
+async def test_a_pause_in_a_step_survives_a_restart_and_earlier_steps_are_not_repeated() -> None:
+    ran: list[str] = []
+    first = speaker("first", "Draft.")
+    second = speaker("second", call("publish", text="Draft."), "Out.", tools=[publish(ran)])
+    flow = SequentialAgent(name="flow", sub_agents=[first, second])
+    runner = Runner(flow)
+    paused = await runner.run("go", session_id="s")
+    assert paused.status == "paused"
+    again = Runner(flow, store=runner.store)
+    await again.answer("s", paused.pending[0].call_id, Approve())
+    assert (await again.resume("s")).text == "Out."
+    assert ran == ["Draft."]
+    assert len(first.model.requests) == 1  # type: ignore[attr-defined]
+
+
+def triage(text: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Decide what to do."""
+    tool_context.route = "urgent" if "urgent" in text else "normal"
+    tool_context.output = {"text": text.upper(), "node": tool_context.node_path}
+    return {}
+
+
+def reply(text: str) -> str:
+    """Answer at once."""
+    return f"Replied to {text}"
+
+
+async def test_a_graph_follows_the_route_a_function_chose() -> None:
+    flow = Workflow(
+        name="desk",
+        nodes={"triage": triage, "reply": reply, "escalate": speaker("expert", "I am on it.")},
+        edges=[(START, "triage"), ("triage", "escalate", "urgent"), ("triage", "reply")],
+    )
+    assert (await flow.run("urgent: fire")).text == "I am on it."
+    assert (await flow.run("hello")).text == "Replied to HELLO"
+    assert flow.mermaid() == snapshot(
+        """\
+flowchart TD
+    start((start))
+    triage("triage")
+    reply("reply")
+    escalate["escalate"]
+    start --> triage
+    triage -->|urgent| escalate
+    triage --> reply\
+"""
+    )
+
+
+async def test_a_node_is_tried_again_and_can_see_which_attempt_it_is() -> None:
+    attempts: list[int] = []
+
+    def flaky(text: str, tool_context: ToolContext) -> str:
+        """Fails at first."""
+        attempts.append(tool_context.attempt_count)
+        if tool_context.attempt_count < 3:
+            raise ConnectionError("reset")
+        return "fine"
+
+    flow = Workflow(name="w", nodes={"flaky": flaky}, edges=[(START, "flaky")], retries=2)
+    assert (await flow.run("go")).text == "fine"
+    assert attempts == [1, 2, 3]
+
+
+async def test_a_node_that_asks_a_person_pauses_the_graph_and_goes_on_with_the_answer() -> None:
+    def ask(text: str, tool_context: ToolContext) -> str:
+        """Ask."""
+        tool_context.request_input(hint="How many?", schema={"type": "integer"})
+        return ""
+
+    def double(n: int) -> int:
+        """Double it."""
+        return n * 2
+
+    flow = Workflow(
+        name="w", nodes={"ask": ask, "double": double}, edges=[(START, "ask"), ("ask", "double")]
+    )
+    runner = Runner(flow)
+    paused = await runner.run("go", session_id="s")
+    [pending] = paused.pending
+    assert (pending.kind, pending.hint) == ("input", "How many?")
+    with pytest.raises(UsageError, match="does not fit"):
+        await runner.answer("s", pending.call_id, "many")
+    await runner.answer("s", pending.call_id, 21)
+    assert (await Runner(flow, store=runner.store).resume("s")).output == 42
+
+
+async def test_an_edge_to_nowhere_is_refused_when_the_graph_is_built() -> None:
+    with pytest.raises(UsageError, match=r"'missing', which is no node; nodes: reply"):
+        Workflow(name="w", nodes={"reply": reply}, edges=[(START, "reply"), ("reply", "missing")])
+
+
+async def test_workflows_are_tools_of_other_agents() -> None:
+    from toolwright import AgentTool
+
+    flow = SequentialAgent(
+        name="flow", description="Two steps.", sub_agents=[speaker("a", "1"), speaker("b", "2")]
+    )
+    result = await speaker(
+        "outer", call("flow", request="go"), "Done.", tools=[AgentTool(flow)]
+    ).run("hi")
+    message = result.history[2]
+    assert isinstance(message, ToolMessage)
+    assert message.results[0].text == "2"
