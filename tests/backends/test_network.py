@@ -32,7 +32,7 @@ class _Redirecting(BaseHTTPRequestHandler):
 @contextmanager
 def _serving() -> Iterator[int]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Redirecting)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield server.server_address[1]
     finally:

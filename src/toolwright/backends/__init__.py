@@ -22,6 +22,7 @@ from toolwright.backends.executors import (
 )
 
 if TYPE_CHECKING:
+    from toolwright.backends._fetch import Fetch, Fetched
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
     from toolwright.backends.artifacts import (
         BlobArtifacts,
@@ -45,6 +46,13 @@ if TYPE_CHECKING:
         service_account_dict_to_scheme_credential,
         service_account_scheme_credential,
         token_to_scheme_credential,
+    )
+    from toolwright.backends.files import (
+        CompositeBackend,
+        Files,
+        FilesystemBackend,
+        StateBackend,
+        StoreBackend,
     )
     from toolwright.backends.memory import Embedder, SqlMemory, open_memory
     from toolwright.backends.sql import SqlStore
@@ -72,6 +80,13 @@ _LAZY = {
     "service_account_dict_to_scheme_credential": "auth",
     "service_account_scheme_credential": "auth",
     "token_to_scheme_credential": "auth",
+    "CompositeBackend": "files",
+    "Files": "files",
+    "FilesystemBackend": "files",
+    "StateBackend": "files",
+    "StoreBackend": "files",
+    "Fetch": "_fetch",
+    "Fetched": "_fetch",
     "Reachable": "_network",
     "SqlStore": "sql",
     "guarded_client": "_network",
@@ -84,11 +99,16 @@ __all__ = [
     "BlobArtifacts",
     "Capabilities",
     "Command",
+    "CompositeBackend",
     "CredentialStore",
     "DirectoryArtifacts",
     "Embedder",
     "Ended",
     "Executor",
+    "Fetch",
+    "Fetched",
+    "Files",
+    "FilesystemBackend",
     "Finished",
     "Job",
     "KeyringCredentials",
@@ -107,7 +127,9 @@ __all__ = [
     "SqlMemory",
     "SqlStore",
     "SqliteCredentials",
+    "StateBackend",
     "Store",
+    "StoreBackend",
     "Truncated",
     "demand",
     "encryption_key",

@@ -84,11 +84,12 @@ def guarded_client(allow: Sequence[str] = (), **settings: Any) -> httpx.AsyncCli
 
 class _GuardedTransport(httpx.AsyncHTTPTransport):
     def __init__(self, reachable: Reachable, *, verify: Any, retries: int) -> None:
-        super().__init__(verify=verify, retries=retries)
+        context = httpx.create_ssl_context(verify=verify, trust_env=False)
+        super().__init__(verify=context, retries=retries)
         # httpx offers no setting for the layer below TLS, where the address is chosen and the
         # certificate is still checked against the name; httpcore does.
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=httpx.create_ssl_context(verify=verify, trust_env=False),
+            ssl_context=context,
             retries=retries,
             network_backend=_GuardedNetwork(reachable),
         )

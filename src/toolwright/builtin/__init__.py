@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SkillRegistry,
         SkillToolset,
     )
+    from toolwright.builtin.web import DuckDuckGo, SearchEngine, SearchResult, web_tools
     from toolwright.builtin.workspace import workspace_tools
 
 _LAZY = {
@@ -36,6 +37,9 @@ _LAZY = {
     "load_memory": "_memory",
     "preload_memory": "_memory",
     "load_artifacts": "_artifacts",
+    "DuckDuckGo": "web",
+    "SearchEngine": "web",
+    "SearchResult": "web",
     "ShellToolset": "shell",
     "Todo": "_todos",
     "bash_tool": "shell",
@@ -43,16 +47,20 @@ _LAZY = {
     "file_tools": "files",
     "read_todos": "_todos",
     "todo_tools": "_todos",
+    "web_tools": "web",
     "workspace_tools": "workspace",
     "write_todos": "_todos",
 }
 """Each name and the file it is in; loaded on first use."""
 
 __all__ = [
+    "DuckDuckGo",
     "Example",
     "ExampleProvider",
     "ExampleTool",
     "PreloadMemory",
+    "SearchEngine",
+    "SearchResult",
     "ShellToolset",
     "Skill",
     "SkillFrontmatter",
@@ -71,6 +79,7 @@ __all__ = [
     "preload_memory",
     "read_todos",
     "todo_tools",
+    "web_tools",
     "workspace_tools",
     "write_todos",
 ]

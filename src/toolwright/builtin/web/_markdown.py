@@ -1,0 +1,78 @@
+"""Turn an HTML page into Markdown that is worth reading."""
+
+import html as entities
+import re
+
+try:
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+except ImportError as error:
+    raise ImportError("Reading web pages needs an extra: pip install 'toolwright[web]'") from error
+
+__all__ = ["page_title", "to_markdown"]
+
+_AROUND = ["nav", "footer", "svg", "template", "dialog", "[role=navigation]", "[aria-hidden=true]"]
+"""What is around a page's content rather than in it."""
+_ENOUGH = 200
+"""Characters that make a page's main part worth showing without the rest."""
+# Each of these reads a page once, however it is broken: none can look past the next tag.
+_MAIN_BEGINS = re.compile(r"<main\b", re.IGNORECASE)
+_MAIN_ENDS = re.compile(r"</main\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]*>([^<]*)</title", re.IGNORECASE)
+_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_ALT = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_CODE_OR_LINK = re.compile(r"<(/?)(pre|a)\b[^<>]*>", re.IGNORECASE)
+_ANCHOR = re.compile(r"(^#+ .*?)\s?\[[§#¶]\]\([^)\s]{0,500}\)", re.MULTILINE)
+
+
+def page_title(html: str) -> str:
+    """What the page calls itself, or ''."""
+    found = _TITLE.search(html)
+    return " ".join(entities.unescape(found.group(1)).split()) if found else ""
+
+
+def to_markdown(html: str, url: str) -> str:
+    """The page's content: headings, lists, tables, code and links, the latter made absolute.
+
+    The main part alone, where the page marks one. Images become `[Image: their description]`.
+    """
+    main = _main_part(html)
+    text = _converted(main, url) if main else ""
+    return text if len(text) >= _ENOUGH else _converted(html, url)
+
+
+def _main_part(html: str) -> str:
+    begin = _MAIN_BEGINS.search(html)
+    ends = [end.start() for end in _MAIN_ENDS.finditer(html)]
+    return html[begin.start() : ends[-1]] if begin and ends else ""
+
+
+def _converted(html: str, url: str) -> str:
+    options = ConversionOptions(
+        base_url=url,
+        extract_metadata=False,
+        autolinks=False,
+        exclude_selectors=_AROUND,
+        preprocessing=PreprocessingOptions(preset="aggressive"),
+    )
+    html = _IMAGE.sub(_described, _without_links_in_code(html))
+    return _ANCHOR.sub(r"\1", convert(html, options).content or "").strip()
+
+
+def _without_links_in_code(html: str) -> str:
+    """A link in the middle of code would be read as code."""
+    depth = 0
+
+    def keep(tag: re.Match[str]) -> str:
+        nonlocal depth
+        if tag.group(2).lower() == "a":
+            return "" if depth else tag.group()
+        depth = max(0, depth - 1) if tag.group(1) else depth + 1
+        return tag.group()
+
+    return _CODE_OR_LINK.sub(keep, html)
+
+
+def _described(tag: re.Match[str]) -> str:
+    alt = _ALT.search(tag.group())
+    words = " ".join((next(filter(None, alt.groups()), "") if alt else "").split())
+    return f"[Image: {words}]" if words else ""

@@ -1,0 +1,122 @@
+"""`web_search` and `web_fetch`."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import anyio.to_thread
+from pydantic import Field
+
+from toolwright.backends import Fetch, Fetched, format_size, truncate_head
+from toolwright.builtin.web._duckduckgo import DuckDuckGo
+from toolwright.builtin.web._engine import SearchEngine, SearchResult
+from toolwright.builtin.web._markdown import page_title, to_markdown
+from toolwright.errors import ToolError
+from toolwright.messages import BlobPart
+from toolwright.tools import FunctionTool, MaxOutput, Tool
+
+__all__ = ["web_tools"]
+
+_MAX_BYTES = 102_400
+_DEFAULT_BYTES = 51_200
+_ROOM = MaxOutput(bytes=_MAX_BYTES + 4096, lines=_MAX_BYTES)
+"""Above the tool's own limit, so that its answer is never cut twice."""
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXT = ("text/", "application/json", "application/xml", "application/javascript",
+         "application/yaml", "application/toml", "application/x-ndjson")  # fmt: skip
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def web_tools(
+    *,
+    engine: SearchEngine | None = None,
+    allow_private: Sequence[str] = (),
+    fetch: Fetch | None = None,
+) -> list[Tool]:
+    """`web_search` and `web_fetch`.
+
+    Args:
+        engine: What to search with; DuckDuckGo, which needs no key, unless another is given.
+        allow_private: Hosts and networks that may be fetched though they are not public.
+        fetch: How pages are fetched: its limits of size and time.
+    """
+    reader = fetch or Fetch(allow_private=allow_private)
+    searcher = engine or DuckDuckGo()
+
+    async def web_search(
+        query: str, max_results: Annotated[int, Field(ge=1, le=20)] = 10
+    ) -> tuple[str, list[SearchResult]]:
+        """Search the web; gives titles, addresses and snippets.
+
+        Args:
+            query: What to search for.
+            max_results: How many results at most.
+        """
+        results = await searcher.search(query, max_results)
+        return _listed(results) or f"No results for {query!r}.", results
+
+    async def web_fetch(
+        url: str, max_bytes: Annotated[int, Field(ge=1, le=_MAX_BYTES)] = _DEFAULT_BYTES
+    ) -> str | BlobPart:
+        """Read a web page as Markdown; other text as it is, and images as images.
+
+        Args:
+            url: The address.
+            max_bytes: How much text to return at most.
+        """
+        page = await reader.get(url)
+        if page.status >= 400:
+            raise ToolError(f"{page.url} answered with status {page.status}.{_excerpt(page)}")
+        if page.content_type in _IMAGES and not page.truncated:
+            return BlobPart(media_type=page.content_type, data=page.data)
+        text = await anyio.to_thread.run_sync(_readable, page)
+        return _cut(text, max_bytes, page)
+
+    return [
+        FunctionTool(web_search, effects="read", idempotent=True),
+        FunctionTool(web_fetch, effects="read", idempotent=True, max_output=_ROOM),
+    ]
+
+
+def _listed(results: Sequence[SearchResult]) -> str:
+    return "\n\n".join(
+        f"{number}. {result.title}\n   {result.url}\n   {result.snippet}".rstrip()
+        for number, result in enumerate(results, start=1)
+    )
+
+
+def _readable(page: Fetched) -> str:
+    """The page as text; its whole content is converted, whatever is cut later."""
+    if page.content_type in _HTML or (not page.content_type and b"<html" in page.data[:1024]):
+        html = page.text
+        title = page_title(html)
+        heading = f"{title}\n{page.url}\n\n" if title else f"{page.url}\n\n"
+        return heading + to_markdown(html, page.url)
+    is_text = page.content_type.startswith(_TEXT) or page.content_type.endswith(("+json", "+xml"))
+    if (is_text or not page.content_type) and "\0" not in page.text[:4096]:
+        return page.text
+    raise ToolError(
+        f"{page.url} is {page.content_type or 'of no known type'} "
+        f"({format_size(len(page.data))}), which cannot be read as text."
+    )
+
+
+def _cut(text: str, max_bytes: int, page: Fetched) -> str:
+    kept = truncate_head(text, max_bytes, max_bytes)
+    notes = [f"[Truncated at {format_size(max_bytes)} of {format_size(kept.total_bytes)}.]"]
+    if page.truncated:
+        notes.append(
+            f"[The page is longer than {format_size(len(page.data))}; the rest was not read.]"
+        )
+    shown = notes if kept.truncated else notes[1:]
+    return "\n".join([kept.text.rstrip() if shown else kept.text, *shown])
+
+
+def _excerpt(page: Fetched) -> str:
+    """The beginning of an error page, which often says what is wrong."""
+    if page.content_type in _HTML:
+        text = to_markdown(page.text, page.url)
+    elif page.content_type.startswith(_TEXT):
+        text = page.text
+    else:
+        return ""
+    return f" It says: {' '.join(text.split())[:300]}" if text.strip() else ""

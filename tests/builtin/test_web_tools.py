@@ -1,0 +1,248 @@
+"""Searching the web and reading its pages."""
+
+import gzip
+import time
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+from inline_snapshot import snapshot
+from tests.builtin._answers import Session
+from tests.builtin._web_server import Answer, WebServer, serving, stored
+
+from toolwright.backends import Fetch
+from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
+from toolwright.builtin.web import to_markdown
+from toolwright.messages import BlobPart
+
+pytestmark = pytest.mark.anyio
+
+_HTML = {"Content-Type": "text/html"}
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def session(web: WebServer) -> Session:
+    local = Fetch(allow_private=["127.0.0.1"], timeout=5, max_bytes=1_000_000)
+    engine = DuckDuckGo(local, address=f"{web.url}/lite/")
+    return Session(web_tools(engine=engine, fetch=local))
+
+
+async def test_a_page_is_read_as_markdown(web: WebServer, session: Session) -> None:
+    web.answers["/book/guide.html"] = Answer(body=stored("guide.html"), headers=_HTML)
+    text = await session.text("web_fetch", url=f"{web.url}/book/guide.html")
+    assert text.replace(web.url, "http://here") == snapshot(
+        """\
+Sharpening — The Workshop Handbook
+http://here/book/guide.html
+
+# Sharpening
+
+Keep a [fine stone](http://here/stones/fine.html) at hand. It costs 5 €.
+
+[Image: A whetstone, wet]
+
+## Steps
+
+1. Wet the stone.
+2. Hold *25°*.
+   - Never more.
+
+```python
+angle = float(25)
+if angle < 30:
+    sharpen()
+```
+
+| Stone  | Grit |
+| ------ | ---- |
+| coarse | 400  |
+| fine   | 3000 |\
+"""
+    )
+
+
+async def test_the_whole_page_is_converted_before_it_is_cut(
+    web: WebServer, session: Session
+) -> None:
+    rows = "".join(f"<p>Paragraph {n} of the page.</p>" for n in range(20_000))
+    body = f"<html><head>{'<meta name=x>' * 8000}</head><body>{rows}</body></html>".encode()
+    web.answers["/"] = Answer(body=body, headers=_HTML)
+    short = await session.text("web_fetch", url=web.url, max_bytes=2000)
+    assert "Paragraph 0 of the page." in short
+    assert len(short.encode()) < 2100
+    assert short.endswith("[Truncated at 2KB of 575.1KB.]")
+    long = await session.text("web_fetch", url=web.url, max_bytes=102_400)
+    assert 100_000 < len(long.encode()) <= 102_500
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        ("Größe €".encode(), {"Content-Type": "text/plain"}),
+        ("Größe €".encode("utf-16"), {"Content-Type": "text/plain"}),
+        ("Größe €".encode("cp1252"), {"Content-Type": "text/plain"}),
+        ("Größe €".encode("iso-8859-15"), {"Content-Type": "text/plain; charset=ISO-8859-15"}),
+        ("Größe €".encode(), {"Content-Type": "text/plain; charset=nonsense"}),
+        (b'{"a": 1}', {"Content-Type": "application/json"}),
+    ],
+)
+async def test_text_is_read_in_its_own_encoding(
+    web: WebServer, session: Session, body: bytes, headers: dict[str, str]
+) -> None:
+    web.answers["/x"] = Answer(body=body, headers=headers)
+    text = await session.text("web_fetch", url=f"{web.url}/x")
+    assert text in ("Größe €", '{"a": 1}')
+
+
+async def test_a_page_that_names_its_encoding_itself_is_read_in_it(
+    web: WebServer, session: Session
+) -> None:
+    page = '<html><head><meta charset="koi8-r"></head><body><p>Привет</p></body></html>'
+    web.answers["/"] = Answer(body=page.encode("koi8-r"), headers=_HTML)
+    assert "Привет" in await session.text("web_fetch", url=web.url)
+
+
+async def test_images_are_shown_and_other_files_named(web: WebServer, session: Session) -> None:
+    web.answers["/a.png"] = Answer(body=b"\x89PNG", headers={"Content-Type": "image/png"})
+    web.answers["/a.zip"] = Answer(body=b"PK\0", headers={"Content-Type": "application/zip"})
+    shown = await session.answer("web_fetch", url=f"{web.url}/a.png")
+    assert shown.content == (BlobPart(media_type="image/png", data=b"\x89PNG"),)
+    refused = await session.answer("web_fetch", url=f"{web.url}/a.zip")
+    assert refused.text.endswith("is application/zip (3B), which cannot be read as text.")
+
+
+async def test_a_private_address_is_refused_by_default(web: WebServer) -> None:
+    web.answers["/"] = Answer(body=b"secret", headers=_HTML)
+    result = await Session(web_tools()).answer("web_fetch", url=web.url)
+    assert result.status == "error"
+    assert "not a public address" in result.text
+    assert web.asked == []
+
+
+async def test_a_redirect_to_a_private_address_is_refused(web: WebServer) -> None:
+    port = web.url.rpartition(":")[2]
+    web.answers["/go"] = Answer(status=302, headers={"Location": f"http://localhost:{port}/in"})
+    session = Session(web_tools(allow_private=["127.0.0.1/32"]))
+    web.answers["/in"] = Answer(body=b"fine", headers={"Content-Type": "text/plain"})
+    assert await session.text("web_fetch", url=f"{web.url}/go") == "fine"
+    session = Session(web_tools(fetch=Fetch(allow_private=["here.invalid"])))
+    assert "Refused" in await session.text("web_fetch", url=f"{web.url}/go")
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [("file:///etc/passwd", "could not be fetched"), ("/again", "could not be fetched")],
+)
+async def test_redirects_that_lead_nowhere_end(
+    web: WebServer, session: Session, location: str, message: str
+) -> None:
+    web.answers["/again"] = Answer(status=301, headers={"Location": location})
+    result = await session.answer("web_fetch", url=f"{web.url}/again")
+    assert message in result.text
+    assert len(web.asked) <= 11
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/y", "nonsense", "", "http://"])
+async def test_what_is_not_a_web_address_is_refused(session: Session, url: str) -> None:
+    result = await session.answer("web_fetch", url=url)
+    assert result.status == "error"
+    assert "is not a web address" in result.text
+
+
+async def test_error_pages_are_told_with_what_they_say(web: WebServer, session: Session) -> None:
+    body = b"<html><body><h1>Gone</h1><p>Moved to the attic.</p></body></html>"
+    web.answers["/old"] = Answer(status=410, body=body, headers=_HTML)
+    result = await session.answer("web_fetch", url=f"{web.url}/old")
+    assert result.text.replace(web.url, "http://here") == snapshot(
+        "http://here/old answered with status 410. It says: # Gone Moved to the attic."
+    )
+
+
+async def test_a_server_that_never_ends_is_left_in_time(web: WebServer) -> None:
+    over = Event()
+    web.answers["/"] = Answer(body=b"begin", headers=_HTML, until=over)
+    session = Session(web_tools(fetch=Fetch(allow_private=["127.0.0.1"], timeout=0.5)))
+    started = time.monotonic()
+    result = await session.answer("web_fetch", url=web.url)
+    over.set()
+    assert result.text.endswith("did not answer within 0.5 seconds.")
+    assert time.monotonic() - started < 5
+
+
+async def test_a_small_body_that_unpacks_to_a_large_one_is_cut(
+    web: WebServer, session: Session
+) -> None:
+    bomb = gzip.compress(b"x" * 50_000_000)
+    headers = {"Content-Type": "text/plain", "Content-Encoding": "gzip"}
+    web.answers["/"] = Answer(body=bomb, headers=headers)
+    text = await session.text("web_fetch", url=web.url)
+    assert text.endswith("[The page is longer than 976.6KB; the rest was not read.]")
+
+
+async def test_a_search_gives_titles_addresses_and_snippets(
+    web: WebServer, session: Session
+) -> None:
+    web.answers["/lite/"] = Answer(body=stored("duckduckgo.html"), headers=_HTML)
+    result = await session.answer("web_search", query="lathe tools & more")
+    assert web.asked == ["/lite/?q=lathe+tools+%26+more"]
+    assert result.text == snapshot(
+        """\
+1. A guide to lathe tools & holders
+   https://turning.example/guide?a=1&b=2
+   Which tools a beginner's lathe needs, and which it does not.
+
+2. Drehmeißel
+   https://de.example/Drehmeißel
+   Werkzeuge zum Drehen.
+
+3. Without a snippet
+   https://last.example/\
+"""
+    )
+    assert (await session.text("web_search", query="x", max_results=1)).count("\n") == 2
+
+
+async def test_a_search_that_is_taken_for_a_robots_says_so(
+    web: WebServer, session: Session
+) -> None:
+    challenge = b"<html><body><div class='anomaly-modal'>Select all ducks</div></body></html>"
+    web.answers["/lite/"] = Answer(status=202, body=challenge, headers=_HTML)
+    result = await session.answer("web_search", query="x")
+    assert result.status == "error"
+    assert "take this program for a robot" in result.text
+
+
+async def test_a_search_without_results_is_no_error(web: WebServer, session: Session) -> None:
+    web.answers["/lite/"] = Answer(body=b"<html>No results.</html>", headers=_HTML)
+    assert await session.text("web_search", query="zzz") == "No results for 'zzz'."
+
+
+async def test_another_engine_can_be_used() -> None:
+    class Fixed:
+        async def search(self, query: str, max_results: int) -> list[SearchResult]:
+            return [SearchResult(title=query, url="https://a.example")] * max_results
+
+    session = Session(web_tools(engine=Fixed()))
+    assert await session.text("web_search", query="q", max_results=2) == snapshot(
+        "1. q\n   https://a.example\n\n2. q\n   https://a.example"
+    )
+    too_many = await session.answer("web_search", query="q", max_results=21)
+    assert too_many.status == "error"
+
+
+@pytest.mark.parametrize("html", ["", "plain", "<p>open", "<div>" * 50_000, "<main></main>x", "\0"])
+def test_no_page_is_too_broken_to_convert(html: str) -> None:
+    assert isinstance(to_markdown(html, "https://a.example"), str)
+
+
+@pytest.mark.parametrize("piece", ["<pre", "<a ", "<main>", "<img alt=", "<title>", "# [#]("])
+def test_no_page_takes_long_to_convert(piece: str) -> None:
+    started = time.process_time()
+    to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
+    assert time.process_time() - started < 10
