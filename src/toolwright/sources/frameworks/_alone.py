@@ -1,0 +1,111 @@
+"""Run one of our tools where no agent of ours runs: inside another framework."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio.from_thread
+
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import (
+    Event,
+    ModelMessage,
+    PendingRequest,
+    Prompt,
+    Redactor,
+    Scope,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from toolwright.tools import Output, Services, StateTable, Tool, ToolConfirmation, ToolContext
+
+__all__ = ["LoneRun", "as_text", "run_alone", "run_blocking"]
+
+
+@dataclass(kw_only=True)
+class LoneRun:
+    """As much of a run as there is without an agent: state and application objects."""
+
+    framework: str
+    deps: Any = None
+    table: StateTable = field(default_factory=StateTable)
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    services: Services = field(default_factory=Services)
+    redactor: Redactor = field(default_factory=Redactor)
+    user_content: UserMessage | None = None
+    task_id: str | None = None
+
+    @property
+    def agent_name(self) -> str:
+        """The framework stands in for the agent."""
+        return self.framework
+
+    @property
+    def scope(self) -> Scope:
+        """Nobody's in particular."""
+        return Scope(app_name=self.framework, user_id="user", session_id=self.run_id)
+
+    def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
+        """Nobody watches."""
+
+    async def open_pending(self, ctx: ToolContext, request: PendingRequest) -> None:
+        """The framework has no place where the answer could be brought to."""
+        raise self._without("an answer from outside")
+
+    async def answer_inside(
+        self, ctx: ToolContext, calls: Sequence[ToolCall], tools: Mapping[str, Any]
+    ) -> list[ToolResult]:
+        """There is no agent to answer them."""
+        raise self._without("calls of other tools")
+
+    async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
+        """There is no model to ask."""
+        raise self._without("the agent's model")
+
+    async def stored_events(self) -> Sequence[Event]:
+        """There are none."""
+        return ()
+
+    def _without(self, what: str) -> UsageError:
+        return UsageError(f"A tool that needs {what} cannot be used from {self.framework}.")
+
+
+async def run_alone(
+    tool: Tool,
+    arguments: str,
+    run: LoneRun,
+    *,
+    call_id: str | None = None,
+    confirmation: ToolConfirmation | None = None,
+) -> Output:
+    """Parse and run; what goes wrong is an output with the status `error`, as in any agent."""
+    call = ToolCall(call_id=call_id or uuid.uuid4().hex, name=tool.name, arguments=arguments)
+    ctx = ToolContext(run, call, tool_confirmation=confirmation)
+    try:
+        output = await tool.run(tool.parse(arguments), ctx)
+    except ToolError as error:
+        return Output(text=str(error), status="error")
+    except Exception as error:  # noqa: BLE001 - told to the model, as the dispatcher does
+        return Output(text=f"{type(error).__name__}: {error}", status="error")
+    if ctx.requested is not None:
+        return Output(status="pending", request=ctx.requested)
+    return output
+
+
+def as_text(output: Output) -> str:
+    """All of an output that can be said in text."""
+    if output.status == "pending":
+        hint = output.request.hint if output.request else ""
+        return f"This call was not run: it needs an answer from a person. {hint}".strip()
+    kinds = ", ".join(blob.media_type for blob in output.blobs)
+    text = "\n".join(part.text for part in output.content if isinstance(part, TextPart)).strip()
+    return f"{text}\n[{kinds}]".strip() if kinds else text
+
+
+def run_blocking(function: Callable[[], Any]) -> Any:
+    """Await `function()` from code that is not async, whether or not a loop runs around it."""
+    with anyio.from_thread.start_blocking_portal() as portal:
+        return portal.call(function)

@@ -1,0 +1,136 @@
+"""pydantic-ai tools."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from toolwright.messages import BlobPart, TextPart
+from toolwright.sources.frameworks._alone import LoneRun, as_text, run_alone
+from toolwright.sources.frameworks._foreign import foreign_tool
+from toolwright.tools import (
+    Args,
+    Output,
+    ToolConfirmation,
+    ToolContext,
+    ToolLike,
+    as_tool,
+    to_output,
+    with_confirmation,
+    with_timeout,
+)
+from toolwright.tools import Tool as OurTool
+
+try:
+    from pydantic_ai import (
+        ApprovalRequired,
+        BinaryContent,
+        CallDeferred,
+        ModelRetry,
+        RunContext,
+        RunUsage,
+        Tool,
+        ToolReturn,
+    )
+    from pydantic_ai.models.test import TestModel
+except ImportError as error:
+    raise ImportError("pydantic-ai tools need pydantic-ai: pip install pydantic-ai-slim") from error
+
+__all__ = ["from_pydantic_ai", "to_pydantic_ai"]
+
+
+def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
+    """A pydantic-ai tool, or a function for one, as ours.
+
+    Its `RunContext` has our `deps`, the call id and whether it was approved; there is no model in
+    it. Approvals and deferred results become pending calls, `ModelRetry` an error result.
+    """
+    theirs = tool if isinstance(tool, Tool) else Tool(tool)
+    schema = theirs.function_schema
+
+    async def call(args: Args, ctx: ToolContext) -> Output:
+        try:
+            valid = schema.validator.validate_python(args)
+            return _output(await schema.call(valid, _context(ctx)))
+        except ModelRetry as retry:
+            return Output(text=retry.message, status="error")
+        except ApprovalRequired as needed:
+            return Output.pending(kind="confirmation", payload=needed.metadata)
+        except CallDeferred as deferred:
+            return Output.pending(kind="result", payload=deferred.metadata)
+
+    made = foreign_tool(theirs.name, theirs.description or "", schema.json_schema, call)
+    made = made.replace(sequential=theirs.sequential)
+    made = with_timeout(made, theirs.timeout) if theirs.timeout else made
+    return with_confirmation(made, theirs.requires_approval)
+
+
+def _context(ctx: ToolContext) -> RunContext[Any]:
+    return RunContext(
+        deps=ctx.deps,
+        model=TestModel(),
+        usage=RunUsage(),
+        tool_call_id=ctx.function_call_id,
+        tool_name=ctx.call.name,
+        run_id=ctx.run_id,
+        tool_call_approved=ctx.tool_confirmation is not None,
+    )
+
+
+def _output(value: Any) -> Output:
+    if isinstance(value, ToolReturn):
+        output = _output(value.return_value)
+        more = _parts(value.content)
+        return Output(text=output.text, parts=(*output.parts, *more), data=value.metadata)
+    if isinstance(value, BinaryContent):
+        return Output(parts=tuple(_parts([value])))
+    return to_output(value)
+
+
+def _parts(content: Any) -> list[TextPart | BlobPart]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [TextPart(content)]
+    return [
+        BlobPart(media_type=item.media_type, data=item.data)
+        if isinstance(item, BinaryContent)
+        else TextPart(str(item))
+        for item in content
+    ]
+
+
+def to_pydantic_ai(tool: ToolLike) -> Tool[Any]:
+    """Our tool as a pydantic-ai one: `deps` reach it, and what it asks becomes an approval."""
+    ours = as_tool(tool)
+
+    async def function(ctx: RunContext[Any], **arguments: Any) -> Any:
+        output = await run_alone(
+            ours,
+            json.dumps(arguments),
+            LoneRun(framework="pydantic-ai", deps=ctx.deps),
+            call_id=ctx.tool_call_id,
+            confirmation=ToolConfirmation() if ctx.tool_call_approved else None,
+        )
+        if output.status == "pending" and output.request and output.request.kind == "confirmation":
+            raise ApprovalRequired(metadata={"hint": output.request.hint})
+        if output.status != "ok":
+            raise ModelRetry(as_text(output))
+        return _returned(output)
+
+    return Tool.from_schema(
+        function,
+        name=ours.name,
+        description=ours.description,
+        json_schema=ours.spec.parameters,
+        takes_ctx=True,
+        sequential=ours.sequential,
+    )
+
+
+def _returned(output: Output) -> Any:
+    blobs = [
+        BinaryContent(data=blob.data, media_type=blob.media_type)
+        for blob in output.blobs
+        if blob.data is not None
+    ]
+    return ToolReturn(as_text(output), content=blobs or None, metadata=output.data)

@@ -1,0 +1,38 @@
+"""Python environments of their own for packages whose pins clash with ours, below `.venvs`."""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["venv_python"]
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def venv_python(name: str) -> Path:
+    """The Python of the environment with the packages of `requirements/<name>.txt`.
+
+    The first call makes it, and so does the first after the file has changed; later ones, from
+    any process, find it there.
+    """
+    wanted = (_ROOT / "requirements" / f"{name}.txt").read_bytes()
+    home = _ROOT / ".venvs" / f"{name}-{hashlib.sha256(wanted).hexdigest()[:12]}"
+    home.parent.mkdir(exist_ok=True)
+    with (home.parent / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "complete").exists():
+            _make(name, home)
+    return home / "bin" / "python"
+
+
+def _make(name: str, home: Path) -> None:
+    uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
+    requirements = str(_ROOT / "requirements" / f"{name}.txt")
+    subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, str(home)], check=True)
+    subprocess.run(
+        [uv, "pip", "install", "-q", "--python", str(home), "-r", requirements], check=True
+    )
+    (home / "complete").touch()

@@ -1,0 +1,114 @@
+"""ADK's real tools as ours, and ours in an ADK agent."""
+
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools import FunctionTool as AdkFunctionTool
+from google.adk.tools import ToolContext as AdkContext
+from google.adk.tools import google_search
+from google.genai import types
+from tests.sources._calling import StubRun, context, run_tool
+
+from toolwright.errors import ArgumentError, UsageError
+from toolwright.sources import from_adk, to_adk
+from toolwright.tools import FunctionTool, ToolConfirmation, ToolContext
+
+pytestmark = pytest.mark.anyio
+
+
+def remember(word: str, tool_context: AdkContext) -> dict[str, str]:
+    """Remember a word.
+
+    Args:
+        word: The word.
+    """
+    tool_context.state["user:word"] = word
+    return {"status": "ok", "call": tool_context.function_call_id or ""}
+
+
+async def test_schema_result_and_state_are_kept() -> None:
+    ours = from_adk(remember)
+    run = StubRun()
+    ctx = context(ours, run)
+    output = await ours.run({"word": "tea"}, ctx)
+    assert "Remember a word." in ours.description
+    assert list(ours.spec.parameters["properties"]) == ["word"]
+    assert output.value == {"status": "ok", "call": "c1"}
+    assert ctx.actions.state_delta == {"user:word": "tea"}
+    with pytest.raises(ArgumentError, match="missing required parameter 'word'"):
+        await run_tool(ours)
+
+
+async def test_a_confirmation_is_a_pending_call() -> None:
+    def wipe(disk: str) -> str:
+        """Wipe."""
+        return f"{disk} wiped"
+
+    ours = from_adk(AdkFunctionTool(wipe, require_confirmation=True))
+    asked = await run_tool(ours, {"disk": "sda"})
+    done = await run_tool(ours, {"disk": "sda"}, confirmation=ToolConfirmation())
+    assert (asked.status, done.text) == ("pending", "sda wiped")
+
+
+def test_a_tool_that_runs_inside_gemini_is_refused() -> None:
+    with pytest.raises(UsageError, match="runs inside Gemini"):
+        from_adk(google_search)
+
+
+class CallingModel(BaseLlm):
+    """Calls the only tool once, then repeats its response."""
+
+    model: str = "calling"
+    args: dict[str, Any]
+
+    async def generate_content_async(self, request: Any, stream: bool = False) -> Any:
+        last = request.contents[-1].parts[-1]
+        if last.function_response:
+            part = types.Part(text=str(last.function_response.response))
+        else:
+            (name,) = request.tools_dict
+            part = types.Part(function_call=types.FunctionCall(name=name, args=self.args))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+async def run_in_adk(tool: Any, **args: Any) -> tuple[list[str], dict[str, Any]]:
+    """What an ADK agent with this tool says, and its state after that."""
+    agent = LlmAgent(name="a", model=CallingModel(args=args), tools=[to_adk(tool)])
+    runner = InMemoryRunner(agent, app_name="app")
+    await runner.session_service.create_session(app_name="app", user_id="u", session_id="s")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    said: list[str] = []
+    async for event in runner.run_async(user_id="u", session_id="s", new_message=message):
+        parts = event.content.parts if event.content else []
+        said += [part.text or getattr(part.function_call, "name", "") or "" for part in parts]
+    session = await runner.session_service.get_session(app_name="app", user_id="u", session_id="s")
+    assert session is not None
+    return [line for line in said if line], dict(session.state)
+
+
+def greet(name: str, tool_context: ToolContext) -> str:
+    """Greet somebody."""
+    if name == "nobody":
+        raise ValueError("whom?")
+    tool_context.state["greeted"] = name
+    return f"Hello, {name}."
+
+
+async def test_our_tool_runs_in_their_agent_and_its_state_is_kept() -> None:
+    said, state = await run_in_adk(greet, name="bob")
+    assert said == ["greet", "{'result': 'Hello, bob.'}"]
+    assert state == {"greeted": "bob"}
+
+
+async def test_what_goes_wrong_in_our_tool_is_an_error_there() -> None:
+    said, _ = await run_in_adk(greet, name="nobody")
+    assert said[-1] == "{'error': 'ValueError: whom?'}"
+
+
+async def test_our_confirmation_is_theirs() -> None:
+    said, state = await run_in_adk(FunctionTool(greet, require_confirmation=True), name="bob")
+    assert "adk_request_confirmation" in said
+    assert state == {}
