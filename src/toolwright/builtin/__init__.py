@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from toolwright.builtin._examples import Example, ExampleProvider, ExampleTool
     from toolwright.builtin._human import ask_user, ask_user_for, get_user_choice
     from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
+    from toolwright.builtin._sandbox_tools import SandboxToolset
     from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
     from toolwright.builtin.files import file_tools
     from toolwright.builtin.shell import ShellToolset, bash_tool, create_local_execute_tool
@@ -40,6 +41,7 @@ _LAZY = {
     "DuckDuckGo": "web",
     "SearchEngine": "web",
     "SearchResult": "web",
+    "SandboxToolset": "_sandbox_tools",
     "ShellToolset": "shell",
     "Todo": "_todos",
     "bash_tool": "shell",
@@ -60,6 +62,7 @@ __all__ = [
     "ExampleTool",
     "PreloadMemory",
     "SearchEngine",
+    "SandboxToolset",
     "SearchResult",
     "ShellToolset",
     "Skill",

@@ -23,14 +23,19 @@ async def write_todos(todos: list[Todo], tool_context: ToolContext) -> dict[str,
     Args:
         todos: The whole list, in order; each item says what to do and how far it is.
     """
-    tool_context.state["todos"] = todos
+    tool_context.state[todos_key(tool_context.path)] = todos
     return {"status": "success", "count": len(todos)}
 
 
 @tool(effects="read", idempotent=True)
 async def read_todos(tool_context: ToolContext) -> dict[str, Any]:
     """Read the current todo list."""
-    return {"todos": tool_context.state.get("todos", [])}
+    return {"todos": tool_context.state.get(todos_key(tool_context.path), [])}
+
+
+def todos_key(path: str) -> str:
+    """The state key of a todo list: each agent that runs inside a call has one of its own."""
+    return f"todos:{path}" if path else "todos"
 
 
 def todo_tools() -> list[Tool]:

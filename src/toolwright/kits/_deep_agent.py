@@ -1,0 +1,174 @@
+"""Ready-made agents for long work: they plan, keep files, run commands and delegate."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from toolwright.agent import Agent, BaseAgent, Compaction, Limits
+from toolwright.backends.files import Files, StateBackend
+from toolwright.builtin import Skill, SkillToolset, file_tools, todo_tools
+from toolwright.builtin.files import Backend, backend_for
+from toolwright.errors import UsageError
+from toolwright.kits._delegation import task_tool
+from toolwright.kits._execution import Execution, execution_tools
+from toolwright.kits._large_results import with_results_in_files
+from toolwright.kits._notes import MemoryFiles
+from toolwright.kits._prompt import deep_prompt
+from toolwright.models import Model
+from toolwright.tools import Require, Tool, ToolContext, Toolset, as_tool
+
+__all__ = ["SubAgentSpec", "create_deep_agent", "create_deep_agent_async"]
+
+GENERAL_PURPOSE = "general_purpose"
+_BIG_RESULT = 20_000
+_COMPACT_AT = 120_000
+
+
+class SubAgentSpec(TypedDict, total=False):
+    """What a sub-agent is made from; `name` and `description` are required."""
+
+    name: str
+    description: str
+    system_prompt: str
+    tools: Sequence[Any]
+    model: Model | str
+    skills: Sequence[str]
+    interrupt_on: Mapping[str, Require]
+
+
+def create_deep_agent(
+    name: str = "deep_agent",
+    model: Model | str | None = None,
+    *,
+    tools: Sequence[Any] = (),
+    instructions: str = "",
+    description: str = "",
+    subagents: Sequence[SubAgentSpec | BaseAgent] = (),
+    execution: Execution = None,
+    backend: Backend | None = None,
+    work_dir: str | Path = ".",
+    skills: Sequence[str | Path | Skill] = (),
+    interrupt_on: Mapping[str, Require] | None = None,
+    memory: Sequence[str] = (),
+    limits: Limits | None = None,
+    compaction: Compaction | None = None,
+    **settings: Any,
+) -> Agent:
+    """An agent with todos, files, delegation and, if wanted, execution and skills.
+
+    Files are in the session's state unless a `backend` is given. `memory` names files in it whose
+    text is put before the model each turn. `interrupt_on` says which tools a person must confirm;
+    it holds for sub-agents too. The other settings are `Agent`'s.
+    """
+    files = backend_for(backend or _in_state)
+    core = _core_tools(backend or _in_state, files)
+    own = [_in_files(thing, files) for thing in tools]
+    running = [_in_files(thing, files) for thing in execution_tools(execution, work_dir)]
+    confirm = dict(interrupt_on or {})
+    helpers = _sub_agents(subagents, [*core, *running, *own], confirm)
+    given = [*core, *running, *own, task_tool(helpers), *_skills(skills), *_notes(memory, files)]
+    agent = Agent(
+        name=name,
+        model=model,
+        description=description,
+        instructions=deep_prompt(instructions, execution=bool(running), delegation=True),
+        tools=given,
+        interrupt_on=confirm,
+        limits=limits or Limits(depth=3),
+        compaction=compaction or Compaction(max_tokens=_COMPACT_AT, keep_messages=20),
+        **settings,
+    )
+    for helper in helpers.values():
+        helper.parent = helper.parent or agent
+    return agent
+
+
+async def create_deep_agent_async(
+    name: str = "deep_agent", model: Model | str | None = None, **settings: Any
+) -> tuple[Agent, Callable[[], Awaitable[None]]]:
+    """`create_deep_agent`, and what closes the servers and sandboxes it started.
+
+    Sandboxes and servers are opened here, so one that cannot start fails now and not in a run.
+    """
+    agent = create_deep_agent(name, model, **settings)
+    try:
+        for toolset in agent.shelf.toolsets:
+            await toolset.list_tools(None)
+    except BaseException:
+        await agent.close()
+        raise
+    return agent, agent.close
+
+
+def _in_state(ctx: ToolContext) -> Files:
+    return StateBackend(ctx.state)
+
+
+def _core_tools(backend: Backend, files: Callable[[ToolContext], Files]) -> list[Any]:
+    reading = {"read_file"}  # its pages are bounded already
+    made = [t if t.name in reading else _in_files(t, files) for t in file_tools(backend)]
+    return [*todo_tools(), *made]
+
+
+def _in_files(thing: Any, files: Callable[[ToolContext], Files]) -> Any:
+    if isinstance(thing, Toolset) or not (isinstance(thing, Tool) or callable(thing)):
+        return thing
+    return with_results_in_files(as_tool(thing), files, _BIG_RESULT)
+
+
+def _sub_agents(
+    specs: Sequence[SubAgentSpec | BaseAgent],
+    inherited: Sequence[Any],
+    confirm: Mapping[str, Require],
+) -> dict[str, BaseAgent]:
+    """The sub-agents by name; a general one is always among them."""
+    made: dict[str, BaseAgent] = {}
+    general = SubAgentSpec(
+        name=GENERAL_PURPOSE, description="Does any piece of work, with the same tools as you."
+    )
+    named = {spec.name if isinstance(spec, BaseAgent) else spec.get("name") for spec in specs}
+    for spec in specs if GENERAL_PURPOSE in named else [general, *specs]:
+        agent = spec if isinstance(spec, BaseAgent) else _sub_agent(spec, inherited, confirm)
+        if agent.name in made:
+            raise UsageError(f"Two sub-agents are named {agent.name!r}; rename one.")
+        made[agent.name] = agent
+    return made
+
+
+def _sub_agent(
+    spec: SubAgentSpec, inherited: Sequence[Any], confirm: Mapping[str, Require]
+) -> Agent:
+    missing = [key for key in ("name", "description") if not spec.get(key)]
+    if missing:
+        raise UsageError(f"A sub-agent needs {' and '.join(missing)}; got {dict(spec)!r}.")
+    unknown = spec.keys() - SubAgentSpec.__annotations__.keys()
+    if unknown:
+        raise UsageError(
+            f"Sub-agent {spec['name']!r} has unknown settings {sorted(unknown)}; "
+            f"it takes {', '.join(SubAgentSpec.__annotations__)}."
+        )
+    tools = list(spec.get("tools", inherited))
+    names = {as_tool(t).name for t in tools if not isinstance(t, Toolset)}
+    # What the parent must ask about, its sub-agents must ask about too.
+    rules = {key: rule for key, rule in confirm.items() if key in names}
+    return Agent(
+        name=spec["name"],
+        description=spec["description"],
+        model=spec.get("model"),
+        instructions=deep_prompt(spec.get("system_prompt", ""), execution=False, delegation=False),
+        tools=[*tools, *_skills(spec.get("skills", ()))],
+        interrupt_on={**rules, **spec.get("interrupt_on", {})},
+        disallow_transfer_to_parent=True,
+        disallow_transfer_to_peers=True,
+    )
+
+
+def _skills(skills: Sequence[str | Path | Skill]) -> list[Toolset]:
+    if not skills:
+        return []
+    loaded = [s if isinstance(s, Skill) else Skill.from_directory(s) for s in skills]
+    return [SkillToolset(loaded)]
+
+
+def _notes(paths: Sequence[str], files: Callable[[ToolContext], Files]) -> list[MemoryFiles]:
+    return [MemoryFiles(tuple(paths), files)] if paths else []

@@ -1,0 +1,30 @@
+"""Move big results to files, so that they do not fill the conversation."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from toolwright.backends.files import Files
+from toolwright.tools import Args, Output, Tool, ToolContext
+
+__all__ = ["with_results_in_files"]
+
+_DIRECTORY = "/large_results"
+_SHOWN = 2000
+
+
+def with_results_in_files(tool: Tool, files: Callable[[ToolContext], Files], limit: int) -> Tool:
+    """Write outputs of more than `limit` characters to a file and show the model where it is."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        output = await tool.run(args, ctx)
+        if output.status != "ok" or len(output.text) <= limit:
+            return output
+        path = f"{_DIRECTORY}/{ctx.call.call_id}.txt"
+        await files(ctx).write(path, output.text.encode())
+        note = (
+            f"{output.text[:_SHOWN]}\n[… {len(output.text):,} characters in all, kept in {path}; "
+            "read it with read_file or search it with grep.]"
+        )
+        return replace(output, text=note)
+
+    return tool.replace(run=run)

@@ -1,0 +1,178 @@
+"""Deep agents plan, keep files, delegate side by side, are interrupted, and resume after a restart."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Agent, Approve, Runner, UsageError
+from toolwright.backends.files import FilesystemBackend
+from toolwright.kits import SubAgentSpec, create_deep_agent, create_deep_agent_async
+from toolwright.messages import ModelReplied, ToolEnded
+from toolwright.models import ModelRequest
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+
+def texts(request: ModelRequest) -> list[str]:
+    return [r.text for m in request.history if m.kind == "tool" for r in m.results]
+
+
+async def test_it_has_todos_files_and_a_general_purpose_agent_and_says_how_to_work() -> None:
+    model = ScriptedModel("Hello.")
+    await create_deep_agent(model=model, instructions="You tidy code.").run("hi")
+    [request] = model.requests
+    names = [spec.name for spec in request.tools]
+    assert names == [
+        "write_todos", "read_todos", "ls", "read_file", "write_file", "edit_file", "glob", "grep", "task",
+    ]  # fmt: skip
+    assert request.instructions.startswith("You tidy code.\n\n")
+    task = request.tools[-1]
+    assert "- general_purpose: " in task.description
+    assert task.parameters["properties"]["agent"]["enum"] == ["general_purpose"]
+
+
+class Story:
+    """A model that plays the main agent and its three helpers, whatever order they run in."""
+
+    name = "scripted:story"
+
+    def __init__(self) -> None:
+        self.main = ScriptedModel(
+            call("write_todos", todos=[{"content": "Write three parts", "status": "in_progress"}]),
+            [call("task", agent="writer", description=f"Write part {n}.") for n in (1, 2, 3)],
+            call("edit_file", file_path="/part2.md", old_string="two", new_string="TWO"),
+            call("write_todos", todos=[{"content": "Write three parts", "status": "completed"}]),
+            "All three parts are written.",
+        )
+        self.asked: list[str] = []
+
+    async def respond(self, request: ModelRequest, on_delta: Any = None) -> Any:
+        first = request.history[0].text  # type: ignore[union-attr]
+        self.asked.append(first)
+        if not first.startswith("Write part"):
+            return await self.main.respond(request)
+        n = int(first[-2])
+        word = ("", "one", "two", "three")[n]
+        script: list[Any] = [
+            call("write_file", file_path=f"/part{n}.md", content=word),
+            f"Part {n} is done.",
+        ]
+        return await ScriptedModel(script[len(texts(request))]).respond(request)
+
+
+async def test_it_plans_delegates_three_at_once_is_interrupted_inside_and_resumes_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+    story = Story()
+    db = f"sqlite:///{tmp_path}/s.db"
+    writer = SubAgentSpec(
+        name="writer",
+        description="Writes.",
+        interrupt_on={"write_file": lambda file_path: file_path == "/part2.md"},
+    )
+    agent = create_deep_agent(
+        "boss", story, subagents=[writer], backend=FilesystemBackend(tmp_path / "work")
+    )
+    async with Runner(agent, store=db) as runner:
+        paused = await runner.run("Write a book in three parts.", session_id="s")
+    assert paused.status == "paused"
+    [pending] = paused.pending
+    assert (pending.name, pending.arguments["file_path"]) == ("write_file", "/part2.md")
+    assert sorted(p.name for p in (tmp_path / "work").iterdir()) == ["part1.md", "part3.md"]
+
+    async with Runner(agent, store=db) as runner:
+        assert await runner.answer("s", pending.call_id, Approve()) == "accepted"
+        result = await runner.resume("s")
+        events = await runner.events("s")
+    assert result.text == "All three parts are written."
+    assert (tmp_path / "work" / "part2.md").read_text() == "TWO"
+    assert result.state["todos"] == [{"content": "Write three parts", "status": "completed"}]
+    writes = [e.result.name for e in events if isinstance(e, ToolEnded)].count("write_file")
+    assert writes == 3
+    assert sum(isinstance(e, ModelReplied) for e in events) == len(story.asked) == 5 + 6
+
+
+async def test_sub_agents_do_not_see_the_conversation_and_inherit_the_core_tools() -> None:
+    seen: list[ModelRequest] = []
+
+    def helper(request: ModelRequest) -> str:
+        seen.append(request)
+        return "done"
+
+    model = ScriptedModel(
+        call("task", agent="general_purpose", description="Look."), helper, "Done."
+    )
+    await create_deep_agent(model=model).run("A secret plan.")
+    [request] = seen
+    assert [m.text for m in request.history] == ["Look."]  # type: ignore[union-attr]
+    assert "task" not in [spec.name for spec in request.tools]
+    assert "write_file" in [spec.name for spec in request.tools]
+
+
+async def test_what_the_parent_must_ask_about_its_sub_agents_must_ask_about_too() -> None:
+    model = ScriptedModel(
+        call("task", agent="general_purpose", description="Write."),
+        call("write_file", file_path="/x", content="x"),
+    )
+    paused = await create_deep_agent(model=model, interrupt_on={"write_file": True}).run("go")
+    assert [p.name for p in paused.pending] == ["write_file"]
+
+
+async def test_a_big_result_is_moved_to_a_file_that_can_be_read() -> None:
+    def dump() -> str:
+        """Dump everything."""
+        return "x" * 30_000 + "needle"
+
+    model = ScriptedModel(
+        call("dump"),
+        lambda r: call("grep", pattern="needle", output_mode="files_with_matches"),
+        "Found.",
+    )
+    result = await create_deep_agent(model=model, tools=[dump]).run("go")
+    first, second = texts(model.requests[-1])
+    assert "30,006 characters in all, kept in /large_results/" in first
+    assert "/large_results/" in second
+    assert result.text == "Found."
+
+
+async def test_memory_files_are_put_before_the_model_each_turn() -> None:
+    model = ScriptedModel(
+        call("write_file", file_path="/AGENTS.md", content="Always use tabs."), "Noted."
+    )
+    await create_deep_agent(model=model, memory=["/AGENTS.md"]).run("go")
+    assert "Always use tabs." not in model.requests[0].instructions
+    assert '<file path="/AGENTS.md">\nAlways use tabs.\n</file>' in model.requests[1].instructions
+
+
+async def test_execution_local_runs_commands_and_the_cleanup_closes() -> None:
+    model = ScriptedModel(call("execute", command="echo hello"), "Done.")
+    agent, cleanup = await create_deep_agent_async("dev", model, execution="local")
+    result = await agent.run("go")
+    assert '"output":"hello\\n","exit_code":0' in result.history[2].results[0].text  # type: ignore[union-attr]
+    await cleanup()
+
+
+async def test_execution_heimdall_runs_python_in_our_sandbox(tmp_path: Path) -> None:
+    model = ScriptedModel(call("execute_python", code="print(2 + 2)"), "Done.")
+    agent, cleanup = await create_deep_agent_async(
+        "dev", model, execution="heimdall", work_dir=tmp_path
+    )
+    try:
+        result = await agent.run("go")
+    finally:
+        await cleanup()
+    assert "4" in result.history[2].results[0].text  # type: ignore[union-attr]
+
+
+async def test_wrong_settings_are_refused_with_what_is_right() -> None:
+    with pytest.raises(UsageError, match="'local'"):
+        create_deep_agent(execution="docker")
+    with pytest.raises(UsageError, match="needs description"):
+        create_deep_agent(subagents=[SubAgentSpec(name="x")])
+    with pytest.raises(UsageError, match=r"unknown settings \['prompt'\]"):
+        create_deep_agent(subagents=[{"name": "x", "description": "y", "prompt": "z"}])  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(UsageError, match="Two sub-agents"):
+        create_deep_agent(subagents=[Agent(name="a"), Agent(name="a")])
