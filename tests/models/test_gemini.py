@@ -82,7 +82,7 @@ async def test_a_plain_question_is_sent_and_its_answer_read(wire: Wire) -> None:
                             {
                                 "description": "The weather in a city.",
                                 "name": "get_weather",
-                                "parameters_json_schema": {
+                                "parametersJsonSchema": {
                                     "type": "object",
                                     "properties": {
                                         "city": {"type": "string", "description": "Which city."}
@@ -232,8 +232,8 @@ async def test_images_go_in_and_come_back_inside_a_result_where_the_model_allows
         {
             "parts": [
                 {"text": "What?"},
-                {"inlineData": {"data": "cG5n", "mime_type": "image/png"}},
-                {"fileData": {"file_uri": "gs://bucket/v.mp4", "mime_type": "video/mp4"}},
+                {"inlineData": {"data": "cG5n", "mimeType": "image/png"}},
+                {"fileData": {"fileUri": "gs://bucket/v.mp4", "mimeType": "video/mp4"}},
             ],
             "role": "user",
         }
@@ -244,7 +244,7 @@ async def test_images_go_in_and_come_back_inside_a_result_where_the_model_allows
                 "parts": [
                     {
                         "functionResponse": {
-                            "parts": [{"inline_data": {"mime_type": "image/png", "data": "cG5n"}}],
+                            "parts": [{"inlineData": {"mimeType": "image/png", "data": "cG5n"}}],
                             "id": "call_1",
                             "name": "get_weather",
                             "response": {"output": "Here:"},
@@ -262,7 +262,7 @@ async def test_images_go_in_and_come_back_inside_a_result_where_the_model_allows
                             "response": {"output": "Here:"},
                         }
                     },
-                    {"inlineData": {"data": "cG5n", "mime_type": "image/png"}},
+                    {"inlineData": {"data": "cG5n", "mimeType": "image/png"}},
                 ],
                 "role": "user",
             },
@@ -547,7 +547,7 @@ async def test_vertex_has_tools_of_its_own(wire: Wire) -> None:
     assert vertex.name == "vertex:gemini-2.5-flash"
     assert [body["tools"] for body in wire.bodies] == snapshot(
         [
-            [{"retrieval": {"vertex_ai_search": {"datastore": "ds", "max_results": 3}}}],
+            [{"retrieval": {"vertexAiSearch": {"datastore": "ds", "maxResults": 3}}}],
             [{"enterpriseWebSearch": {}}],
             [{"googleMaps": {}}],
         ]

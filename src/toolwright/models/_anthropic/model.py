@@ -98,11 +98,13 @@ class AnthropicModel:
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        reply = await self._client.get().messages.create(**body, timeout=_TIMEOUT)
+        reply = await self._client.get().messages.create(**_as_it_is(body), timeout=_TIMEOUT)
         return _read(reply.to_dict(mode="json"), self.name)
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        stream = await self._client.get().messages.create(**body, stream=True, timeout=_TIMEOUT)
+        stream = await self._client.get().messages.create(
+            **_as_it_is(body), stream=True, timeout=_TIMEOUT
+        )
         streamed = StreamedMessage(listen)
         async with stream:
             async for event in stream:
@@ -130,9 +132,7 @@ class AnthropicModel:
             body["stop_sequences"] = list(settings.stop)
         if settings.cache_prompt:
             body["cache_control"] = _CACHE  # the end of the conversation so far
-        if settings.extra:
-            body["extra_body"] = settings.extra
-        return body
+        return body | settings.extra
 
     def _prefix(self, request: ModelRequest) -> dict[str, Any]:
         """Tools and instructions: what stays the same from turn to turn, with a cache mark."""
@@ -190,6 +190,12 @@ def _client_maker(api_key: str | None, base_url: str | None) -> Any:
         )
     # Retries are made in one place, for all providers: `ask`.
     return lambda: AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0)
+
+
+def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
+    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
+    needed = {"model": body["model"], "max_tokens": body["max_tokens"], "messages": []}
+    return {**needed, "extra_body": body}
 
 
 def _thinking_budget(wanted: int, max_tokens: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from toolwright.messages import ToolSpec
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._gemini.tools import Plan
-from toolwright.models._gemini.wire import to_declaration
+from toolwright.models._gemini.wire import Wire, as_wire, to_declaration
 from toolwright.models._model import ModelRequest, ModelSettings
 
 __all__ = ["ConfigMaker"]
@@ -38,7 +38,7 @@ class ConfigMaker:
         self._output_schemas = ByIdentity(gemini_schema)
 
     def make(self, request: ModelRequest, plan: Plan) -> types.GenerateContentConfig:
-        """The configuration of one request."""
+        """The configuration of one request, its tools left out."""
         settings = request.settings
         return types.GenerateContentConfig(
             system_instruction=self._instructions(request, plan) or None,
@@ -48,22 +48,18 @@ class ConfigMaker:
             stop_sequences=list(settings.stop) or None,
             seed=settings.seed,
             thinking_config=self._thinking(settings),
-            **self._tools(request, plan),
+            tool_config=self._tool_config(request, plan),
             **self._output(request, plan),
-            **_extra(settings),
         )
 
-    def _tools(self, request: ModelRequest, plan: Plan) -> dict[str, Any]:
-        tools = list(plan.native)
+    def tools(self, request: ModelRequest, plan: Plan) -> list[Wire]:
+        """The tools of one request, ready to be sent."""
+        tools = [as_wire(tool) for tool in plan.native]
         if request.tools:
             tools.append(self._functions(request.tools))
         if plan.offered:
             tools.append(_functions(plan.offered))
-        if not tools:
-            return {}
-        off = types.AutomaticFunctionCallingConfig(disable=True)
-        chosen = self._tool_config(request, plan)
-        return {"tools": tools, "tool_config": chosen, "automatic_function_calling": off}
+        return tools
 
     def _tool_config(self, request: ModelRequest, plan: Plan) -> types.ToolConfig | None:
         choice = request.settings.tool_choice
@@ -75,7 +71,7 @@ class ConfigMaker:
             calling = types.FunctionCallingConfig(mode=mode, allowed_function_names=[choice])
         # Mixed with functions, the API wants to be told that we understand its own tools' parts.
         mixed = True if plan.native and request.tools else None
-        if calling is None and mixed is None:
+        if not request.tools or (calling is None and mixed is None):
             return None
         return types.ToolConfig(
             function_calling_config=calling, include_server_side_tool_invocations=mixed
@@ -110,11 +106,5 @@ class ConfigMaker:
         return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVELS[reasoning])
 
 
-def _functions(specs: Sequence[ToolSpec]) -> types.Tool:
-    return types.Tool(function_declarations=[to_declaration(spec) for spec in specs])
-
-
-def _extra(settings: ModelSettings) -> dict[str, Any]:
-    if not settings.extra:
-        return {}
-    return {"http_options": types.HttpOptions(extra_body=settings.extra)}
+def _functions(specs: Sequence[ToolSpec]) -> Wire:
+    return as_wire(types.Tool(function_declarations=[to_declaration(spec) for spec in specs]))

@@ -22,14 +22,14 @@ from toolwright.models._gemini.config import ConfigMaker
 from toolwright.models._gemini.reply import Reply
 from toolwright.models._gemini.side import SideRequests
 from toolwright.models._gemini.tools import Plan, plan_tools
-from toolwright.models._gemini.wire import converter
-from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
+from toolwright.models._gemini.wire import Wire, as_wire, converter
+from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
 
 __all__ = ["GeminiModel", "vertex_model"]
 
 _SIDE_ROUNDS = 8
-AskModel = Callable[[Sequence[types.Content], OnDelta | None], Awaitable[ModelMessage]]
+AskModel = Callable[[Sequence[Wire], OnDelta | None], Awaitable[ModelMessage]]
 """Ask for the turn that follows the request's history and these contents."""
 
 
@@ -85,13 +85,18 @@ class GeminiModel:
         plan = self._plan(request)
         config = self._configs.make(request, plan)
         contents = list(chain.from_iterable(request.history.converted(self._convert)))
+        tools = self._configs.tools(request, plan)
+        body = ({"tools": tools} if tools else {}) | request.settings.extra
 
-        async def ask_model(more: Sequence[types.Content], listen: OnDelta | None) -> ModelMessage:
-            return await self._ask([*contents, *more], config, request.settings, listen)
+        async def ask_model(more: Sequence[Wire], listen: OnDelta | None) -> ModelMessage:
+            asked = {"contents": [*contents, *more], **body}
+            return await self._ask(asked, config, request.settings.timeout, listen)
 
         if not plan.side:
             return await ask_model((), on_delta)
-        side = SideRequests(self._provider, plan.side, partial(self._ask_apart, request.settings))
+        side = SideRequests(
+            self._provider, plan.side, partial(self._ask_apart, request.settings.timeout)
+        )
         return await self._ask_and_answer(ask_model, side, on_delta)
 
     async def close(self) -> None:
@@ -115,12 +120,19 @@ class GeminiModel:
 
     async def _ask(
         self,
-        contents: list[types.Content],
+        body: dict[str, Any],
         config: types.GenerateContentConfig,
-        settings: ModelSettings,
+        timeout: float | None,
         on_delta: OnDelta | None,
     ) -> ModelMessage:
-        asked = {"model": self._model, "contents": contents, "config": config}
+        # The conversation and the tools are handed over ready-made: the SDK would walk through
+        # all of them each turn. What it is given as contents is only a placeholder.
+        extra = types.HttpOptions(extra_body=body)
+        asked = {
+            "model": self._model,
+            "contents": "",
+            "config": config.model_copy(update={"http_options": extra}),
+        }
 
         async def send(listen: OnDelta | None) -> ModelMessage:
             with as_model_errors(self.name):
@@ -129,7 +141,7 @@ class GeminiModel:
                 )
             return reply.message(self.name, f"google:{self._model}")
 
-        return await ask(send, on_delta, timeout=settings.timeout, retries=self._retries)
+        return await ask(send, on_delta, timeout=timeout, retries=self._retries)
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:
         reply = Reply(self._provider)
@@ -165,11 +177,10 @@ class GeminiModel:
         )
 
     async def _ask_apart(
-        self, settings: ModelSettings, question: str, tool: types.Tool
+        self, timeout: float | None, question: str, tool: types.Tool
     ) -> ModelMessage:
-        config = types.GenerateContentConfig(tools=[tool])
-        contents = self._convert(user_message(question))
-        return await self._ask(contents, config, ModelSettings(timeout=settings.timeout), None)
+        body = {"contents": self._convert(user_message(question)), "tools": [as_wire(tool)]}
+        return await self._ask(body, types.GenerateContentConfig(), timeout, None)
 
 
 def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:

@@ -31,8 +31,9 @@ try:
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["converter", "read_parts", "side_part", "to_declaration"]
+__all__ = ["Wire", "as_wire", "converter", "read_parts", "side_part", "to_declaration"]
 
+Wire = dict[str, Any]
 _SIDE = "side_request"
 """Marks a server tool that was asked in a request of its own; to the model it was a function."""
 _UNSIGNED = b"skip_thought_signature_validator"
@@ -50,21 +51,30 @@ def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
 
 
 @cache
-def converter(provider: str, *, newer: bool) -> Callable[[Message], list[types.Content]]:
+def converter(provider: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
     """How a message is sent. The same function each time, so the work is done once.
 
     `newer` models take images inside a function's response, where others get them right after
     it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
-    def to_contents(message: Message) -> list[types.Content]:
-        if isinstance(message, UserMessage):
-            return _turn("user", [_content_part(part) for part in message.parts])
-        if isinstance(message, ModelMessage):
-            return _ModelTurn(provider, signs=newer).contents(message.parts)
-        return _turn("user", _result_parts(message, inside=newer))
+    def to_contents(message: Message) -> list[Wire]:
+        return [as_wire(content) for content in _contents(message, provider, newer=newer)]
 
     return to_contents
+
+
+def as_wire(value: types.Content | types.Tool) -> Wire:
+    """The JSON that the API wants."""
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _contents(message: Message, provider: str, *, newer: bool) -> list[types.Content]:
+    if isinstance(message, UserMessage):
+        return _turn("user", [_content_part(part) for part in message.parts])
+    if isinstance(message, ModelMessage):
+        return _ModelTurn(provider, signs=newer).contents(message.parts)
+    return _turn("user", _result_parts(message, inside=newer))
 
 
 def _turn(role: str, parts: list[types.Part]) -> list[types.Content]:

@@ -75,12 +75,12 @@ class OpenAIChatModel:
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        completion = await self._client.get().chat.completions.create(**body)
+        completion = await self._client.get().chat.completions.create(**_as_it_is(body))
         return self._read(completion.to_dict(mode="json"))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         stream = await self._client.get().chat.completions.create(
-            **body, stream=True, stream_options={"include_usage": True}
+            **_as_it_is(body), stream=True, stream_options={"include_usage": True}
         )
         streamed = StreamedCompletion(listen)
         async with stream:
@@ -117,9 +117,7 @@ class OpenAIChatModel:
         }
         if request.output_schema is not None:
             body["response_format"] = self._output_formats(request.output_schema)
-        if settings.extra:
-            body["extra_body"] = settings.extra
-        return body
+        return body | settings.extra
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         if not request.tools:
@@ -146,6 +144,11 @@ class OpenAIChatModel:
             "reasoning_effort": settings.reasoning,
         }
         return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
+    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
+    return {"model": body["model"], "messages": [], "extra_body": body}
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:

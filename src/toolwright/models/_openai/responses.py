@@ -79,11 +79,11 @@ class OpenAIModel:
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        response = await self._client.get().responses.create(**body)
+        response = await self._client.get().responses.create(**_as_it_is(body))
         return read_response(response.to_dict(mode="json"), self.name)
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        stream = await self._client.get().responses.create(**body, stream=True)
+        stream = await self._client.get().responses.create(**_as_it_is(body), stream=True)
         listener = _Listener(listen)
         async with stream:
             async for event in stream:
@@ -113,9 +113,7 @@ class OpenAIModel:
             body["max_output_tokens"] = settings.max_tokens
         if request.output_schema is not None:
             body["text"] = {"format": self._output_formats(request.output_schema)}
-        if settings.extra:
-            body["extra_body"] = settings.extra
-        return body
+        return body | settings.extra
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         tools = [*self._functions(request.tools), *map(self._server_tool, request.server_tools)]
@@ -150,6 +148,11 @@ class OpenAIModel:
             chosen["temperature"] = settings.temperature
             chosen["top_p"] = settings.top_p
         return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
+    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
+    return {"model": body["model"], "input": [], "extra_body": body}
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
