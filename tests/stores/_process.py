@@ -32,6 +32,17 @@ async def answer(store: Store, name: str) -> int:
     return outcomes.count("accepted")
 
 
+async def endless(store: Store, name: str) -> int:
+    """Write until killed, each event saying its own number in the state."""
+    scope = Scope(app_name="app", user_id="ada", session_id="shared")
+    seq = (await store.open(scope)).last_seq
+    while True:
+        seq += 1
+        change = StateChanged(seq=seq, delta={name: seq, "user:last": seq})
+        await store.append(scope, [change])
+        print(seq, flush=True)
+
+
 async def main() -> None:
     """Connect, wait for the word, work, say how it went."""
     address, work, name = sys.argv[1:]
@@ -39,7 +50,8 @@ async def main() -> None:
     await store.sessions("app")
     print("ready", flush=True)
     sys.stdin.readline()
-    print(await {"append": append, "answer": answer}[work](store, name), flush=True)
+    works = {"append": append, "answer": answer, "endless": endless}
+    print(await works[work](store, name), flush=True)
     await store.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests._postgres import new_database
 
 from toolwright.backends import open_store
-from toolwright.messages import Pending, PendingOpened, Scope
+from toolwright.messages import Pending, PendingOpened, Scope, StateChanged
 
 pytestmark = pytest.mark.anyio
 
@@ -22,17 +22,14 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/shared.db"
 
 
+def _start(address: str, work: str, name: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(_PROGRAM), address, work, name]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 def _work_together(address: str, work: str) -> dict[str, int]:
     """Start one process per name, let them go at the same time, and return what they say."""
-    started = {
-        name: subprocess.Popen(
-            [sys.executable, str(_PROGRAM), address, work, name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in NAMES
-    }
+    started = {name: _start(address, work, name) for name in NAMES}
     for process in started.values():
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -63,4 +60,30 @@ async def test_processes_that_answer_the_same_calls_win_each_call_once(address: 
     assert sum(won.values()) == 50
     calls = await store.open_calls("app")
     assert {name: [c.answer for c in calls].count(name) for name in NAMES} == won
+    await store.close()
+
+
+def _kill_while_writing(address: str) -> int:
+    """Kill a process that writes without end; the last event it has said to be written."""
+    process = _start(address, "endless", "killed")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    for _ in range(40):
+        process.stdout.readline()
+    process.kill()
+    written = [int(line) for line in process.communicate()[0].split()]
+    return written[-1] if written else 39
+
+
+async def test_what_a_killed_process_wrote_is_whole_and_can_be_gone_on_with(address: str) -> None:
+    said = _kill_while_writing(address)
+    store = open_store(address)
+    row = await store.open(SHARED)
+    events = await store.events(SHARED)
+    assert row.last_seq in (said, said + 1)
+    assert [event.seq for event in events] == list(range(1, row.last_seq + 1))
+    assert await store.state(SHARED) == {"killed": row.last_seq, "user:last": row.last_seq}
+    await store.append(SHARED, [StateChanged(seq=row.last_seq + 1, delta={"next": True})])
     await store.close()

@@ -14,7 +14,7 @@ __all__ = ["DirectoryBlobs"]
 class DirectoryBlobs:
     """Each key is a file under `root`, which is made on first use."""
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = Path(root).absolute()
 
     async def create(self, key: str, data: bytes) -> bool:

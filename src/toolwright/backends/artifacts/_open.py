@@ -1,6 +1,7 @@
 """From an address to the artifact service behind it."""
 
-from typing import Any
+import os
+from typing import Any, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
 from toolwright.backends.artifacts._artifacts import BlobArtifacts
@@ -9,6 +10,8 @@ from toolwright.backends.artifacts._directory import DirectoryBlobs
 from toolwright.errors import UsageError
 
 __all__ = ["DirectoryArtifacts", "MemoryArtifacts", "ObjectArtifacts", "open_artifacts"]
+
+T = TypeVar("T")
 
 _CLOUDS = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl")
 
@@ -23,7 +26,7 @@ class MemoryArtifacts(BlobArtifacts):
 class DirectoryArtifacts(BlobArtifacts):
     """Artifacts kept in a directory, which is made when it is missing."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: str | os.PathLike[str]) -> None:
         super().__init__(DirectoryBlobs(root))
 
 
@@ -36,6 +39,10 @@ class ObjectArtifacts(BlobArtifacts):
         super().__init__(ObjectBlobs(url, **options))
 
 
+@overload
+def open_artifacts(where: str) -> BlobArtifacts: ...
+@overload
+def open_artifacts(where: T) -> T: ...
 def open_artifacts(where: Any) -> Any:
     """The artifact service at an address; a service is returned as it is."""
     if hasattr(where, "versions"):

@@ -1,6 +1,7 @@
 """Skills found in directories, kept up to date, and searched."""
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ class SkillRegistry:
 
     A skill that breaks the rules is left out and told in `problems`; of two with the same name,
     the one in the earlier directory counts. Each look at the skills notices what has changed.
+    Safe to use from several threads.
     """
 
     def __init__(self, *directories: str | Path) -> None:
@@ -40,6 +42,7 @@ class SkillRegistry:
         for directory in self.directories:
             if not directory.is_dir():
                 raise UsageError(f"{str(directory)!r} is not a directory with skills in it.")
+        self._lock = threading.Lock()
         self._stamps: dict[Path, Stamp] = {}
         self._read: dict[Path, Skill | SkillProblem] = {}
         self._skills: dict[str, Skill] = {}
@@ -48,20 +51,24 @@ class SkillRegistry:
 
     def skills(self) -> dict[str, Skill]:
         """The skills by name."""
-        self._refresh()
-        return self._skills
+        with self._lock:
+            self._refresh()
+            return self._skills
 
     def problems(self) -> list[SkillProblem]:
         """The skills that were refused, each with its reason."""
-        self._refresh()
-        return self._problems
+        with self._lock:
+            self._refresh()
+            return self._problems
 
     def search(self, query: str, limit: int = 10) -> list[Skill]:
         """The skills that fit `query`, best first."""
-        skills = list(self.skills().values())
-        if self._ranking is None:
-            self._ranking = Ranking((skill.name, _indexed(skill)) for skill in skills)
-        return [skills[number] for number in self._ranking.search(query)[:limit]]
+        with self._lock:
+            self._refresh()
+            skills = list(self._skills.values())
+            if self._ranking is None:
+                self._ranking = Ranking((skill.name, _indexed(skill)) for skill in skills)
+            return [skills[number] for number in self._ranking.search(query)[:limit]]
 
     def _refresh(self) -> None:
         stamps = dict(self._found())
