@@ -3,6 +3,13 @@
 from toolwright.testing._check_artifacts import ARTIFACT_CHECKS, check_artifacts
 from toolwright.testing._check_executor import EXECUTOR_CHECKS, check_executor
 from toolwright.testing._check_memory import MEMORY_CHECKS, check_memory
+from toolwright.testing._check_plugin import (
+    PLUGIN_CHECKS,
+    PluginCheck,
+    PluginUnderTest,
+    check_plugin,
+    plugin_report,
+)
 from toolwright.testing._check_store import STORE_CHECKS, check_store
 from toolwright.testing._recorded import RecordedModel
 from toolwright.testing._scripted import ScriptedModel, Turn, call
@@ -11,7 +18,10 @@ __all__ = [
     "ARTIFACT_CHECKS",
     "EXECUTOR_CHECKS",
     "MEMORY_CHECKS",
+    "PLUGIN_CHECKS",
     "STORE_CHECKS",
+    "PluginCheck",
+    "PluginUnderTest",
     "RecordedModel",
     "ScriptedModel",
     "Turn",
@@ -19,5 +29,7 @@ __all__ = [
     "check_artifacts",
     "check_executor",
     "check_memory",
+    "check_plugin",
     "check_store",
+    "plugin_report",
 ]

@@ -33,6 +33,8 @@ __all__ = ["SshExecutor"]
 _RESOURCES = {"memory": ("-v", 1024), "file_size": ("-f", 512), "cpu_seconds": ("-t", 1),
               "open_files": ("-n", 1)}  # fmt: skip
 _SIGNALS = {"HUP": 1, "INT": 2, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
+_PATIENCE = 10.0
+"""Seconds to wait for the other machine to end a command, in case it no longer answers."""
 _PATTERN = re.compile(rb"@group (\d+)\n")
 
 
@@ -270,7 +272,7 @@ class _Remote(asyncssh.SSHClientSession[bytes]):
         return self._conclude(reason)
 
     async def _end(self) -> None:
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(self._limits.grace + _PATIENCE, shield=True):
             if self._group is not None and self._connection is not None:
                 kill = f"kill -%s -{self._group} 2> /dev/null"
                 line = f"{kill % 'TERM'}; sleep {self._limits.grace}; {kill % 'KILL'}"
