@@ -1,7 +1,7 @@
 """What makes an agent that talks to a model: model, instructions, tools and settings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter
 
@@ -46,6 +46,7 @@ class ChatNode(AgentNode):
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
     ) -> None:
+        self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         super().__init__(
             name=name,
             description=description,
@@ -89,6 +90,10 @@ class ChatNode(AgentNode):
         raise UsageError(
             f"Agent {self.name!r} has no model; give it one: Agent(…, model='openai:gpt-5-mini')."
         )
+
+    def replace(self, **changes: Any) -> Self:
+        """Another agent with the same settings but for `changes`; it has no parent yet."""
+        return type(self)(**{**self._given, **changes})
 
     @property
     def maker(self) -> ToolboxMaker:

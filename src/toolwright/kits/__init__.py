@@ -4,20 +4,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.kits._by_hand import hand_runner
+    from toolwright.kits._config import AgentFile, load_agent_file
     from toolwright.kits._deep_agent import (
         SubAgentSpec,
         create_deep_agent,
         create_deep_agent_async,
     )
+    from toolwright.kits._presets import PRESETS, Preset, preset_tools
 
 _LAZY = {
+    "AgentFile": "_config",
+    "PRESETS": "_presets",
+    "Preset": "_presets",
     "SubAgentSpec": "_deep_agent",
     "create_deep_agent": "_deep_agent",
     "create_deep_agent_async": "_deep_agent",
+    "hand_runner": "_by_hand",
+    "load_agent_file": "_config",
+    "preset_tools": "_presets",
 }
 """Each name and the file it is in; loaded on first use."""
 
-__all__ = ["SubAgentSpec", "create_deep_agent", "create_deep_agent_async"]
+__all__ = [
+    "PRESETS",
+    "AgentFile",
+    "Preset",
+    "SubAgentSpec",
+    "create_deep_agent",
+    "create_deep_agent_async",
+    "hand_runner",
+    "load_agent_file",
+    "preset_tools",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,164 @@
+"""Make an agent of an `agent.yaml`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+# By unit, not by name: each source loads only when a file asks for it.
+from toolwright import builtin, sources
+from toolwright.agent import Agent, Limits
+from toolwright.errors import UsageError
+from toolwright.kits._config_schema import AgentFile, ApprovalSettings, McpServer
+from toolwright.kits._presets import preset_tools
+from toolwright.kits._yaml import Document, read_yaml
+from toolwright.models import Model, ModelSettings
+from toolwright.tools import Policy, Rule, Toolset, rules
+
+__all__ = ["AgentFile", "LoadedAgent", "import_object", "load_agent_file"]
+
+
+class LoadedAgent:
+    """A file's settings and the agent made of them."""
+
+    def __init__(self, path: Path, settings: AgentFile, agent: Agent) -> None:
+        self.path = path
+        self.settings = settings
+        self.agent = agent
+
+    @property
+    def store(self) -> str:
+        """The address of the store; a relative SQLite file is beside the agent's file."""
+        prefix, _, file = self.settings.store.partition("sqlite:///")
+        if prefix or not file or file.startswith("/"):
+            return self.settings.store
+        target = (self.path.parent / file).resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return f"sqlite:///{target}"
+
+
+def load_agent_file(path: str | Path, model: Model | str | None = None) -> LoadedAgent:
+    """Read an `agent.yaml`; mistakes are told with their line."""
+    path = Path(path)
+    document = read_yaml(path)
+    settings = _checked(document)
+    return LoadedAgent(path, settings, _agent(document, settings, model))
+
+
+def _checked(document: Document) -> AgentFile:
+    try:
+        return AgentFile.model_validate(document.value or {})
+    except ValidationError as error:
+        lines = [
+            f"{document.where(detail['loc'])}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
+            f"{_plain(detail['type'], detail['msg'])}"
+            for detail in error.errors(include_url=False)
+        ]
+        raise UsageError("\n".join(lines)) from None
+
+
+def _plain(kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return "there is no such setting; `toolwright config schema` lists all"
+    return message[0].lower() + message[1:]
+
+
+def _agent(document: Document, settings: AgentFile, model: Model | str | None) -> Agent:
+    tools = _tools(document, settings)
+    try:
+        tuned = ModelSettings(**settings.settings)
+    except TypeError as error:
+        raise UsageError(f"{document.where(['settings'])}: settings: {error}") from error
+    return Agent(
+        name=settings.name,
+        model=model or settings.model,
+        description=settings.description,
+        instructions=settings.instructions,
+        tools=tools,
+        policy=_policy(settings.approvals),
+        limits=Limits(**settings.limits.model_dump()),
+        settings=tuned,
+    )
+
+
+def _tools(document: Document, settings: AgentFile) -> list[Any]:
+    wanted, base = settings.tools, document.path.parent
+    found: list[Any] = list(preset_tools(wanted.preset, base / wanted.work_dir))
+    for index, name in enumerate(wanted.functions):
+        found += _functions(document, index, name)
+    for plugin in wanted.plugins:
+        given = plugin.model_dump(exclude={"path"})
+        found.append(sources.PluginToolset(_beside(base, plugin.path), **given))
+    found += [_mcp(server) for server in wanted.mcp]
+    for file in wanted.mcp_files:
+        found += sources.mcp_toolsets(base / file)
+    for api in wanted.openapi:
+        found.append(
+            sources.OpenAPIToolset(_beside(base, api.source), **api.model_dump(exclude={"source"}))
+        )
+    if wanted.skills:
+        skills = [builtin.Skill.from_directory(base / folder) for folder in wanted.skills]
+        found.append(builtin.SkillToolset(skills))
+    return found
+
+
+def _functions(document: Document, index: int, name: str) -> list[Any]:
+    try:
+        found = import_object(name, document.path.parent)
+    except UsageError as error:
+        raise UsageError(f"{document.where(['tools', 'functions', index])}: {error}") from error
+    if isinstance(found, Sequence) and not isinstance(found, str):
+        return list(found)
+    return [found]
+
+
+def import_object(name: str, directory: Path | None = None) -> Any:
+    """The object that `package.module:name` (or `file.py:name`) names."""
+    module_name, found, attribute = name.partition(":")
+    if not found or not module_name or not attribute:
+        raise UsageError(f"{name!r} does not name an object; write it as 'package.module:name'.")
+    for place in (str(directory or Path.cwd()), str(Path.cwd())):
+        if place not in sys.path:
+            sys.path.insert(0, place)
+    module_name = module_name.removesuffix(".py").replace("/", ".")
+    try:
+        value: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(f"{name!r} cannot be imported: {error}.") from error
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            public = ", ".join(n for n in vars(value) if not n.startswith("_"))
+            raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
+        value = getattr(value, part)
+    return value
+
+
+def _beside(base: Path, source: str) -> str:
+    return source if "://" in source or source.startswith("/") else str(base / source)
+
+
+def _mcp(server: McpServer) -> Toolset:
+    if (server.command is None) == (server.url is None):
+        raise UsageError("An MCP server needs either a command or a url, and not both.")
+    names = {"tool_filter": server.tool_filter, "tool_name_prefix": server.tool_name_prefix}
+    if server.url is not None:
+        remote = sources.StreamableHTTPConnectionParams(url=server.url, headers=server.headers)
+        return sources.McpToolset(remote, **names)
+    command = sources.StdioServerParameters(
+        command=server.command or "", args=server.args, env=server.env or None
+    )
+    return sources.McpToolset(sources.StdioConnectionParams(server_params=command), **names)
+
+
+def _policy(approvals: ApprovalSettings) -> Policy:
+    ordered = [
+        *(Rule.deny(name, reason="the agent's file does not allow it") for name in approvals.deny),
+        *(Rule.ask(name) for name in approvals.ask),
+        *(Rule.allow(name) for name in approvals.allow),
+    ]
+    if approvals.otherwise == "by_effects":
+        return rules(*ordered, Rule.allow(effects="read"), otherwise="ask")
+    return rules(*ordered, otherwise=approvals.otherwise)

@@ -1,0 +1,105 @@
+"""What may stand in an `agent.yaml`."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolwright.kits._presets import Preset
+
+__all__ = [
+    "AgentFile",
+    "ApprovalSettings",
+    "McpServer",
+    "OpenApiDocument",
+    "Plugin",
+    "ToolSettings",
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Plugin(_Strict):
+    """A plugin executable."""
+
+    path: str
+    args: list[str] = Field(default_factory=list)
+    env: dict[str, str] = Field(default_factory=dict)
+    tool_name_prefix: str | None = None
+
+
+class McpServer(_Strict):
+    """An MCP server: a command to start, or a URL to connect to."""
+
+    command: str | None = None
+    args: list[str] = Field(default_factory=list)
+    env: dict[str, str] = Field(default_factory=dict)
+    url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    tool_filter: list[str] | None = None
+    tool_name_prefix: str | None = None
+
+
+class OpenApiDocument(_Strict):
+    """An OpenAPI document, by path or web address."""
+
+    source: str
+    tool_filter: list[str] | None = None
+    tool_name_prefix: str | None = None
+    server_url: str | None = None
+    allow_private: list[str] = Field(default_factory=list)
+
+
+class ToolSettings(_Strict):
+    """Where the agent's tools come from."""
+
+    preset: Preset = "coding"
+    work_dir: str = "."
+    """The directory of the file tools; relative to the file this stands in."""
+    functions: list[str] = Field(default_factory=list)
+    """Python functions, tools or toolsets, as `package.module:name`."""
+    plugins: list[Plugin] = Field(default_factory=list)
+    mcp: list[McpServer] = Field(default_factory=list)
+    mcp_files: list[str] = Field(default_factory=list)
+    """`mcp.json` files as other clients use them."""
+    openapi: list[OpenApiDocument] = Field(default_factory=list)
+    skills: list[str] = Field(default_factory=list)
+    """Folders with a SKILL.md."""
+
+
+class ApprovalSettings(_Strict):
+    """Which calls run, are asked about, or are refused; names may have `*`."""
+
+    allow: list[str] = Field(default_factory=list)
+    ask: list[str] = Field(default_factory=list)
+    deny: list[str] = Field(default_factory=list)
+    otherwise: Literal["allow", "ask", "deny", "by_effects"] = "by_effects"
+    """`by_effects` allows what only reads and asks about the rest."""
+
+
+class LimitSettings(_Strict):
+    """How far one run may go."""
+
+    turns: int | None = 100
+    tool_calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    concurrency: int = 32
+
+
+class AgentFile(_Strict):
+    """An agent, as a file describes it."""
+
+    name: str = "agent"
+    model: str | None = None
+    """Such as `openai:gpt-5-mini`; the command line and TOOLWRIGHT_MODEL come first."""
+    description: str = ""
+    instructions: str = ""
+    tools: ToolSettings = Field(default_factory=ToolSettings)
+    approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    store: str = "sqlite:///.toolwright/sessions.db"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """`ModelSettings` by name: temperature, max_tokens, reasoning and so on."""

@@ -1,0 +1,58 @@
+"""YAML with the line of every value, so that an error can say where it is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolwright.errors import UsageError
+
+try:
+    import yaml
+except ImportError as error:
+    raise ImportError("Agent files need an extra: pip install 'toolwright[cli]'") from error
+
+__all__ = ["Document", "read_yaml"]
+
+
+class Document:
+    """What a YAML file holds, and where in it each value stands."""
+
+    def __init__(self, path: Path, value: Any, lines: dict[tuple[str, ...], int]) -> None:
+        self.path = path
+        self.value = value
+        self._lines = lines
+
+    def where(self, place: Sequence[int | str]) -> str:
+        """`file:line` of a value, or of the nearest one around it."""
+        steps = tuple(str(step) for step in place)
+        while steps and steps not in self._lines:
+            steps = steps[:-1]
+        return f"{self.path}:{self._lines.get(steps, 1)}"
+
+
+def read_yaml(path: Path) -> Document:
+    """Read a file; what is not there or not YAML is a `UsageError` with its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.") from error
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        value = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UsageError(f"{path}:{line}: this is not YAML: {error.problem}.") from error
+    lines = dict(_lines(node, ())) if node is not None else {}
+    return Document(path, value, lines)
+
+
+def _lines(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    yield place, node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*place, str(key.value))
+            yield from _lines(value, inner)
+            yield inner, key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _lines(value, (*place, str(index)))
