@@ -77,7 +77,7 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    for line in sys.stdin:
+    for line in filter(str.strip, sys.stdin):
         message = json.loads(line)
         if message["type"] == "init":
             features = ["parallel", "progress", "cancel", "log"]

@@ -68,7 +68,7 @@ if how == "garbage":
     time.sleep(60)
 if how == "noinit":
     sys.exit("cannot start without a licence")
-well_behaved = started_before() if how != "flood" else False
+well_behaved = started_before() and "always" not in sys.argv
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "init":

@@ -1,6 +1,6 @@
 """Plugins: executables whose tools an agent can call."""
 
-import shutil
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -8,13 +8,16 @@ from typing import Any
 
 import anyio
 import pytest
+from tests._venvs import venv_python
 from tests.sources._calling import StubRun, context, run_tool, tool_named
 
 from toolwright.errors import ArgumentError, ToolError, UsageError
 from toolwright.sources import PluginToolset
+from toolwright.testing import check_plugin
 
 pytestmark = pytest.mark.anyio
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
+CACHE = Path(__file__).parents[3] / ".cache"
 ROGUE = Path(__file__).parent / "rogue.py"
 
 
@@ -48,16 +51,23 @@ async def test_a_plugin_in_shell_with_the_first_version_of_the_protocol_works(
     assert "No such file" in bad.text
 
 
-@pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go compiler on this machine")
+@pytest.mark.timeout(300)
 async def test_the_example_in_go_builds_and_works(tmp_path: Path) -> None:
+    go = venv_python("go").parent / "go"
     program = tmp_path / "words"
-    await anyio.run_process(["go", "build", "-o", str(program), "."], cwd=EXAMPLES / "words")
+    cache = {"GOCACHE": str(CACHE / "go"), "GOFLAGS": "-buildvcs=false"}
+    await anyio.run_process(
+        [str(go), "build", "-o", str(program), "."],
+        cwd=EXAMPLES / "words",
+        env={**os.environ, **cache},
+    )
     words = PluginToolset(program)
     try:
         output = await run_tool(await tool_named(words, "count_words"), {"text": "one two\nthree"})
     finally:
         await words.close()
     assert output.text == "2 lines, 3 words"
+    await check_plugin(program, calls={"count_words": {"text": "one"}})
 
 
 async def test_arguments_are_validated_before_the_plugin_sees_them() -> None:
