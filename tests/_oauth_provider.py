@@ -51,7 +51,11 @@ class Client(ClientMixin):
         return secrets.compare_digest(self.client_secret, client_secret)
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        return method in ("client_secret_basic", "client_secret_post")
+        return (
+            method in ("client_secret_basic", "client_secret_post")
+            if self.client_secret
+            else method == "none"
+        )
 
     def check_response_type(self, response_type: str) -> bool:
         return response_type == "code"
@@ -136,6 +140,7 @@ class Memory:
 CLIENTS = {
     CLIENT_ID: Client(CLIENT_ID, CLIENT_SECRET),
     ACCOUNT: Client(ACCOUNT, secrets.token_hex()),
+    "public-app": Client("public-app", ""),
 }
 KEY = RSAKey.generate_key(2048, {"kid": "provider-1", "use": "sig"})
 ACCOUNT_KEY = RSAKey.generate_key(2048)
@@ -145,7 +150,7 @@ memory = Memory()
 class CodeGrant(grants.AuthorizationCodeGrant):
     """Codes are used once, and only with the verifier that belongs to them."""
 
-    TOKEN_ENDPOINT_AUTH_METHODS = ["client_secret_basic", "client_secret_post"]  # noqa: RUF012
+    TOKEN_ENDPOINT_AUTH_METHODS = ["client_secret_basic", "client_secret_post", "none"]  # noqa: RUF012
 
     def save_authorization_code(self, code: str, request: Any) -> None:
         asked = request.payload.data

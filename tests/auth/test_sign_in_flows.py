@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import httpx2
@@ -314,6 +315,54 @@ async def test_a_discovery_address_is_all_it_takes(flows: AuthlibFlows, provider
     config = AuthConfig(auth_scheme=scheme, raw_auth_credential=raw)
 
     assert await calendar(provider, await signed_in(flows, provider, config)) == 200
+
+
+async def test_a_public_client_needs_no_secret(flows: AuthlibFlows, provider: Provider) -> None:
+    scheme, raw = openid_url_to_scheme_credential(
+        openid_url=f"{provider.address}/.well-known/openid-configuration",
+        scopes=["openid"],
+        credential_dict={"client_id": "public-app", "redirect_uri": REDIRECT},
+    )
+    config = AuthConfig(auth_scheme=scheme, raw_auth_credential=raw)
+
+    assert await calendar(provider, await signed_in(flows, provider, config)) == 200
+
+
+async def test_the_parts_of_the_address_are_as_good_as_the_address(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    query = parse_qs(urlsplit(provider.sign_in(shown["auth_uri"])).query)
+
+    parts = {name: values[0] for name, values in query.items()}
+
+    assert await calendar(provider, await flows.finish(ADA, config, parts)) == 200
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: openid_url_to_scheme_credential("https://a.example", [], {"client_secret": "x"}),
+        lambda: token_to_scheme_credential("apikey", None, "X-API-Key", "canary"),
+        lambda: token_to_scheme_credential("apikey", "header", "", "canary"),
+        lambda: token_to_scheme_credential("basic", "header", "x", "canary"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_pair_that_cannot_work_is_refused_at_once(make: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        make()
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_broken_private_key_is_the_developers_and_is_not_shown(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    key = {**provider.account_key(), "private_key": "-----BEGIN canary-----"}
+    scheme, raw = service_account_dict_to_scheme_credential(key, ["read"])
+    with pytest.raises(UsageError, match="not an RSA key") as caught:
+        await flows.ready(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
+    assert "canary" not in str(caught.value)
 
 
 async def test_two_clients_never_share_a_token_by_accident(provider: Provider) -> None:

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 from toolwright.agent._run import Run
 from toolwright.errors import ToolError, UsageError
-from toolwright.messages import AuthConfig, AuthCredential, PendingRequest
+from toolwright.messages import AuthConfig, AuthCredential, PendingRequest, Scope
 from toolwright.tools import AuthFlows, Credentials, ToolContext
 
 __all__ = ["answer_key", "credential_for"]
 
 
-def answer_key(call_id: str) -> str:
+def answer_key(scope: Scope, call_id: str) -> str:
     """Where the person's answer to a credential request waits, in the credential store."""
-    return f"answer:{call_id}"
+    # With the session: credentials are shared by all sessions of a user, their call ids repeat.
+    return f"answer:{scope.session_id}:{call_id}"
 
 
 async def credential_for(
@@ -49,7 +50,7 @@ async def _answered(
         return None, ""
     if pending.payload["credential_key"] != config.credential_key:
         return None, ""
-    key = answer_key(pending.call_id)
+    key = answer_key(run.scope, pending.call_id)
     answer = await store.load(run.scope, key)
     if answer is None:
         return None, ""

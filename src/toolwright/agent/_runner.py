@@ -179,7 +179,8 @@ class Runner:
                 "This runner has no credential store: Runner(agent, …, credentials='memory://')."
             )
         if not row.answered:
-            await self.services.credentials.save(row.scope, answer_key(row.pending.call_id), value)
+            key = answer_key(row.scope, row.pending.call_id)
+            await self.services.credentials.save(row.scope, key, value)
         return None
 
     # -- sessions ---------------------------------------------------------------------------

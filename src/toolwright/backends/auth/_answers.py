@@ -26,7 +26,7 @@ def redirect_in(answer: Any) -> str | None:
     if isinstance(answer, dict):
         if "auth_response_uri" in answer:
             return str(answer["auth_response_uri"])
-        if "code" in answer and "state" in answer:
+        if "state" in answer and ("code" in answer or "error" in answer):
             return "?" + urlencode({name: str(value) for name, value in answer.items()})
     return None
 

@@ -1,7 +1,9 @@
 """Talk to a provider through Authlib, and turn its refusals into this library's errors."""
 
+import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from toolwright.errors import StoreError, ToolError
@@ -14,9 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("Signing in needs an extra: pip install 'toolwright[auth]'") from error
 
-__all__ = ["SignInRefused", "get_json", "oauth_client", "refusals_told"]
-
-TIMEOUT = 20.0
+__all__ = ["SignInRefused", "connection", "get_json", "oauth_client", "refusals_told"]
 
 
 class SignInRefused(ToolError):
@@ -25,6 +25,16 @@ class SignInRefused(ToolError):
     def __init__(self, message: str, *, code: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+def connection() -> dict[str, Any]:
+    """How every client connects: not for ever, and with certificates that are read only once."""
+    return {"timeout": 20.0, "verify": _certificates()}
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
 @asynccontextmanager
@@ -39,7 +49,7 @@ async def oauth_client(
         redirect_uri=client.redirect_uri,
         scope=" ".join(scopes) or None,
         code_challenge_method="S256",
-        timeout=TIMEOUT,
+        **connection(),
     )
     async with session, refusals_told({*secrets_of(client), *hide}):
         yield session
@@ -64,7 +74,7 @@ async def refusals_told(secrets: Iterable[str]) -> AsyncIterator[None]:
 
 async def get_json(address: str) -> dict[str, Any]:
     """A public JSON document of a provider."""
-    async with refusals_told(()), httpx2.AsyncClient(timeout=TIMEOUT) as session:
+    async with refusals_told(()), httpx2.AsyncClient(**connection()) as session:
         answer = await session.get(address)
         answer.raise_for_status()
         found = answer.json()

@@ -67,15 +67,15 @@ def openid_url_to_scheme_credential(
 ) -> SchemeAndCredential:
     """An OpenID Connect provider by its discovery address, which is asked on first use.
 
-    `credential_dict` has `client_id`, `client_secret` and `redirect_uri`; Google's download,
-    which wraps them in `{"web": …}` or `{"installed": …}`, is read too.
+    `credential_dict` has `client_id`, `redirect_uri` and, unless the client is a public one,
+    `client_secret`; Google's download, which wraps them in `{"web": …}` or `{"installed": …}`, is
+    read too.
     """
     fields = dict(credential_dict.get("web") or credential_dict.get("installed") or credential_dict)
     if "redirect_uri" not in fields and fields.get("redirect_uris"):
         fields["redirect_uri"] = fields["redirect_uris"][0]
-    missing = [name for name in ("client_id", "client_secret") if not fields.get(name)]
-    if missing:
-        raise UsageError(f"credential_dict lacks {' and '.join(missing)}.")
+    if not fields.get("client_id"):
+        raise UsageError(f"credential_dict lacks client_id; it has {sorted(fields)}.")
     wanted = ("client_id", "client_secret", "redirect_uri")
     client = OAuth2Auth(**{name: fields[name] for name in wanted if name in fields})
     scheme = OpenIdConnectWithConfig(open_id_connect_url=openid_url, scopes=list(scopes))

@@ -8,7 +8,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
 from toolwright.backends import auth
-from toolwright.backends.auth._http import TIMEOUT, refusals_told
+from toolwright.backends.auth._http import connection, refusals_told
 from toolwright.backends.auth._oauth import tokens_from
 from toolwright.backends.auth._provider import require_safe
 from toolwright.errors import UsageError
@@ -45,7 +45,7 @@ async def _exchange_key(key: ServiceAccountCredential, scopes: list[str]) -> OAu
         claims={"scope": " ".join(scopes)},
         key=private_key,
         header=header,
-        timeout=TIMEOUT,
+        **connection(),
     )
     async with refusals_told(secrets_of(key)), session:
         return tokens_from(await session.refresh_token())
