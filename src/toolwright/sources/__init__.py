@@ -10,6 +10,9 @@ if TYPE_CHECKING:
         GoogleCredentialsConfig,
         PubSubToolConfig,
         PubSubToolset,
+        QueryResultMode,
+        SpannerToolset,
+        SpannerToolSettings,
     )
     from toolwright.sources.frameworks import (
         from_adk,
@@ -56,7 +59,10 @@ __all__ = [
     "PluginToolset",
     "PubSubToolConfig",
     "PubSubToolset",
+    "QueryResultMode",
     "RestApiTool",
+    "SpannerToolSettings",
+    "SpannerToolset",
     "SqlToolset",
     "SseConnectionParams",
     "StdioConnectionParams",
@@ -84,6 +90,9 @@ __all__ = [
 
 # Each name with the module it lives in, which is imported when the name is first used.
 _LAZY = {
+    "SpannerToolset": "toolwright.sources.cloud",
+    "SpannerToolSettings": "toolwright.sources.cloud",
+    "QueryResultMode": "toolwright.sources.cloud",
     "PubSubToolset": "toolwright.sources.cloud",
     "PubSubToolConfig": "toolwright.sources.cloud",
     "GoogleCredentialsConfig": "toolwright.sources.cloud",

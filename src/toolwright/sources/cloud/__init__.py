@@ -6,17 +6,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
     from toolwright.sources.cloud._pubsub import PubSubToolConfig, PubSubToolset
+    from toolwright.sources.cloud._spanner import (
+        QueryResultMode,
+        SpannerToolset,
+        SpannerToolSettings,
+    )
 
 __all__ = [
     "GoogleCredentialsConfig",
     "PubSubToolConfig",
     "PubSubToolset",
+    "QueryResultMode",
+    "SpannerToolSettings",
+    "SpannerToolset",
 ]
 
 _LAZY = {
     "GoogleCredentialsConfig": "_credentials",
     "PubSubToolConfig": "_pubsub",
     "PubSubToolset": "_pubsub",
+    "QueryResultMode": "_spanner",
+    "SpannerToolSettings": "_spanner",
+    "SpannerToolset": "_spanner",
 }
 
 
