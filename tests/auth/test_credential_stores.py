@@ -2,7 +2,8 @@
 
 import sqlite3
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from toolwright.backends import (
 )
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import AuthCredential, AuthCredentialTypes, Scope
+from toolwright.testing import CREDENTIAL_CHECKS, check_credentials
 
 pytestmark = pytest.mark.anyio
 
@@ -60,55 +62,25 @@ STORES: dict[str, Make] = {
 }
 
 
-@pytest.fixture(params=sorted(STORES))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialStore:
-    return STORES[request.param](tmp_path)
-
-
-async def test_what_is_saved_is_loaded_until_it_is_deleted(store: CredentialStore) -> None:
-    assert await store.load(ADA, "shop") is None
-    await store.save(ADA, "shop", CREDENTIAL)
-    assert await store.load(ADA, "shop") == CREDENTIAL
-
-    await store.delete(ADA, "shop")
-    await store.delete(ADA, "shop")
-
-    assert await store.load(ADA, "shop") is None
-
-
-async def test_saving_again_replaces(store: CredentialStore) -> None:
-    newer = CREDENTIAL.model_copy(update={"api_key": "another"})
-    await store.save(ADA, "shop", CREDENTIAL)
-    await store.save(ADA, "shop", newer)
-    assert await store.load(ADA, "shop") == newer
-
-
-@pytest.mark.parametrize("answer", ["https://a/?code=1", {"api_key": "x"}, ["a", 1], 0])
-async def test_an_answer_that_is_still_to_be_looked_at_is_kept_as_it_is(
-    store: CredentialStore, answer: Any
+@pytest.mark.parametrize("make", STORES.values(), ids=STORES.keys())
+@pytest.mark.parametrize("check", CREDENTIAL_CHECKS, ids=lambda check: check.__name__)
+async def test_every_store_does_what_a_credential_store_must(
+    make: Make, check: Callable[[CredentialStore], Awaitable[None]], tmp_path: Path
 ) -> None:
-    await store.save(ADA, "answer:c1", answer)
-    assert await store.load(ADA, "answer:c1") == answer
+    await check(make(tmp_path))
 
 
-async def test_credentials_are_scoped_by_app_and_user_but_not_by_session(
-    store: CredentialStore,
-) -> None:
-    await store.save(ADA, "shop", CREDENTIAL)
-
-    assert await store.load(Scope(app_name="app", user_id="ada", session_id="s2"), "shop")
-    assert not await store.load(Scope(app_name="app", user_id="bob", session_id="s1"), "shop")
-    assert not await store.load(Scope(app_name="two", user_id="ada", session_id="s1"), "shop")
+async def test_the_suite_can_be_run_as_one() -> None:
+    await check_credentials(MemoryCredentials)
 
 
-async def test_names_that_contain_separators_do_not_collide(store: CredentialStore) -> None:
-    await store.save(Scope(app_name='a", "b', user_id="c", session_id=""), "k", CREDENTIAL)
-    assert not await store.load(Scope(app_name="a", user_id='b", "c', session_id=""), "k")
+async def test_the_suite_finds_a_store_that_mixes_users_up() -> None:
+    class Careless(MemoryCredentials):
+        async def load(self, scope: Scope, key: str) -> Any:
+            return await super().load(replace(scope, user_id="ada"), key)
 
-
-async def test_no_secret_shows_in_a_stores_repr(store: CredentialStore) -> None:
-    await store.save(ADA, "shop", CREDENTIAL)
-    assert SECRET not in repr(store)
+    with pytest.raises(AssertionError, match="belongs to one user of one app"):
+        await check_credentials(Careless)
 
 
 async def test_a_file_shows_no_secret_and_only_its_owner_can_read_it(tmp_path: Path) -> None:

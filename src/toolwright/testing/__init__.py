@@ -1,6 +1,7 @@
 """For tests, ours and yours: scripted and recorded models, and conformance suites."""
 
 from toolwright.testing._check_artifacts import ARTIFACT_CHECKS, check_artifacts
+from toolwright.testing._check_credentials import CREDENTIAL_CHECKS, check_credentials
 from toolwright.testing._check_executor import EXECUTOR_CHECKS, check_executor
 from toolwright.testing._check_memory import MEMORY_CHECKS, check_memory
 from toolwright.testing._check_plugin import (
@@ -16,6 +17,7 @@ from toolwright.testing._scripted import ScriptedModel, Turn, call
 
 __all__ = [
     "ARTIFACT_CHECKS",
+    "CREDENTIAL_CHECKS",
     "EXECUTOR_CHECKS",
     "MEMORY_CHECKS",
     "PLUGIN_CHECKS",
@@ -27,6 +29,7 @@ __all__ = [
     "Turn",
     "call",
     "check_artifacts",
+    "check_credentials",
     "check_executor",
     "check_memory",
     "check_plugin",
