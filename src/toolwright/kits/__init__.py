@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwright.kits._by_hand import hand_runner
-    from toolwright.kits._config import AgentFile, load_agent_file
+    from toolwright.kits._config import (
+        AgentFile,
+        default_agent,
+        import_object,
+        load_agent_file,
+    )
     from toolwright.kits._deep_agent import (
         SubAgentSpec,
         create_deep_agent,
@@ -20,7 +25,9 @@ _LAZY = {
     "SubAgentSpec": "_deep_agent",
     "create_deep_agent": "_deep_agent",
     "create_deep_agent_async": "_deep_agent",
+    "default_agent": "_config",
     "hand_runner": "_by_hand",
+    "import_object": "_config",
     "load_agent_file": "_config",
     "preset_tools": "_presets",
 }
@@ -33,7 +40,9 @@ __all__ = [
     "SubAgentSpec",
     "create_deep_agent",
     "create_deep_agent_async",
+    "default_agent",
     "hand_runner",
+    "import_object",
     "load_agent_file",
     "preset_tools",
 ]

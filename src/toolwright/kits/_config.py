@@ -18,7 +18,10 @@ from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, ModelSettings
 from toolwright.tools import Policy, Rule, Toolset, rules
 
-__all__ = ["AgentFile", "LoadedAgent", "import_object", "load_agent_file"]
+__all__ = ["AgentFile", "LoadedAgent", "default_agent", "import_object", "load_agent_file"]
+
+
+DEFAULT_FILE = "agent.yaml"
 
 
 class LoadedAgent:
@@ -46,6 +49,11 @@ def load_agent_file(path: str | Path, model: Model | str | None = None) -> Loade
     document = read_yaml(path)
     settings = _checked(document)
     return LoadedAgent(path, settings, _agent(document, settings, model))
+
+
+def default_agent(model: Model | str | None = None) -> Agent:
+    """The agent that an empty file describes, in the current directory."""
+    return _agent(Document(Path(DEFAULT_FILE), {}, {}), AgentFile(), model)
 
 
 def _checked(document: Document) -> AgentFile:

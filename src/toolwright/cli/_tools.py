@@ -1,0 +1,86 @@
+"""`toolwright tools`: list, show and call tools from the shell."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from toolwright.agent import Agent, Runner
+from toolwright.cli import _exit as exits
+from toolwright.cli._go import go, is_interactive
+from toolwright.cli._show import Show
+from toolwright.errors import UsageError
+from toolwright.kits import hand_runner
+from toolwright.messages import Event, ToolEnded, ToolResult
+from toolwright.tools import Tool
+
+__all__ = ["all_tools", "call_tool", "find_tool", "parse_pairs"]
+
+
+async def all_tools(runner: Runner) -> list[Tool]:
+    """All tools of the runner's agent, toolsets listed."""
+    agent = runner.agent
+    if not isinstance(agent, Agent):
+        raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
+    listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
+    return [*agent.shelf.tools, *listed]
+
+
+async def find_tool(runner: Runner, name: str) -> Tool:
+    """One tool; `UsageError` with the names when there is none."""
+    tools = {tool.name: tool for tool in await all_tools(runner)}
+    if name not in tools:
+        raise UsageError(f"There is no tool {name!r}; tools: {', '.join(tools) or 'none'}.")
+    return tools[name]
+
+
+def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
+    """`key=value` words as arguments: a value is JSON if it reads as JSON, else text."""
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        key, found, text = pair.partition("=")
+        if not found or not key:
+            raise UsageError(
+                f"{pair!r} is not key=value. Example: toolwright tools call read path=README.md"
+            )
+        try:
+            arguments[key] = json.loads(text)
+        except ValueError:
+            arguments[key] = text
+    return arguments
+
+
+async def call_tool(runner: Runner, name: str, arguments: dict[str, Any]) -> int:
+    """Call a tool the way a model would: validated, gated, bounded. Prints one JSON object."""
+    await find_tool(runner, name)
+    by_hand = hand_runner(runner)
+    assert by_hand is not None
+    results: list[ToolResult] = []
+    session = f"hand-{uuid.uuid4().hex[:8]}"
+    prompt = f"{name} {json.dumps(arguments)}"
+    outcome = await go(by_hand, session, prompt, _Collect(results), interactive=is_interactive())
+    if not results:
+        waits = [{"call_id": p.call_id, "kind": p.kind, "hint": p.hint} for p in outcome.pending]
+        print(json.dumps({"status": "pending", "session": session, "pending": waits}))
+        return exits.PAUSED
+    [result] = results
+    print(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+    return exits.DONE if result.status == "ok" else exits.FAILED
+
+
+class _Collect(Show):
+    def __init__(self, results: list[ToolResult]) -> None:
+        self._results = results
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, ToolEnded) and not event.path:
+            self._results.append(event.result)
+
+
+def _as_json(result: ToolResult) -> dict[str, Any]:
+    try:
+        output: Any = json.loads(result.text)
+    except ValueError:
+        output = result.text
+    shown = {"status": result.status, "output": output}
+    return shown if result.data is None else {**shown, "data": result.data}
