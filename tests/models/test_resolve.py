@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from toolwright.errors import UsageError
-from toolwright.models import Model, ModelRequest, OnDelta, resolve_model
+from toolwright.models import Model, ModelRequest, OnDelta, OpenAIModel, resolve_model
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY",
         "GEMINI_API_KEY", "OPENROUTER_API_KEY", "GOOGLE_CLOUD_PROJECT")  # fmt: skip
@@ -27,6 +27,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ("google:gemini-2.5-flash", "google:gemini-2.5-flash"),
         ("gemini:gemini-2.5-flash", "google:gemini-2.5-flash"),
         ("openrouter:meta/llama:free", "openrouter:meta/llama:free"),
+        (" openai : gpt-5 ", "openai:gpt-5"),
         ("gpt-5", "openai:gpt-5"),
         ("claude-opus-5", "anthropic:claude-opus-5"),
         ("gemini-2.5-flash", "google:gemini-2.5-flash"),
@@ -80,8 +81,15 @@ def test_a_wrong_name_or_a_missing_key_says_what_to_do(name: str, says: str) -> 
 
 
 def test_something_that_is_no_model_is_refused() -> None:
-    with pytest.raises(UsageError, match="int is no model"):
-        resolve_model(cast(Model, 7))
+    for wrong in (7, None, object(), OpenAIModel):
+        with pytest.raises(UsageError, match="is no model"):
+            resolve_model(cast(Model, wrong))
+
+
+def test_a_pydantic_ai_model_is_bridged() -> None:
+    from pydantic_ai.models.test import TestModel
+
+    assert resolve_model(cast(Model, TestModel())).name == "pydantic-ai:test:test"
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,28 @@ async def test_a_stored_message_is_sent_just_like_a_fresh_one(
     assert wire.bodies[1] == wire.bodies[2]
 
 
+async def test_text_that_is_no_valid_unicode_does_not_end_a_run(
+    wire: Wire, provider: Provider
+) -> None:
+    @tool
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return f"caf\udce9 in {city}"
+
+    wire.will(provider.calls, provider.says("Fine."))
+    agent = Agent(
+        name="weather",
+        model=provider.model(wire),
+        instructions="Half an emoji: \ud83d",
+        tools=[get_weather],
+    )
+
+    result = await agent.run("Oslo?")
+
+    assert result.text == "Fine."
+    assert "in Oslo" in str(wire.bodies[1])
+
+
 async def test_a_message_is_converted_once_however_often_it_is_sent(
     wire: Wire, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from toolwright.errors import ModelError
+from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._model import Delta, OnDelta
 
@@ -26,6 +26,10 @@ class Retries:
     """Seconds; doubled each time, unless the provider says how long."""
     longest_wait: float = 60.0
     """When the provider asks for more than this, the error is raised at once."""
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise UsageError(f"Retries(attempts=…) counts the first attempt: {self.attempts} < 1.")
 
 
 async def ask(
@@ -56,15 +60,13 @@ async def ask(
 
 
 async def _once(send: Send, on_delta: OnDelta | None, timeout: float | None) -> ModelMessage:
-    try:
-        with anyio.fail_after(timeout):
-            return await send(on_delta)
-    except TimeoutError as error:
-        raise ModelError(
-            f"No reply within {timeout} seconds; raise `ModelSettings.timeout`, or ask for less.",
-            reason="timeout",
-            retryable=True,
-        ) from error
+    with anyio.move_on_after(timeout):
+        return await send(on_delta)
+    raise ModelError(
+        f"No reply within {timeout} seconds; raise `ModelSettings.timeout`, or ask for less.",
+        reason="timeout",
+        retryable=True,
+    )
 
 
 def _wait(error: ModelError, attempt: int, retries: Retries) -> float | None:

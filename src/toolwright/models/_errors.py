@@ -58,6 +58,8 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
+_LONGEST = 1_000
+"""A proxy may answer with a whole page of HTML."""
 _SHOULD_RETRY = {"true": True, "false": False}
 _CURES = {
     "auth": "check the API key and what it may use",
@@ -83,7 +85,7 @@ def model_error(
     reason = reason or _reason(message, code, status)
     cure = f" ({_CURES[reason]})" if reason in _CURES else ""
     return ModelError(
-        f"{provider}: {redact(message)}{cure}",
+        f"{provider}: {redact(message[:_LONGEST])}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
         retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),

@@ -1,8 +1,10 @@
 """Find the model that a name like `openai:gpt-5-mini` stands for."""
 
+import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.models._model import Model
@@ -12,10 +14,10 @@ __all__ = ["resolve_model"]
 _UNIT = "toolwright.models"
 
 
-def _loaded(module: str, factory: str, **options: str) -> Callable[[str], Model]:
+def _loaded(module: str, factory: str, **options: str) -> Callable[[Any], Model]:
     """Imports the provider's file only when one of its models is asked for."""
 
-    def make(name: str) -> Model:
+    def make(name: Any) -> Model:
         try:
             found = import_module(f"{_UNIT}.{module}")
         except ImportError as error:
@@ -25,11 +27,11 @@ def _loaded(module: str, factory: str, **options: str) -> Callable[[str], Model]
     return make
 
 
-def _compatible(provider: str) -> Callable[[str], Model]:
+def _compatible(provider: str) -> Callable[[Any], Model]:
     return _loaded("_openai.chat", "OpenAIChatModel", provider=provider)
 
 
-_PROVIDERS: dict[str, Callable[[str], Model]] = {
+_PROVIDERS: dict[str, Callable[[Any], Model]] = {
     "openai": _loaded("_openai.responses", "OpenAIModel"),
     "openai-responses": _loaded("_openai.responses", "OpenAIModel"),
     "openai-chat": _compatible("openai-chat"),
@@ -50,18 +52,13 @@ _BARE = {"gemini-": "google", "claude-": "anthropic", "gpt-": "openai"}
 
 
 def resolve_model(model: str | Model) -> Model:
-    """The model for `provider:name`; a model instance is returned as it is.
+    """The model for `provider:name`; a model instance is returned as it is, one of pydantic-ai's is bridged.
 
     Raises `UsageError` for an unknown provider, a missing package or a missing API key.
     """
     if not isinstance(model, str):
-        if isinstance(model, Model):
-            return model
-        raise UsageError(
-            f"{type(model).__name__} is no model: it needs a `name` and an async "
-            "`respond(request, on_delta)`. A pydantic-ai model goes in PydanticAIModel(…)."
-        )
-    provider, found, name = model.partition(":")
+        return _instance(model)
+    provider, found, name = (part.strip() for part in model.partition(":"))
     if not found:
         provider, name = _guess(model), model
     if provider not in _PROVIDERS:
@@ -69,6 +66,18 @@ def resolve_model(model: str | Model) -> Model:
     if not name:
         raise UsageError(f"{model!r} names no model; write it as {provider + ':name'!r}.")
     return _PROVIDERS[provider](name)
+
+
+def _instance(model: Model) -> Model:
+    pydantic_ai = sys.modules.get("pydantic_ai.models")
+    if pydantic_ai is not None and isinstance(model, pydantic_ai.Model):
+        return _PROVIDERS["pydantic-ai"](model)
+    if isinstance(model, Model) and not isinstance(model, type):
+        return model
+    raise UsageError(
+        f"{model!r} is no model: give a name like 'openai:gpt-5-mini', or an object with a "
+        "`name` and an async `respond(request, on_delta)`."
+    )
 
 
 def _guess(model: str) -> str:

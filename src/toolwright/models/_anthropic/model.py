@@ -1,29 +1,26 @@
 """Anthropic's models over the Messages API."""
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
+from toolwright.models._anthropic.client import (
+    AsyncAnthropic,
+    anthropic,
+    as_model_errors,
+    client_maker,
+)
 from toolwright.models._anthropic.stream import StreamedMessage
 from toolwright.models._anthropic.wire import read_message, to_messages, to_tool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
-from toolwright.models._errors import model_error
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
 from toolwright.models._per_loop import PerLoop
+from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
-
-try:
-    import anthropic
-    from anthropic import AsyncAnthropic
-except ImportError as error:
-    raise ImportError("Claude models need an extra: pip install 'toolwright[anthropic]'") from error
 
 __all__ = ["AnthropicModel"]
 
@@ -64,7 +61,7 @@ class AnthropicModel:
         self._tools = ByIdentity(lambda specs: [to_tool(spec) for spec in specs])
         self._output_schemas = ByIdentity(_output_schema)
         self._client = PerLoop(
-            _client_maker(api_key, base_url) if client is None else lambda: client
+            client_maker(api_key, base_url) if client is None else lambda: client
         )
 
     @property
@@ -92,7 +89,7 @@ class AnthropicModel:
         self, body: dict[str, Any], request: ModelRequest, on_delta: OnDelta | None
     ) -> ModelMessage:
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with _as_model_errors(self.name):
+            with as_model_errors(self.name):
                 return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
@@ -140,7 +137,8 @@ class AnthropicModel:
         prefix: dict[str, Any] = {}
         tools = [*self._tools(request.tools), *map(self._server_tool, request.server_tools)]
         if request.instructions:
-            prefix["system"] = [{"type": "text", "text": request.instructions, **mark}]
+            instructions = sendable_text(request.instructions)
+            prefix["system"] = [{"type": "text", "text": instructions, **mark}]
         elif tools:
             tools[-1] = {**tools[-1], **mark}
         if tools:
@@ -179,17 +177,6 @@ class AnthropicModel:
             if pattern.match(self._model):
                 return tokens
         return _DEFAULT_MAX_TOKENS
-
-
-def _client_maker(api_key: str | None, base_url: str | None) -> Any:
-    key = api_key or os.environ.get("ANTHROPIC_API_KEY")
-    if not key and not os.environ.get("ANTHROPIC_AUTH_TOKEN"):
-        raise UsageError(
-            "No API key for 'anthropic': set the environment variable ANTHROPIC_API_KEY, "
-            "or pass api_key=… to the model."
-        )
-    # Retries are made in one place, for all providers: `ask`.
-    return lambda: AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0)
 
 
 def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
@@ -242,22 +229,3 @@ def _joined(first: ModelMessage, rest: ModelMessage) -> ModelMessage:
 def _citations(message: ModelMessage) -> list[Any]:
     texts = sum(part.kind == "text" for part in message.parts)
     return message.meta.get("citations") or [None] * texts
-
-
-@contextmanager
-def _as_model_errors(name: str) -> Iterator[None]:
-    """Turn what the SDK raises into `ModelError`."""
-    try:
-        yield
-    except anthropic.APITimeoutError as error:
-        raise model_error(name, error.message, reason="timeout") from error
-    except anthropic.APIConnectionError as error:
-        detail = f"{error.message} {error.__cause__ or ''}".strip()
-        raise model_error(name, f"cannot reach it: {detail}", reason="connection") from error
-    except anthropic.APIStatusError as error:
-        message = f"HTTP {error.status_code}: {error.api_message or error.message}"
-        headers = error.response.headers
-        status = error.status_code
-        raise model_error(name, message, code=error.type, status=status, headers=headers) from error
-    except anthropic.APIError as error:
-        raise model_error(name, error.message) from error

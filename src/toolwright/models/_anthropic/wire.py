@@ -23,6 +23,7 @@ from toolwright.messages import (
 )
 from toolwright.models._media import as_base64, as_note, as_text, is_text
 from toolwright.models._prices import priced
+from toolwright.models._sendable import sendable
 
 __all__ = ["read_message", "to_messages", "to_tool"]
 
@@ -45,6 +46,7 @@ def to_tool(spec: ToolSpec) -> Block:
     return {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
 
 
+@sendable
 def to_messages(message: Message) -> list[Block]:
     """One message, or none when there is nothing in it that the API would accept."""
     if isinstance(message, ModelMessage):

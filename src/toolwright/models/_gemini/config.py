@@ -12,6 +12,7 @@ from toolwright.models._dialects import gemini_schema
 from toolwright.models._gemini.tools import Plan
 from toolwright.models._gemini.wire import Wire, as_wire, to_declaration
 from toolwright.models._model import ModelRequest, ModelSettings
+from toolwright.models._sendable import sendable_text
 
 __all__ = ["ConfigMaker"]
 
@@ -41,7 +42,7 @@ class ConfigMaker:
         """The configuration of one request, its tools left out."""
         settings = request.settings
         return types.GenerateContentConfig(
-            system_instruction=self._instructions(request, plan) or None,
+            system_instruction=sendable_text(self._instructions(request, plan)) or None,
             temperature=settings.temperature,
             top_p=settings.top_p,
             max_output_tokens=settings.max_tokens,

@@ -1,12 +1,26 @@
 """Read Gemini's reply, whole or in chunks."""
 
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from google.genai import types
 
 from toolwright.errors import ModelError
-from toolwright.messages import FinishReason, ModelMessage, ToolCall, Usage
-from toolwright.models._gemini.wire import read_parts
+from toolwright.messages import (
+    BlobPart,
+    FinishReason,
+    ModelMessage,
+    ModelPart,
+    ReasoningPart,
+    ServerToolPart,
+    TextPart,
+    ToolCall,
+    Usage,
+)
+from toolwright.models._call_ids import new_call_id
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._prices import priced
 
@@ -52,7 +66,7 @@ class Reply:
                 reason="server",
                 retryable=True,
             )
-        parts = tuple(read_parts(self._parts, self._provider))
+        parts = tuple(_read_parts(self._parts, self._provider))
         calls = any(isinstance(part, ToolCall) for part in parts)
         return ModelMessage(
             parts=parts,
@@ -80,7 +94,7 @@ class Reply:
         if part.text:
             listen(Delta(kind="reasoning" if part.thought else "text", text=part.text))
         elif part.function_call is not None:
-            call = read_parts([part], self._provider)[0]
+            call = _read_parts([part], self._provider)[0]
             if isinstance(call, ToolCall):
                 listen(Delta(kind="call", index=self._calls, name=call.name, text=call.arguments))
             self._calls += 1
@@ -112,3 +126,65 @@ def _usage(usage: types.GenerateContentResponseUsageMetadata | None) -> Usage:
         reasoning_tokens=thoughts,
         requests=1,
     )
+
+
+def _read_parts(parts: Sequence[types.Part], provider: str) -> list[ModelPart]:
+    """What the model wrote, pieces of a stream joined."""
+    read: list[ModelPart] = []
+    for part in parts:
+        for new in _read_part(part, provider):
+            _append(read, new)
+    return read
+
+
+def _append(read: list[ModelPart], new: ModelPart) -> None:
+    last = read[-1] if read else None
+    if isinstance(new, TextPart) and isinstance(last, TextPart):
+        read[-1] = TextPart(last.text + new.text)
+    elif isinstance(new, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
+        read[-1] = replace(new, text=last.text + new.text)
+    else:
+        read.append(new)
+
+
+def _read_part(part: types.Part, provider: str) -> list[ModelPart]:
+    signature = _text(part.thought_signature)
+    if part.function_call is not None:
+        return [_read_call(part.function_call, signature, provider)]
+    if part.inline_data is not None and part.inline_data.data is not None:
+        kind = part.inline_data.mime_type or "application/octet-stream"
+        return [BlobPart(media_type=kind, data=part.inline_data.data)]
+    if part.text is not None and part.thought:
+        return [ReasoningPart(text=part.text, signature=signature, provider=provider)]
+    if part.text is not None:
+        return _read_text(part.text, signature, provider)
+    payload = part.model_dump(mode="json", exclude_none=True)
+    return [ServerToolPart(provider=provider, name=_server_name(part), payload=payload)]
+
+
+def _read_text(text: str, signature: str | None, provider: str) -> list[ModelPart]:
+    parts: list[ModelPart] = [TextPart(text)] if text else []
+    if signature:
+        meta = {"signs_text": True}
+        parts.append(ReasoningPart(text="", signature=signature, provider=provider, meta=meta))
+    return parts
+
+
+def _read_call(call: types.FunctionCall, signature: str | None, provider: str) -> ToolCall:
+    return ToolCall(
+        call_id=call.id or new_call_id(),
+        name=call.name or "",
+        arguments=json.dumps(call.args or {}, ensure_ascii=False),
+        meta={"thought_signature": signature, "provider": provider} if signature else {},
+    )
+
+
+def _server_name(part: types.Part) -> str:
+    used = part.tool_call or part.tool_response
+    if used is not None and used.tool_type is not None:
+        return used.tool_type.value.lower()
+    return "code_execution" if part.executable_code or part.code_execution_result else "unknown"
+
+
+def _text(signature: bytes | None) -> str | None:
+    return base64.b64encode(signature).decode() if signature else None

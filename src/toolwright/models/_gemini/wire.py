@@ -1,9 +1,8 @@
-"""Messages as Gemini's contents, and its replies as messages."""
+"""Messages and tools as Gemini wants them."""
 
 import base64
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -22,16 +21,17 @@ from toolwright.messages import (
     ToolSpec,
     UserMessage,
 )
-from toolwright.models._call_ids import is_made_here, new_call_id
+from toolwright.models._call_ids import is_made_here
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._media import as_text, is_text
+from toolwright.models._sendable import sendable
 
 try:
     from google.genai import types
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["Wire", "as_wire", "converter", "read_parts", "side_part", "to_declaration"]
+__all__ = ["Wire", "as_wire", "converter", "side_part", "to_declaration"]
 
 Wire = dict[str, Any]
 _SIDE = "side_request"
@@ -58,6 +58,7 @@ def converter(provider: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
     it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
+    @sendable
     def to_contents(message: Message) -> list[Wire]:
         return [as_wire(content) for content in _contents(message, provider, newer=newer)]
 
@@ -234,67 +235,5 @@ def _side_answer(part: ServerToolPart) -> types.Part:
     )
 
 
-def read_parts(parts: Sequence[types.Part], provider: str) -> list[ModelPart]:
-    """What the model wrote, pieces of a stream joined."""
-    read: list[ModelPart] = []
-    for part in parts:
-        for new in _read_part(part, provider):
-            _append(read, new)
-    return read
-
-
-def _append(read: list[ModelPart], new: ModelPart) -> None:
-    last = read[-1] if read else None
-    if isinstance(new, TextPart) and isinstance(last, TextPart):
-        read[-1] = TextPart(last.text + new.text)
-    elif isinstance(new, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
-        read[-1] = replace(new, text=last.text + new.text)
-    else:
-        read.append(new)
-
-
-def _read_part(part: types.Part, provider: str) -> list[ModelPart]:
-    signature = _text(part.thought_signature)
-    if part.function_call is not None:
-        return [_read_call(part.function_call, signature, provider)]
-    if part.inline_data is not None and part.inline_data.data is not None:
-        kind = part.inline_data.mime_type or "application/octet-stream"
-        return [BlobPart(media_type=kind, data=part.inline_data.data)]
-    if part.text is not None and part.thought:
-        return [ReasoningPart(text=part.text, signature=signature, provider=provider)]
-    if part.text is not None:
-        return _read_text(part.text, signature, provider)
-    payload = part.model_dump(mode="json", exclude_none=True)
-    return [ServerToolPart(provider=provider, name=_server_name(part), payload=payload)]
-
-
-def _read_text(text: str, signature: str | None, provider: str) -> list[ModelPart]:
-    parts: list[ModelPart] = [TextPart(text)] if text else []
-    if signature:
-        meta = {"signs_text": True}
-        parts.append(ReasoningPart(text="", signature=signature, provider=provider, meta=meta))
-    return parts
-
-
-def _read_call(call: types.FunctionCall, signature: str | None, provider: str) -> ToolCall:
-    return ToolCall(
-        call_id=call.id or new_call_id(),
-        name=call.name or "",
-        arguments=json.dumps(call.args or {}, ensure_ascii=False),
-        meta={"thought_signature": signature, "provider": provider} if signature else {},
-    )
-
-
-def _server_name(part: types.Part) -> str:
-    used = part.tool_call or part.tool_response
-    if used is not None and used.tool_type is not None:
-        return used.tool_type.value.lower()
-    return "code_execution" if part.executable_code or part.code_execution_result else "unknown"
-
-
 def _bytes(signature: str | None) -> bytes | None:
     return base64.b64decode(signature) if signature else None
-
-
-def _text(signature: bytes | None) -> str | None:
-    return base64.b64encode(signature).decode() if signature else None

@@ -15,6 +15,7 @@ from toolwright.models._openai.chat_wire import converter, read_completion, to_f
 from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
+from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIChatModel"]
@@ -108,7 +109,8 @@ class OpenAIChatModel:
         settings = request.settings
         messages = list(chain.from_iterable(request.history.converted(self._convert)))
         if request.instructions:
-            messages.insert(0, {"role": "system", "content": request.instructions})
+            instructions = sendable_text(request.instructions)
+            messages.insert(0, {"role": "system", "content": instructions})
         body = {
             "model": self._model,
             "messages": messages,

@@ -23,6 +23,7 @@ from toolwright.messages import (
 from toolwright.models._call_ids import new_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
+from toolwright.models._sendable import sendable
 
 __all__ = ["converter", "read_completion", "to_function"]
 
@@ -57,6 +58,7 @@ def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
 def converter(provider: str) -> Callable[[Message], list[Wire]]:
     """How `provider` is sent a message. The same function each time, so the work is done once."""
 
+    @sendable
     def to_messages(message: Message) -> list[Wire]:
         if isinstance(message, UserMessage):
             return [{"role": "user", "content": _content(message.parts)}]

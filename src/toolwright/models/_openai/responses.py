@@ -14,6 +14,7 @@ from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
 from toolwright.models._openai.responses_wire import read_response, to_function, to_items
 from toolwright.models._per_loop import PerLoop
+from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIModel"]
@@ -108,7 +109,7 @@ class OpenAIModel:
             **self._sampling(settings),
         }
         if request.instructions:
-            body["instructions"] = request.instructions
+            body["instructions"] = sendable_text(request.instructions)
         if settings.max_tokens is not None:
             body["max_output_tokens"] = settings.max_tokens
         if request.output_schema is not None:

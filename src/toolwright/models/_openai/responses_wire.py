@@ -25,6 +25,7 @@ from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
 from toolwright.models._prices import priced
+from toolwright.models._sendable import sendable
 
 __all__ = ["read_response", "to_function", "to_items"]
 
@@ -44,6 +45,7 @@ def to_function(spec: ToolSpec) -> Item:
     }
 
 
+@sendable
 def to_items(message: Message) -> list[Item]:
     """One message as input items, in order."""
     if isinstance(message, UserMessage):
