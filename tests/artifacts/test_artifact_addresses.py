@@ -43,6 +43,13 @@ def test_what_an_object_store_lacks_is_told() -> None:
         ObjectArtifacts("s3://bucket", colour="green")
 
 
+async def test_what_is_no_artifact_is_refused_with_what_would_be() -> None:
+    with pytest.raises(UsageError, match=r"TextPart\('…'\) or a BlobPart.*got str"):
+        await MemoryArtifacts().save(ADA, "a.txt", "text")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="name is text; got 3"):
+        await MemoryArtifacts().load(ADA, 3)  # type: ignore[arg-type]
+
+
 async def test_files_in_a_directory_keep_their_suffix(tmp_path: Path) -> None:
     artifacts = DirectoryArtifacts(tmp_path)
     await artifacts.save(ADA, "report.csv", TextPart("a,b"))

@@ -84,6 +84,15 @@ async def test_an_embedder_that_miscounts_is_told() -> None:
         await _with(memory, "one", "two")
 
 
+async def test_what_is_no_embedder_no_vector_and_no_memory_is_told() -> None:
+    with pytest.raises(UsageError, match="function from texts to vectors; got 3"):
+        SqlMemory("memory://", embedder=3)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="gave 'x' instead of a vector"):
+        await _with(SqlMemory("memory://", embedder=lambda _: ["x"]), "one")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"MemoryEntry\(content='…'\) values; got 'one'"):
+        await SqlMemory("memory://").add(ADA, ["one"])  # type: ignore[list-item]
+
+
 async def test_a_user_can_be_forgotten(address: str) -> None:
     memory = await _with(SqlMemory(address), "Has a puppy")
     bob = Scope(app_name="app", user_id="bob", session_id="s1")

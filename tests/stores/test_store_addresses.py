@@ -42,6 +42,11 @@ def test_an_sqlite_address_without_a_file_is_refused(wrong: str) -> None:
         open_store(wrong)
 
 
+def test_an_option_that_sqlite_would_ignore_is_refused() -> None:
+    with pytest.raises(UsageError, match="take no options; got mode"):
+        open_store("sqlite:///file.db?mode=ro")
+
+
 def test_what_is_neither_store_nor_address_is_refused() -> None:
     with pytest.raises(UsageError, match="neither a store nor an address"):
         open_store(Path("file.db"))  # type: ignore[arg-type]

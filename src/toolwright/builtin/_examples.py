@@ -60,6 +60,8 @@ def _picker(examples: Any) -> Callable[[str], Found]:
         return examples.get_examples
     if callable(examples):
         return examples
+    if not isinstance(examples, Sequence):
+        raise UsageError(f"Examples are a list, a provider or a function; got {examples!r}.")
     fixed = list(examples)
     for example in fixed:
         if not isinstance(example, Example):

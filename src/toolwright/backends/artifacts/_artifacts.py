@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from toolwright.backends.artifacts._blobs import Blobs
-from toolwright.errors import StoreError, ToolError
+from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import ArtifactVersion, BlobPart, Content, Scope, TextPart, jsonable
 
 __all__ = ["BlobArtifacts"]
@@ -110,6 +110,8 @@ def _home(scope: Scope, *, user: bool) -> str:
 
 
 def _folder(scope: Scope, filename: str) -> str:
+    if not isinstance(filename, str):
+        raise UsageError(f"An artifact's name is text; got {filename!r}.")
     user = filename.startswith(_USER)
     name = filename.removeprefix(_USER)
     if not name or len(name) > _LONGEST_NAME:
@@ -145,6 +147,11 @@ def _content(filename: str, part: Content) -> tuple[bytes, str]:
         guessed, _ = mimetypes.guess_type(filename)
         text_type = guessed if guessed and guessed.startswith("text/") else "text/plain"
         return part.text.encode(), text_type
+    if not isinstance(part, BlobPart):
+        raise UsageError(
+            f"Artifact {filename!r} has to be a TextPart('…') or a BlobPart(media_type=…, data=…); "
+            f"got {type(part).__name__}."
+        )
     if part.data is None:
         raise ToolError(
             f"Artifact {filename!r} has no bytes, only the address {part.url!r}; fetch it first."

@@ -22,6 +22,7 @@ from toolwright.backends.memory._schema import (
 )
 from toolwright.backends.memory._vectors import Embedder, embed, fuse, nearest
 from toolwright.backends.sql import Database
+from toolwright.errors import UsageError
 from toolwright.messages import Event, MemoryEntry, Scope, SearchMemoryResponse, jsonable
 
 __all__ = ["SqlMemory"]
@@ -41,12 +42,17 @@ class SqlMemory:
     def __init__(
         self, url: str, *, embedder: Embedder | None = None, min_similarity: float = 0.3
     ) -> None:
+        if embedder is not None and not callable(embedder):
+            raise UsageError(f"An embedder is a function from texts to vectors; got {embedder!r}.")
         self._database = Database(url, "memory", VERSION, METADATA)
         self._embedder = embedder
         self._min_similarity = min_similarity
 
     async def add(self, scope: Scope, entries: Sequence[MemoryEntry]) -> None:
         """Remember these; what is already known is not added again."""
+        for entry in entries:
+            if not isinstance(entry, MemoryEntry):
+                raise UsageError(f"Memories are MemoryEntry(content='…') values; got {entry!r}.")
         await self._add(scope, [from_entry(entry) for entry in entries if entry.content.strip()])
 
     async def add_events(self, scope: Scope, events: Sequence[Event]) -> None:

@@ -57,5 +57,8 @@ def fuse(*rankings: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 def _packed(vector: Sequence[float]) -> bytes:
-    length = math.sqrt(sum(x * x for x in vector)) or 1.0
-    return array("f", [x / length for x in vector]).tobytes()
+    try:
+        length = math.sqrt(sum(x * x for x in vector)) or 1.0
+        return array("f", [x / length for x in vector]).tobytes()
+    except TypeError as error:
+        raise StoreError(f"The embedder gave {vector!r:.80} instead of a vector.") from error

@@ -32,6 +32,10 @@ def driver_url(url: str) -> URL:
             f"{url!r} names no file: write 'sqlite:///file.db' for one in the working directory, "
             "'sqlite:////path/to/file.db' for an absolute path, 'memory://' for none."
         )
+    if parsed.query:
+        raise UsageError(
+            f"SQLite addresses take no options; got {', '.join(parsed.query)} in {url!r}."
+        )
     return parsed
 
 

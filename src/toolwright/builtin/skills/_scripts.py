@@ -10,7 +10,7 @@ import anyio.to_thread
 from toolwright.backends import Executor, Limits
 from toolwright.backends.files import version_of
 from toolwright.builtin.skills._skill import Skill
-from toolwright.errors import ToolError
+from toolwright.errors import ToolError, UsageError
 
 __all__ = ["ScriptRunner"]
 
@@ -34,6 +34,10 @@ class ScriptRunner:
     """
 
     def __init__(self, executor: Executor, timeout: float) -> None:
+        if not isinstance(executor, Executor):
+            raise UsageError(f"code_executor is an executor, such as a sandbox; got {executor!r}.")
+        if timeout <= 0:
+            raise UsageError(f"script_timeout is a number of seconds above 0; got {timeout!r}.")
         self._executor = executor
         self._limits = Limits(timeout=timeout)
         self._copied: dict[str, dict[str, str]] = {}

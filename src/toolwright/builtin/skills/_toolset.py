@@ -52,6 +52,8 @@ class SkillToolset(Toolset):
         tool_name_prefix: str | None = None,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        if registry is not None and not isinstance(registry, SkillRegistry):
+            raise UsageError(f"registry is a SkillRegistry(directory, …); got {registry!r}.")
         self._static = _by_name(skills)
         self._registry = registry
         self._scripts = ScriptRunner(code_executor, script_timeout) if code_executor else None
