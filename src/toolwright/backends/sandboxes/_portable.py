@@ -1,13 +1,12 @@
 """A sandbox without the operating system: a bash and a Python that are only interpreters."""
 
+import asyncio
 import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from toolwright.backends.executors import (
@@ -226,19 +225,13 @@ class _Collector:
 
 
 async def _execute(bash: Bash, script: str, collector: _Collector) -> ExecResult:
-    """Run in a thread; a cancelled call makes the interpreter stop at its next command."""
+    """Run it; bashkit tells of output in a thread of its own, and stops when the call is cancelled."""
+    loop = asyncio.get_running_loop()
 
     def take(stdout: str, stderr: str) -> None:
-        anyio.from_thread.run_sync(collector.take, stdout, stderr)
+        loop.call_soon_threadsafe(collector.take, stdout, stderr)
 
-    def work() -> ExecResult:
-        return bash.execute_sync(script, on_output=take)
-
-    try:
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-    except anyio.get_cancelled_exc_class():
-        bash.cancel()
-        raise
+    return await bash.execute(script, on_output=take)
 
 
 def _script(command: Command, cwd: str | None, stdin: str | bytes | None) -> str:

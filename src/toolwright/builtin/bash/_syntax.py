@@ -298,8 +298,6 @@ def _here_document(node: Node, script: Script) -> None:
 
 def _word(node: Node, *, first: bool = True) -> Word:
     source = _text(node)
-    if source == "{}":
-        return Word.literal(source)
     match node.type:
         case "word" | "number":
             return bare_word(source, first=first)
@@ -308,13 +306,25 @@ def _word(node: Node, *, first: bool = True) -> Word:
         case "string":
             return _string(node)
         case "concatenation":
-            parts = [_word(child, first=index == 0) for index, child in enumerate(node.children)]
-            return Word.join(parts, source)
+            return _concatenation(node)
         case "command_substitution":
             return _substitution(node)
         case _:
             raise Refused(f"{node.type.replace('_', ' ')} {source[:60]!r} is not judged; "
                           "write the value itself, or quote it with ''")  # fmt: skip
+
+
+def _concatenation(node: Node) -> Word:
+    source = _text(node)
+    # An empty pair of braces expands to nothing but itself; any other might.
+    empty_pairs = not re.search(r"[{}]", source.replace("{}", ""))
+    parts = [
+        Word.literal(_text(child))
+        if empty_pairs and _text(child) in ("{", "}")
+        else _word(child, first=index == 0)
+        for index, child in enumerate(node.children)
+    ]
+    return Word.join(parts, source)
 
 
 def _string(node: Node) -> Word:
