@@ -16,6 +16,7 @@ from toolwright.messages import (
     ServerToolPart,
     TextPart,
     ToolResult,
+    ToolSpec,
     UserMessage,
     user_message,
 )
@@ -500,14 +501,36 @@ async def test_calls_to_both_kinds_in_one_turn_are_each_answered_by_their_own(wi
 async def test_side_calls_are_not_streamed_to_the_listener(wire: Wire) -> None:
     search = {"functionCall": {"name": "google_search", "args": {"request": "Oslo?"}}}
     wire.will(
-        sse(response(search, function_call("Rome"))),
-        response({"text": "It rains."}),
+        sse(response(search)),
+        response({"text": "It rains."}, **GROUNDED),
+        sse(response({"text": "And Rome?"}, search, function_call("Rome"))),
+        response({"text": "It pours."}, **GROUNDED),
     )
     deltas: list[Delta] = []
 
-    await model(wire).respond(ask(tools=(WEATHER,), server_tools=(google_search,)), deltas.append)
+    reply = await model(wire).respond(
+        ask(tools=(WEATHER,), server_tools=(google_search,)), deltas.append
+    )
 
-    assert [(delta.name, delta.index) for delta in deltas] == [("get_weather", 0)]
+    assert [(delta.kind, delta.name, delta.index) for delta in deltas] == [
+        ("text", "", 0),
+        ("call", "get_weather", 0),
+    ]
+    assert len(reply.meta["side_grounding"]) == 2
+
+
+async def test_a_model_that_only_searches_is_stopped(wire: Wire) -> None:
+    search = {"functionCall": {"name": "google_search", "args": {"request": "Oslo?"}}}
+    wire.will(*[response(search), response({"text": "It rains."})] * 8)
+
+    with pytest.raises(ModelError, match="still only calls server tools"):
+        await model(wire).respond(ask(tools=(WEATHER,), server_tools=(google_search,)))
+
+
+async def test_a_tool_of_ones_own_cannot_have_a_server_tools_name(wire: Wire) -> None:
+    clash = ToolSpec(name="google_search")
+    with pytest.raises(UsageError, match="rename yours"):
+        await model(wire).respond(ask(tools=(clash,), server_tools=(google_search,)))
 
 
 async def test_a_side_request_that_fails_is_told_to_the_model(wire: Wire) -> None:

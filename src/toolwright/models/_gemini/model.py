@@ -163,9 +163,9 @@ class GeminiModel:
         self, ask_model: AskModel, side: SideRequests, on_delta: OnDelta | None
     ) -> ModelMessage:
         """Ask until the model calls no more server tools, answering those calls on the way."""
-        listen = None if on_delta is None else side.listener(on_delta)
         so_far: ModelMessage | None = None
         for _ in range(_SIDE_ROUNDS):
+            listen = None if on_delta is None else side.listener(on_delta)
             turn = await ask_model([] if so_far is None else self._convert(so_far), listen)
             answered = await side.answer(turn)
             so_far = answered if so_far is None else _joined(so_far, answered)
@@ -185,10 +185,14 @@ class GeminiModel:
 
 def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:
     """One message of what was said and answered before, and of the turn that followed."""
+    meta = {**before.meta, **turn.meta}
+    if "side_grounding" in before.meta:
+        meta["side_grounding"] = [
+            *before.meta["side_grounding"],
+            *turn.meta.get("side_grounding", ()),
+        ]
     usage = before.usage + turn.usage
-    return replace(
-        turn, parts=before.parts + turn.parts, usage=usage, meta={**before.meta, **turn.meta}
-    )
+    return replace(turn, parts=before.parts + turn.parts, usage=usage, meta=meta)
 
 
 def _generation(model: str) -> float:

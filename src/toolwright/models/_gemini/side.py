@@ -56,7 +56,7 @@ class SideRequests:
         return replace(turn, parts=(*parts, *own), usage=spent, meta=meta)
 
     def listener(self, on_delta: OnDelta) -> OnDelta:
-        """Hands on everything but calls to these tools, which are nobody else's business."""
+        """Hands on everything of one reply but calls to these tools, which are nobody else's."""
         hidden: set[int] = set()
 
         def listen(delta: Delta) -> None:
