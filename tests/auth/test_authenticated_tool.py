@@ -17,6 +17,7 @@ from toolwright.messages import (
     CustomAuthScheme,
     HttpAuth,
     HttpCredentials,
+    ToolCall,
 )
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import AuthenticatedFunctionTool
@@ -314,3 +315,63 @@ def test_a_key_that_users_enter_needs_a_name_of_its_own() -> None:
 
     with pytest.raises(UsageError, match="needs a credential_key of its own"):
         AuthenticatedFunctionTool(search, AuthConfig(auth_scheme=KEY_SCHEME))
+
+
+async def test_a_configuration_may_be_given_by_its_fields() -> None:
+    fields = {"auth_scheme": {"type": "http", "scheme": "bearer"}, "credential_key": "mail"}
+
+    def send(tool_context: ToolContext) -> str:
+        """Send a mail."""
+        credential = tool_context.get_auth_response(fields)
+        if credential is None:
+            tool_context.request_credential(fields)
+            return ""
+        return str(credential.bearer_token == "a-token")
+
+    runner, _ = runner_with(send, script=[call("send"), "Sent."])
+    paused = await runner.run("go", session_id="s")
+    assert paused.pending[0].hint == "Please sign in for 'mail'."
+    assert tool_text(await answer(runner, paused, "a-token")) == "True"
+
+
+@pytest.mark.parametrize("given", [None, "oauth2", {}, {"auth_scheme": {"name": "canary"}}])
+def test_what_is_no_configuration_is_refused_at_once(given: Any) -> None:
+    def search(query: str, credential: AuthCredential) -> str:
+        return query
+
+    with pytest.raises(UsageError, match="AuthConfig") as caught:
+        AuthenticatedFunctionTool(search, given)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["nowhere://", 3, object()])
+def test_what_is_no_credential_store_is_refused_at_once(given: Any) -> None:
+    with pytest.raises(UsageError, match="credential store"):
+        Runner(Agent(name="a", model=ScriptedModel()), credentials=given)
+
+
+async def test_the_same_call_id_in_two_sessions_of_a_user_is_no_mix_up() -> None:
+    seen: list[str | None] = []
+
+    def use(service: str, tool_context: ToolContext) -> str:
+        """Use a service."""
+        config = AuthConfig(auth_scheme=KEY_SCHEME, credential_key=service)
+        credential = tool_context.get_auth_response(config)
+        if credential is None:
+            tool_context.request_credential(config)
+            return ""
+        seen.append(credential.api_key)
+        return "used"
+
+    def same_id(service: str) -> ToolCall:
+        return ToolCall(call_id="c1", name="use", arguments=f'{{"service": "{service}"}}')
+
+    runner, _ = runner_with(use, script=[same_id("mail"), same_id("shop"), "One.", "Two."])
+    await runner.run("go", session_id="s1")
+    await runner.run("go", session_id="s2")
+    await runner.answer("s1", "c1", "mail-key")
+    await runner.answer("s2", "c1", "shop-key")
+    await runner.resume("s2")
+    await runner.resume("s1")
+
+    assert seen == ["shop-key", "mail-key"]

@@ -189,3 +189,27 @@ def test_a_misspelt_name_in_interrupt_on_is_refused() -> None:
 def test_unknown_effects_are_refused() -> None:
     with pytest.raises(UsageError, match="read, write, destructive"):
         Rule.ask(effects="dangerous")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rules("drop_*"),  # type: ignore[arg-type]
+        lambda: rules(otherwise="maybe"),  # type: ignore[arg-type]
+        lambda: rules(Rule.deny(when="always")),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_rule_is_refused_at_once(make: Any) -> None:
+    with pytest.raises(UsageError):
+        make()
+
+
+async def test_a_rule_that_fails_lets_nothing_through() -> None:
+    def broken(name: str) -> bool:
+        raise KeyError(name)
+
+    runner = runner_with(rules(Rule.allow(when=broken)), call("drop_table", name="x"), "Hm.")
+    result = await runner.run("go")
+
+    assert results(result)[0][0] == "error"
+    assert ran == []

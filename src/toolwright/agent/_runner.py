@@ -67,9 +67,7 @@ class Runner:
         self.agent = agent
         self.app_name = app_name
         self.store = open_store(store)
-        kept = (
-            backends.open_credentials(credentials) if isinstance(credentials, str) else credentials
-        )
+        kept = _credential_store(credentials)
         flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
         self.services = Services(artifacts=artifacts, memory=memory, credentials=kept, auth=flows)
         self.deps = deps
@@ -277,3 +275,11 @@ class Runner:
             finally:
                 del self._going[session_id], self._logs[session_id]
         return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
+
+
+def _credential_store(given: str | Credentials | None) -> Credentials | None:
+    if isinstance(given, str):
+        return backends.open_credentials(given)
+    if given is not None and not hasattr(given, "load"):
+        raise UsageError(f"credentials= takes an address or a credential store; got {given!r}.")
+    return given

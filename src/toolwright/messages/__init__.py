@@ -14,6 +14,7 @@ from toolwright.messages._auth import (
     OpenIdConnectWithConfig,
     ServiceAccount,
     ServiceAccountCredential,
+    as_auth_config,
     secrets_of,
 )
 from toolwright.messages._codec import (
@@ -151,6 +152,7 @@ __all__ = [
     "TurnStarted",
     "Usage",
     "UserMessage",
+    "as_auth_config",
     "decode_event",
     "decode_message",
     "encode_event",

@@ -2,11 +2,13 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from toolwright.errors import UsageError
 
 __all__ = [
     "AuthConfig",
@@ -22,6 +24,7 @@ __all__ = [
     "OpenIdConnectWithConfig",
     "ServiceAccount",
     "ServiceAccountCredential",
+    "as_auth_config",
     "secrets_of",
 ]
 
@@ -250,6 +253,18 @@ def _client_of(raw: AuthCredential | None) -> str:
         key = account.service_account_credential
         return f"{key.client_email if key else 'default'}|{' '.join(account.scopes)}"
     return raw.oauth2.client_id or "" if raw and raw.oauth2 else ""
+
+
+def as_auth_config(given: Any) -> AuthConfig:
+    """`given` if it is a configuration, or the one that a mapping of its fields describes."""
+    if isinstance(given, AuthConfig):
+        return given
+    if not isinstance(given, Mapping):
+        raise UsageError(f"An AuthConfig is needed to sign in; got a {type(given).__name__}.")
+    try:
+        return AuthConfig.model_validate(dict(given))
+    except ValidationError as error:
+        raise UsageError(f"This is no AuthConfig: {error}") from None
 
 
 def secrets_of(credential: BaseModel) -> set[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import AuthConfig, AuthCredential
+from toolwright.messages import AuthConfig, AuthCredential, as_auth_config
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
@@ -31,13 +31,14 @@ class AuthenticatedFunctionTool(FunctionTool):
     def __init__(
         self,
         func: Callable[..., Any],
-        auth_config: AuthConfig,
+        auth_config: AuthConfig | dict[str, Any],
         response_for_auth_required: str | dict[str, Any] | None = None,
         *,
         require_confirmation: Require = False,
         **settings: Any,
     ) -> None:
         super().__init__(func, hidden=(_PARAMETER,), **settings)
+        auth_config = as_auth_config(auth_config)
         _refuse_shared_secret(self.name, auth_config)
         made = self.replace()
         made = _with_parameter(made) if _takes_credential(func) else made

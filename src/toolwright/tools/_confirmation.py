@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolwright.errors import UsageError
 from toolwright.messages import PendingRequest
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
@@ -91,6 +92,8 @@ def by_argument_names(
 
     `unknown` is the answer when the call leaves one of them to its default.
     """
+    if not callable(predicate):
+        raise UsageError(f"This is decided by True, False or a function; got {predicate!r}.")
     parameters = inspect.signature(predicate).parameters.values()
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
     names = {p.name for p in parameters}

@@ -26,6 +26,7 @@ from toolwright.messages import (
     ToolCall,
     ToolResult,
     UserMessage,
+    as_auth_config,
     secrets_of,
 )
 from toolwright.tools._services import Services
@@ -313,16 +314,20 @@ class ToolContext(ReadonlyContext):
         """Pause until a person fills something in; their answer becomes the call's result."""
         self.requested = PendingRequest(kind="input", hint=hint, payload=payload, schema=schema)
 
-    def request_credential(self, auth_config: AuthConfig) -> None:
+    def request_credential(self, auth_config: AuthConfig | dict[str, Any]) -> None:
         """Pause until the user has signed in; then the tool runs again and finds the credential."""
-        self.actions.requested_auth_configs[self.function_call_id] = auth_config.credential_key
-        self.requested = PendingRequest(kind="credential", payload=auth_config)
+        config = as_auth_config(auth_config)
+        self.actions.requested_auth_configs[self.function_call_id] = config.credential_key
+        hint = f"Please sign in for {config.credential_key!r}."
+        self.requested = PendingRequest(kind="credential", hint=hint, payload=config)
 
-    def get_auth_response(self, auth_config: AuthConfig | None = None) -> AuthCredential | None:
+    def get_auth_response(
+        self, auth_config: AuthConfig | dict[str, Any] | None = None
+    ) -> AuthCredential | None:
         """The credential this call asked for, once it is there; without a configuration, the latest."""
         if auth_config is None:
             return self.auth_response
-        return (self._credentials or {}).get(auth_config.credential_key)
+        return (self._credentials or {}).get(as_auth_config(auth_config).credential_key)
 
     def accept_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
         """Let this call use a credential, and hide its secrets in all that leaves the run."""

@@ -56,6 +56,13 @@ class Rule:
 
 def rules(*ordered: Rule, otherwise: Verdict = "ask") -> Policy:
     """A policy that does what the first fitting rule says, and `otherwise` when none fits."""
+    for rule in ordered:
+        if not isinstance(rule, Rule):
+            raise UsageError(
+                f"rules(…) takes Rule.allow(…), Rule.ask(…) and Rule.deny(…); got {rule!r}."
+            )
+    if otherwise not in get_args(Verdict):
+        raise UsageError(f"otherwise is 'allow', 'ask' or 'deny'; got {otherwise!r}.")
     checks = [(_fits(rule), Decision(verdict=rule.verdict, reason=rule.reason)) for rule in ordered]
     fallback = Decision(verdict=otherwise)
 
