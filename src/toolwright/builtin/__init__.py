@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolwright.builtin._artifacts import load_artifacts
     from toolwright.builtin._examples import Example, ExampleProvider, ExampleTool
+    from toolwright.builtin._execute_bash import ExecuteBashTool
     from toolwright.builtin._human import ask_user, ask_user_for, get_user_choice
     from toolwright.builtin._memory import PreloadMemory, load_memory, preload_memory
-    from toolwright.builtin._sandbox_tools import SandboxToolset
+    from toolwright.builtin._sandbox_tools import (
+        SandboxToolset,
+        open_sandbox_tools,
+        sandbox_tools,
+    )
     from toolwright.builtin._todos import Todo, read_todos, todo_tools, write_todos
+    from toolwright.builtin.bash import BashToolPolicy, BashVerdict
+    from toolwright.builtin.codemode import code_mode
     from toolwright.builtin.files import file_tools
     from toolwright.builtin.shell import ShellToolset, bash_tool, create_local_execute_tool
     from toolwright.builtin.skills import (
@@ -41,7 +48,13 @@ _LAZY = {
     "DuckDuckGo": "web",
     "SearchEngine": "web",
     "SearchResult": "web",
+    "BashToolPolicy": "bash",
+    "BashVerdict": "bash",
+    "ExecuteBashTool": "_execute_bash",
     "SandboxToolset": "_sandbox_tools",
+    "code_mode": "codemode",
+    "open_sandbox_tools": "_sandbox_tools",
+    "sandbox_tools": "_sandbox_tools",
     "ShellToolset": "shell",
     "Todo": "_todos",
     "bash_tool": "shell",
@@ -56,13 +69,16 @@ _LAZY = {
 """Each name and the file it is in; loaded on first use."""
 
 __all__ = [
+    "BashToolPolicy",
+    "BashVerdict",
     "DuckDuckGo",
     "Example",
     "ExampleProvider",
     "ExampleTool",
+    "ExecuteBashTool",
     "PreloadMemory",
-    "SearchEngine",
     "SandboxToolset",
+    "SearchEngine",
     "SearchResult",
     "ShellToolset",
     "Skill",
@@ -74,13 +90,16 @@ __all__ = [
     "ask_user",
     "ask_user_for",
     "bash_tool",
+    "code_mode",
     "create_local_execute_tool",
     "file_tools",
     "get_user_choice",
     "load_artifacts",
     "load_memory",
+    "open_sandbox_tools",
     "preload_memory",
     "read_todos",
+    "sandbox_tools",
     "todo_tools",
     "web_tools",
     "workspace_tools",

@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 
 from toolwright.backends import Limits
-from toolwright.builtin.code_mode._calls import CallFailed, Calls
+from toolwright.builtin.codemode._calls import CallFailed, Calls
 from toolwright.messages import ToolCall
 
 try:

@@ -1,5 +1,5 @@
 """Code mode: the model writes Python that calls the agent's tools."""
 
-from toolwright.builtin.code_mode._code_mode import code_mode
+from toolwright.builtin.codemode._code_mode import code_mode
 
 __all__ = ["code_mode"]

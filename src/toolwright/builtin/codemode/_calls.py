@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.builtin.code_mode._stubs import Stub
+from toolwright.builtin.codemode._stubs import Stub
 from toolwright.messages import ToolCall, ToolResult, jsonable
 from toolwright.tools import MaxOutput, ToolContext
 

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from toolwright.backends import Limits
-from toolwright.builtin.code_mode._calls import Calls, Paused
-from toolwright.builtin.code_mode._monty import CodeRejected, Ran, run_on_monty
-from toolwright.builtin.code_mode._stubs import Stub, make_stub, stub_module
+from toolwright.builtin.codemode._calls import Calls, Paused
+from toolwright.builtin.codemode._monty import CodeRejected, Ran, run_on_monty
+from toolwright.builtin.codemode._stubs import Stub, make_stub, stub_module
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolCall, ToolSpec, jsonable
 from toolwright.tools import (
