@@ -1,8 +1,10 @@
 """Long-running tools: an answer now, the outcome later."""
 
+import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from toolwright import Agent, LongRunningFunctionTool, Reject, Result, Runner, ToolContext
@@ -130,4 +132,21 @@ async def test_a_job_that_is_done_at_once_is_an_ordinary_call() -> None:
     model = ScriptedModel(call("quick", project="x"), "Done.")
     runner = Runner(Agent(name="desk", model=model, tools=[LongRunningFunctionTool(quick)]))
     await runner.run("report", session_id="s")
+    assert await runner.pending("s") == []
+
+
+async def test_an_outcome_that_does_not_come_in_time_is_told() -> None:
+    tool = LongRunningFunctionTool(start_report, timeout=0.02)
+    model = ScriptedModel(call("start_report", project="x"), "Queued.", "It never came.")
+    runner = Runner(Agent(name="desk", model=model, tools=[tool]))
+    await runner.run("report", session_id="s")
+    (pending,) = await runner.pending("s")
+    assert pending.deadline is not None
+    await anyio.sleep(pending.deadline - time.time())
+
+    assert await runner.answer("s", pending.call_id, "late") == "expired"
+    done = await runner.resume("s")
+
+    assert done.text == "It never came."
+    assert "no outcome came in time" in last_user_text(done)
     assert await runner.pending("s") == []
