@@ -55,6 +55,13 @@ if TYPE_CHECKING:
         StoreBackend,
     )
     from toolwright.backends.memory import Embedder, SqlMemory, open_memory
+    from toolwright.backends.sandboxes import (
+        OsSandbox,
+        PortableSandbox,
+        SshExecutor,
+        open_executor,
+        open_sandbox,
+    )
     from toolwright.backends.sql import SqlStore
 
 _LAZY = {
@@ -85,6 +92,11 @@ _LAZY = {
     "FilesystemBackend": "files",
     "StateBackend": "files",
     "StoreBackend": "files",
+    "OsSandbox": "sandboxes",
+    "PortableSandbox": "sandboxes",
+    "SshExecutor": "sandboxes",
+    "open_executor": "sandboxes",
+    "open_sandbox": "sandboxes",
     "Fetch": "_fetch",
     "Fetched": "_fetch",
     "Reachable": "_network",
@@ -120,6 +132,8 @@ __all__ = [
     "ObjectArtifacts",
     "OnOutput",
     "OpenCall",
+    "OsSandbox",
+    "PortableSandbox",
     "Reachable",
     "Sandbox",
     "SessionRow",
@@ -127,6 +141,7 @@ __all__ = [
     "SqlMemory",
     "SqlStore",
     "SqliteCredentials",
+    "SshExecutor",
     "StateBackend",
     "Store",
     "StoreBackend",
@@ -140,7 +155,9 @@ __all__ = [
     "new_key",
     "open_artifacts",
     "open_credentials",
+    "open_executor",
     "open_memory",
+    "open_sandbox",
     "open_store",
     "openid_url_to_scheme_credential",
     "service_account_dict_to_scheme_credential",
