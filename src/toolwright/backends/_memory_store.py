@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
 from toolwright.backends._store import OpenCall, SessionRow
-from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Scope
 
 __all__ = ["MemoryStore"]
@@ -40,10 +40,7 @@ class MemoryStore:
             if found is None:
                 return self._new(scope).row
             if found.row.scope != scope:
-                raise UsageError(
-                    f"Session {scope.session_id!r} belongs to another user than {scope.user_id!r}; "
-                    "session ids are unique within an app, so choose another."
-                )
+                raise refusals.of_another_user(scope)
             return found.row
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
@@ -53,7 +50,7 @@ class MemoryStore:
         with self._lock:
             session = self._mine(scope)
             if session is None:
-                raise StoreError(f"There is no session {scope.session_id!r}; open it first.")
+                raise refusals.was_not_opened(scope)
             _check_follows(session.row, events)
             found = changes(events)
             session.events.extend(events)
@@ -136,9 +133,9 @@ class MemoryStore:
         with self._lock:
             session = self._mine(scope)
             if session is None:
-                raise UsageError(f"There is no session {scope.session_id!r} to branch from.")
+                raise refusals.nothing_to_branch(scope)
             if (scope.app_name, new_id) in self._sessions:
-                raise UsageError(f"There is already a session {new_id!r}; choose another id.")
+                raise refusals.id_is_taken(new_id)
             events = session.events if upto is None else session.events[: max(upto, 0)]
             found = changes(events)
             branch = self._new(replace(scope, session_id=new_id))
@@ -177,10 +174,7 @@ class MemoryStore:
 def _check_follows(row: SessionRow, events: Sequence[Event]) -> None:
     wanted = range(row.last_seq + 1, row.last_seq + 1 + len(events))
     if [event.seq for event in events] != list(wanted):
-        raise StoreError(
-            f"Session {row.scope.session_id!r} has events up to {row.last_seq}, so event "
-            f"{events[0].seq} does not follow on: another run has written to it meanwhile."
-        )
+        raise refusals.does_not_follow(row, events[0].seq)
 
 
 def _own_state(found: Changes) -> dict[str, Any]:

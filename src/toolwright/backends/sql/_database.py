@@ -6,7 +6,7 @@ awaiting every statement, nothing can be cancelled halfway, and no connection is
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import anyio
@@ -70,8 +70,11 @@ class Database:
         self._opening = threading.Lock()
         # SQLite has one writer at a time: waiting here costs nothing, waiting there polls.
         self._writers = _Threads(1 if self.is_sqlite else _POSTGRES_CONNECTIONS)
-        in_file = self.is_sqlite and self._url.database != ":memory:"
+        in_memory = self._url.database == ":memory:"
+        in_file = self.is_sqlite and not in_memory
         self._readers = _Threads(_READERS) if in_file else self._writers
+        # In memory there is one connection, whichever thread asks.
+        self._alone = threading.Lock() if in_memory else nullcontext()
 
     @property
     def is_sqlite(self) -> bool:
@@ -103,7 +106,7 @@ class Database:
             await anyio.to_thread.run_sync(engines[0].dispose)
 
     def _transact(self, work: Callable[[Connection], T], *, write: bool) -> T:
-        with self._told():
+        with self._told(), self._alone:
             reader, writer = self._opened()
             with (writer if write else reader).begin() as connection:
                 return work(connection)

@@ -8,13 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Executable, Row, delete, select, update
 
+from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
 from toolwright.backends._store import OpenCall, SessionRow
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._schema import METADATA, PENDING, SESSIONS, STATE, VERSION
-from toolwright.errors import StoreError, UsageError
+from toolwright.errors import StoreError
 from toolwright.messages import Answered, Event, Scope, decode_event
 
 __all__ = ["SqlStore"]
@@ -34,10 +35,7 @@ class SqlStore:
         if row is None:
             row = await self._database.write(lambda connection: self._open(connection, scope))
         if row.scope != scope:
-            raise UsageError(
-                f"Session {scope.session_id!r} belongs to another user than {scope.user_id!r}; "
-                "session ids are unique within an app, so choose another."
-            )
+            raise refusals.of_another_user(scope)
         return row
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
@@ -118,7 +116,7 @@ class SqlStore:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
         source = await self.find(scope.app_name, scope.session_id)
         if source is None or source.scope != scope:
-            raise UsageError(f"There is no session {scope.session_id!r} to branch from.")
+            raise refusals.nothing_to_branch(scope)
         events = [event for event in await self.events(scope) if upto is None or event.seq <= upto]
         target = replace(scope, session_id=new_id)
         return await self._database.write(lambda connection: self._copy(connection, target, events))
@@ -143,7 +141,7 @@ class SqlStore:
         found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
         key = self._add_session(connection, scope, len(events), found.title)
         if key is None:
-            raise UsageError(f"There is already a session {scope.session_id!r}; choose another id.")
+            raise refusals.id_is_taken(scope.session_id)
         self._write(connection, scope, key, rows.event_rows(events), found)
         _close_calls(connection, key, found)
         return self._open(connection, scope)
@@ -208,11 +206,8 @@ def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow 
 def _refusal(connection: Connection, scope: Scope, seq: int) -> StoreError:
     row = _find(connection, scope.app_name, scope.session_id)
     if row is None or row.scope != scope:
-        return StoreError(f"There is no session {scope.session_id!r}; open it first.")
-    return StoreError(
-        f"Session {scope.session_id!r} has events up to {row.last_seq}, so event {seq} does not "
-        "follow on: another run has written to it meanwhile."
-    )
+        return refusals.was_not_opened(scope)
+    return refusals.does_not_follow(row, seq)
 
 
 def _why_not(connection: Connection, where: dict[str, str]) -> Answered:

@@ -1,0 +1,44 @@
+"""What stores say when they refuse, so that all of them say the same."""
+
+from toolwright.backends._store import SessionRow
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import Scope
+
+__all__ = [
+    "does_not_follow",
+    "id_is_taken",
+    "nothing_to_branch",
+    "of_another_user",
+    "was_not_opened",
+]
+
+
+def of_another_user(scope: Scope) -> UsageError:
+    """A session is opened for a user that it does not belong to."""
+    return UsageError(
+        f"Session {scope.session_id!r} belongs to another user than {scope.user_id!r}; "
+        "session ids are unique within an app, so choose another."
+    )
+
+
+def was_not_opened(scope: Scope) -> StoreError:
+    """Events come for a session that is not there, or not this user's."""
+    return StoreError(f"There is no session {scope.session_id!r}; open it first.")
+
+
+def does_not_follow(row: SessionRow, seq: int) -> StoreError:
+    """An event's number is not the next one of its session."""
+    return StoreError(
+        f"Session {row.scope.session_id!r} has events up to {row.last_seq}, so event {seq} does "
+        "not follow on: another run has written to it meanwhile."
+    )
+
+
+def nothing_to_branch(scope: Scope) -> UsageError:
+    """The session to branch from is not there, or not this user's."""
+    return UsageError(f"There is no session {scope.session_id!r} to branch from.")
+
+
+def id_is_taken(session_id: str) -> UsageError:
+    """The id for a new session is another's."""
+    return UsageError(f"There is already a session {session_id!r}; choose another id.")
