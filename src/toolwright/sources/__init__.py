@@ -7,10 +7,14 @@ if TYPE_CHECKING:
     from toolwright.sources._sql import SqlToolset
     from toolwright.sources._toolbox import ToolboxToolset
     from toolwright.sources.cloud import (
+        APIHubToolset,
+        ApplicationIntegrationToolset,
+        DiscoveryEngineSearchTool,
         GoogleCredentialsConfig,
         PubSubToolConfig,
         PubSubToolset,
         QueryResultMode,
+        SearchResultMode,
         SpannerToolset,
         SpannerToolSettings,
     )
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
         StdioServerParameters,
         StoredTokens,
         StreamableHTTPConnectionParams,
+        discover_sign_in,
         mcp_toolsets,
     )
     from toolwright.sources.openapi import (
@@ -50,8 +55,11 @@ if TYPE_CHECKING:
     from toolwright.sources.plugin import PluginToolset
 
 __all__ = [
+    "APIHubToolset",
     "ApiRegistry",
+    "ApplicationIntegrationToolset",
     "CallLimits",
+    "DiscoveryEngineSearchTool",
     "GoogleCredentialsConfig",
     "MCPToolset",
     "McpToolset",
@@ -61,6 +69,7 @@ __all__ = [
     "PubSubToolset",
     "QueryResultMode",
     "RestApiTool",
+    "SearchResultMode",
     "SpannerToolSettings",
     "SpannerToolset",
     "SqlToolset",
@@ -70,6 +79,7 @@ __all__ = [
     "StoredTokens",
     "StreamableHTTPConnectionParams",
     "ToolboxToolset",
+    "discover_sign_in",
     "from_adk",
     "from_crewai",
     "from_langchain",
@@ -90,6 +100,10 @@ __all__ = [
 
 # Each name with the module it lives in, which is imported when the name is first used.
 _LAZY = {
+    "SearchResultMode": "toolwright.sources.cloud",
+    "DiscoveryEngineSearchTool": "toolwright.sources.cloud",
+    "ApplicationIntegrationToolset": "toolwright.sources.cloud",
+    "APIHubToolset": "toolwright.sources.cloud",
     "SpannerToolset": "toolwright.sources.cloud",
     "SpannerToolSettings": "toolwright.sources.cloud",
     "QueryResultMode": "toolwright.sources.cloud",
@@ -109,6 +123,7 @@ _LAZY = {
     "to_openai_agents": "toolwright.sources.frameworks",
     "to_pydantic_ai": "toolwright.sources.frameworks",
     "MCPToolset": "toolwright.sources.mcp",
+    "discover_sign_in": "toolwright.sources.mcp",
     "McpToolset": "toolwright.sources.mcp",
     "SseConnectionParams": "toolwright.sources.mcp",
     "StdioConnectionParams": "toolwright.sources.mcp",

@@ -12,7 +12,13 @@ from tests._npm import npm_program
 pytestmark = [pytest.mark.anyio, pytest.mark.npm, pytest.mark.timeout(300)]
 HERE = Path(__file__).parent
 SUITE = ("@modelcontextprotocol/conformance", "0.1.16")
-CLIENT = f"{sys.executable} {HERE / 'conformance_client.py'}"
+SIGN_INS = [
+    "auth/metadata-default",
+    "auth/metadata-var3",
+    "auth/scope-from-www-authenticate",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+]
 
 
 async def test_every_client_scenario_passes_but_those_explained_in_the_baseline(
@@ -26,7 +32,7 @@ async def test_every_client_scenario_passes_but_those_explained_in_the_baseline(
 
     async def check(scenario: str) -> None:
         async with few:
-            failed.update(await _run(scenario, tmp_path))
+            failed.update(await _run(scenario, "conformance_client.py", tmp_path))
 
     async with anyio.create_task_group() as tasks:
         for scenario in scenarios:
@@ -37,12 +43,20 @@ async def test_every_client_scenario_passes_but_those_explained_in_the_baseline(
     assert failed == {}
 
 
-async def _run(scenario: str, folder: Path) -> dict[str, str]:
+@pytest.mark.parametrize("scenario", SIGN_INS)
+async def test_an_agents_user_signs_in_through_a_pending_call(
+    scenario: str, tmp_path: Path
+) -> None:
+    assert await _run(scenario, "conformance_sign_in.py", tmp_path) == {}
+
+
+async def _run(scenario: str, client: str, folder: Path) -> dict[str, str]:
     """What went wrong in this scenario; nothing, if all is as the baseline says."""
     baseline = str(HERE / "conformance_baseline.yml")
+    command = f"{sys.executable} {HERE / client}"
     options = ["--scenario", scenario, "--timeout", "60000", "--expected-failures", baseline]
     done = await anyio.run_process(
-        [*npm_program(*SUITE), "client", "--command", CLIENT, *options],
+        [*npm_program(*SUITE), "client", "--command", command, *options],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(HERE.parents[2])},
         check=False,

@@ -52,6 +52,7 @@ async def redeem(
             grant_type="authorization_code",
             code=code,
             code_verifier=flow.code_verifier,
+            **_audience(client),
         )
     tokens = tokens_from(token)
     await check_id_token(tokens, provider, client.client_id or "", flow.nonce)
@@ -63,7 +64,9 @@ async def refresh(saved: OAuth2Auth, client: OAuth2Auth, provider: Provider) -> 
     """New tokens for the refresh token; what the provider gives no other of stays the same."""
     address = provider.refresh or provider.token
     async with oauth_client(client, (), hide=secrets_of(saved)) as session:
-        token = await session.refresh_token(address, refresh_token=saved.refresh_token)
+        token = await session.refresh_token(
+            address, refresh_token=saved.refresh_token, **_audience(client)
+        )
     # Who it is was proved at the sign-in: the ID token of that moment is the one that was checked.
     new = tokens_from(token).model_dump(exclude_none=True, exclude={"id_token"})
     return saved.model_copy(update=new)
@@ -75,6 +78,12 @@ async def ask_for_oneself(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     async with oauth_client(client, provider.scopes) as session:
         token = await session.fetch_token(provider.token, grant_type="client_credentials", **extra)
     return tokens_from(token)
+
+
+def _audience(client: OAuth2Auth) -> dict[str, str]:
+    """For whom a token is (RFC 8707): said where it is redeemed, too, if it was said at sign-in."""
+    resource = client.authorization_params.get("resource")
+    return {"resource": resource} if resource else {}
 
 
 def tokens_from(token: dict[str, Any]) -> OAuth2Auth:

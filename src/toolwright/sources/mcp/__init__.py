@@ -1,6 +1,7 @@
 """Tools from MCP servers."""
 
 from toolwright.sources.mcp._config_file import mcp_toolsets
+from toolwright.sources.mcp._discover import discover_sign_in
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -23,5 +24,6 @@ __all__ = [
     "StdioServerParameters",
     "StoredTokens",
     "StreamableHTTPConnectionParams",
+    "discover_sign_in",
     "mcp_toolsets",
 ]

@@ -1,0 +1,160 @@
+"""Find out from a remote server how its users sign in, and register there as a client."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import httpx2
+from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError
+from mcp.client.auth.utils import (
+    build_oauth_authorization_server_metadata_discovery_urls,
+    build_protected_resource_metadata_discovery_urls,
+    create_client_registration_request,
+    create_oauth_metadata_request,
+    extract_resource_metadata_from_www_auth,
+    extract_scope_from_www_auth,
+    handle_auth_metadata_response,
+    handle_protected_resource_response,
+    handle_registration_response,
+    validate_metadata_issuer,
+)
+from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, ProtectedResourceMetadata
+from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
+
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import (
+    AuthCredential,
+    AuthCredentialTypes,
+    CustomAuthScheme,
+    OAuth2Auth,
+    OAuth2Flows,
+)
+
+__all__ = ["discover_sign_in"]
+
+T = TypeVar("T")
+_PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+async def discover_sign_in(
+    url: str,
+    *,
+    redirect_uri: str,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    client_name: str = "toolwright",
+    scopes: Sequence[str] | None = None,
+) -> tuple[CustomAuthScheme, AuthCredential]:
+    """The `auth_scheme` and `auth_credential` of an MCP server that wants its users to sign in.
+
+    Asks the server for its authorization server (RFC 9728, RFC 8414) and registers there
+    (RFC 7591), unless a `client_id` is given. Do it once and keep both: each registration makes
+    another client. Give both to `McpToolset`; the users sign in when its tools are first needed.
+    """
+    try:
+        async with httpx2.AsyncClient(timeout=20) as http:
+            refusal = await http.post(url, json=_PING, headers={"Accept": "application/json"})
+            if refusal.status_code not in (401, 403):
+                raise UsageError(f"{url!r} does not ask anybody to sign in.")
+            resource = await _resource(http, url, refusal)
+            server = await _authorization_server(http, url, resource)
+            wanted = scopes if scopes is not None else _scopes(refusal, resource)
+            client = OAuth2Auth(client_id=client_id, client_secret=client_secret)
+            if client_id is None:
+                client = await _registered(http, url, server, client_name, redirect_uri, wanted)
+    except (OAuthFlowError, OAuthRegistrationError, httpx2.HTTPError) as error:
+        raise StoreError(f"{url!r} cannot be signed in to: {error}") from error
+    flows = OAuth2Flows(
+        authorization_url=str(server.authorization_endpoint),
+        token_url=str(server.token_endpoint),
+        scopes=dict.fromkeys(wanted, ""),
+    )
+    # The token is for this server and no other (RFC 8707).
+    audience = {"resource": str(resource.resource)}
+    client = client.model_copy(
+        update={"redirect_uri": redirect_uri, "authorization_params": audience}
+    )
+    scheme = CustomAuthScheme(type="oauth2", flows=flows)
+    return scheme, AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client)
+
+
+async def _resource(
+    http: httpx2.AsyncClient, url: str, refusal: httpx2.Response
+) -> ProtectedResourceMetadata:
+    named = extract_resource_metadata_from_www_auth(refusal)
+    places = build_protected_resource_metadata_discovery_urls(named, url)
+    found = await _first(http, places, handle_protected_resource_response)
+    ours = resource_url_from_server_url(url)
+    if found is None or not found.authorization_servers:
+        raise StoreError(f"{url!r} does not say where to sign in (looked at {', '.join(places)}).")
+    if not check_resource_allowed(ours, str(found.resource)):
+        raise StoreError(f"{url!r} gave the sign-in of another server, {str(found.resource)!r}.")
+    return found
+
+
+async def _authorization_server(
+    http: httpx2.AsyncClient, url: str, resource: ProtectedResourceMetadata
+) -> OAuthMetadata:
+    issuer = str(resource.authorization_servers[0])
+    places = build_oauth_authorization_server_metadata_discovery_urls(issuer, url)
+
+    async def read(response: httpx2.Response) -> OAuthMetadata | None:
+        return (await handle_auth_metadata_response(response))[1]
+
+    found = await _first(http, places, read)
+    if found is None:
+        raise StoreError(f"The authorization server {issuer!r} does not describe itself.")
+    validate_metadata_issuer(found, issuer)
+    return found
+
+
+async def _first(
+    http: httpx2.AsyncClient,
+    places: Sequence[str],
+    read: Callable[[httpx2.Response], Awaitable[T | None]],
+) -> T | None:
+    """What the first of the places has, that has it."""
+    for place in places:
+        response = await http.send(create_oauth_metadata_request(place))
+        found = await read(response) if response.status_code == 200 else None
+        if found is not None:
+            return found
+    return None
+
+
+def _scopes(refusal: httpx2.Response, resource: ProtectedResourceMetadata) -> Sequence[str]:
+    """Those that the refusal names; otherwise all that the server has."""
+    named = extract_scope_from_www_auth(refusal)
+    return named.split() if named else resource.scopes_supported or ()
+
+
+async def _registered(
+    http: httpx2.AsyncClient,
+    url: str,
+    server: OAuthMetadata,
+    name: str,
+    redirect_uri: str,
+    scopes: Sequence[str],
+) -> OAuth2Auth:
+    about = {
+        "client_name": name,
+        "redirect_uris": [redirect_uri],
+        "scope": " ".join(scopes) or None,
+        "token_endpoint_auth_method": _auth_method(server),
+    }
+    metadata = OAuthClientMetadata.model_validate(about)
+    request = create_client_registration_request(server, metadata, url)
+    client = await handle_registration_response(await http.send(request))
+    return OAuth2Auth(
+        client_id=client.client_id,
+        client_secret=client.client_secret,
+        token_endpoint_auth_method=client.token_endpoint_auth_method or _auth_method(server),
+    )
+
+
+def _auth_method(server: OAuthMetadata) -> str:
+    """The safest way to prove who we are, of those that the server takes."""
+    taken = server.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+    for method in ("client_secret_basic", "client_secret_post", "none"):
+        if method in taken:
+            return method
+    return "client_secret_basic"
