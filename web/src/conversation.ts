@@ -81,6 +81,7 @@ export class Conversation {
       case "run_started":
         if (!path) this.running = true;
         if (event.message) this.say(event, event.message.parts, false);
+        else if (!path && this.blocks.at(-1)?.kind === "ended") this.blocks.pop();
         break;
       case "steered":
         this.say(event, event.message.parts, true);

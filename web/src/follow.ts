@@ -8,13 +8,15 @@ export interface Listener {
   arrived(batch: Arrived[]): void;
   /** The connection was made, again or for the first time: unfinished texts will be sent anew. */
   connected(): void;
+  /** The server has begun anew: forget everything, all events will be sent again. */
+  reset(): void;
   lost(): void;
 }
 
 const RETRY_MS = 1000;
 
 export function follow(place: Place, key: string, listener: Listener): () => void {
-  let last = 0;
+  let last = "0";
   let source: EventSource;
   let timer = 0;
   let waiting: Arrived[] = [];
@@ -28,7 +30,7 @@ export function follow(place: Place, key: string, listener: Listener): () => voi
   };
   const take = (message: MessageEvent<string>, whole: boolean) => {
     const event = JSON.parse(message.data) as AgentEvent;
-    if (event.seq) last = event.seq;
+    if (message.lastEventId) last = message.lastEventId;
     waiting.push({ event, whole });
     if (!scheduled) {
       scheduled = true;
@@ -38,10 +40,11 @@ export function follow(place: Place, key: string, listener: Listener): () => voi
     }
   };
   const connect = () => {
-    source = new EventSource(`${base(place, key)}/stream?since=${last}`);
+    source = new EventSource(`${base(place, key)}/stream?since=${encodeURIComponent(last)}`);
     source.onopen = () => { flush(); listener.connected(); };
     source.onmessage = (message) => take(message, false);
     source.addEventListener("draft", (message) => take(message as MessageEvent<string>, true));
+    source.addEventListener("reset", () => { flush(); listener.reset(); });
     source.onerror = () => {
       listener.lost();
       // The browser gives up after an error status, as a restarting proxy sends; we do not.

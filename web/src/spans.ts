@@ -20,6 +20,8 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
   const runs: RunSpans[] = [];
   const open = new Map<string, Span>();
   let run: RunSpans | null = null;
+  // Counted here: a run that went on after an answer counts its turns from one again.
+  let turns = 0;
   const begin = (id: string, span: Span) => { open.set(id, span); run?.spans.push(span); };
   const end = (id: string, at: number, tone?: Span["tone"]) => {
     const span = open.get(id);
@@ -35,9 +37,10 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
       ({ key: `${event.seq}`, kind, label, depth, from: event.at, to: 0, tone });
     switch (event.type) {
       case "run_started":
+        if (!path && (event.message || !run)) turns = 0;
         if (!path && (event.message || !run)) runs.push((run = { key: `${event.seq}`, title: titleOf(event), from: event.at, to: 0, spans: [] }));
         break;
-      case "turn_started": begin(`turn ${path}`, span("turn", event.agent || "model", "turn")); break;
+      case "turn_started": begin(`turn ${path}`, span("turn", path ? event.agent : `Turn ${++turns}`, "turn")); break;
       case "model_replied": end(`turn ${path}`, event.at); break;
       case "tool_started":
         if (!open.has(join(path, event.call.call_id))) begin(join(path, event.call.call_id), span("call", event.call.name, "busy"));

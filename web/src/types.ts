@@ -96,7 +96,7 @@ export interface Task {
   reason: string;
 }
 
-export interface OpenCall { place: Place; id: string; title: string; pending: Pending; opened_at: number }
+export interface OpenCall { place: Place; id: string; title: string; pending: Pending }
 
 export interface ToolInfo {
   name: string;

@@ -31,6 +31,11 @@ export function useConversation(place: Place, id: string | undefined): Followed 
         here.conversation.forgetDrafts();
         draw((n) => n + 1);
       },
+      reset() {
+        here.conversation = new Conversation();
+        here.events = [];
+        draw((n) => n + 1);
+      },
       lost() {
         here.connected = false;
         draw((n) => n + 1);

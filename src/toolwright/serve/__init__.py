@@ -33,4 +33,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name in ("starlette", "uvicorn"):
+            hint = "The server needs an extra: pip install 'toolwright[serve]'"
+            raise ImportError(hint) from error
+        raise

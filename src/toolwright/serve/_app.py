@@ -71,13 +71,15 @@ def create_app(
         tasks=tasks,
         welcome=welcome or Welcome(),
     )
-    return Starlette(
+    app = Starlette(
         routes=_routes(bench, links),
         middleware=_guards(settings),
         exception_handlers=HANDLERS,
         lifespan=_lifespan(bench),
         max_body_size=settings.max_body,
     )
+    app.state.streams = bench.streams
+    return app
 
 
 def _routes(bench: Workbench, links: Links | None) -> list[BaseRoute]:

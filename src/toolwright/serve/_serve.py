@@ -1,23 +1,34 @@
 """Listen: start the server, say where it is, and let it stop in its own time."""
 
-import logging
 import secrets
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 
 from toolwright.serve._settings import ServeSettings, is_loopback
+from toolwright.serve.live import Streams
 
-try:
-    import uvicorn
-except ImportError as error:
-    raise ImportError("The server needs an extra: pip install 'toolwright[serve]'") from error
+__all__ = ["StoppingServer", "serve_app", "with_token"]
 
-__all__ = ["serve_app", "with_token"]
+_GRACE_SECONDS = 5
 
-_STREAMS_END_SECONDS = 2
+
+class StoppingServer(uvicorn.Server):
+    """Ends event streams when it is told to stop; they would not end by themselves."""
+
+    def __init__(self, app: Starlette, **settings: Any) -> None:
+        super().__init__(uvicorn.Config(app, **settings))
+        self._streams: Streams = app.state.streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, end the streams, let the other requests finish."""
+        self._streams.close()
+        await super().shutdown(sockets)
 
 
 def with_token(settings: ServeSettings) -> ServeSettings:
@@ -40,8 +51,7 @@ def serve_app(
     say(f"Toolwright is at {settings.address}")
     if settings.token is not None:
         say(f"Sign in with this token: {settings.token}")
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    uvicorn.run(
+    server = StoppingServer(
         make_app(settings),
         host=settings.host,
         port=settings.port,
@@ -49,6 +59,7 @@ def serve_app(
         access_log=False,
         log_level="warning",
         server_header=False,
-        # Event streams never end by themselves.
-        timeout_graceful_shutdown=_STREAMS_END_SECONDS,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+    server.run()

@@ -28,10 +28,8 @@ class ServeSettings:
     burst: int = 200
     max_streams: int = 2000
     """Event streams open at once."""
-    link_secret: str | None = None
-    """Signs approve and reject links; without one, links end with the process."""
     public_url: str = ""
-    """Where people reach this server, for links; by default the address it listens on."""
+    """Where people reach this server; by default the address it listens on."""
 
     @property
     def address(self) -> str:

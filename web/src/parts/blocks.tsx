@@ -3,7 +3,7 @@ import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Block, Ended, Said, Turn } from "../conversation";
 import type { Place } from "../types";
-import { count, duration, money } from "../words";
+import { duration, money } from "../words";
 import { CallCard } from "./call";
 import { Blob, textOf } from "./content";
 import { Icon } from "./icon";
@@ -59,13 +59,13 @@ const BlockView = memo(({ block, place, id, live, actions }: Omit<Props, "blocks
     case "said": return <SaidView said={block} actions={actions} />;
     case "turn": return <TurnView turn={block} place={place} id={id} live={live} actions={actions} />;
     case "note": return <p class="note">{block.text}</p>;
-    case "ended": return <EndedView ended={block} actions={actions} />;
+    case "ended": return <EndedView ended={block} />;
   }
 });
 
 function SaidView({ said, actions }: { said: Said; actions?: Actions }) {
   return (
-    <article class="said" aria-label={said.steered ? "Message into the run" : "Message"}>
+    <article class="said" aria-label={said.steered ? "Your message into the run" : "Your message"}>
       <div class="bubble">
         {said.steered && <span class="chip quiet">Steered</span>}
         <Markdown text={textOf(said.parts)} />
@@ -120,15 +120,8 @@ function TurnCost({ turn }: { turn: Turn }) {
   return <span class="quiet small-text">{facts.join(" · ")}</span>;
 }
 
-function EndedView({ ended, actions }: { ended: Ended; actions?: Actions }) {
-  if (ended.status === "done") {
-    return null;
-  }
-  const words = ended.status === "paused" ? "Waits for an answer" : `Stopped: ${ended.reason || "no reason was given"}`;
-  return (
-    <p class={ended.status === "paused" ? "note" : "note bad-text"} role="status">
-      {words}
-      {actions?.branch && ended.status === "stopped" && <span class="quiet"> · {count(ended.usage.requests, "turn")}</span>}
-    </p>
-  );
+/** Only an end that needs a word gets one: a call that waits says so itself. */
+function EndedView({ ended }: { ended: Ended }) {
+  if (ended.status !== "stopped") return null;
+  return <p class="note bad-text" role="status">Stopped: {ended.reason || "no reason was given"}</p>;
 }

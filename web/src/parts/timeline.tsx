@@ -52,7 +52,7 @@ function Bar({ span, start, length, end }: { span: Span; start: number; length: 
     <li class="bar-row">
       <span class="bar-label" style={{ paddingLeft: `${span.depth * 14}px` }}>{span.kind === "call" ? <code>{span.label}</code> : span.label}</span>
       <span class="bar-track" aria-hidden="true">
-        <span class={`bar-fill ${span.tone} ${span.to ? "" : "going"}`} style={{ left: `${Math.min(left, 99.6)}%`, width: `${width}%` }} />
+        <span class={`bar-fill tone-${span.tone} ${span.to ? "" : "going"}`} style={{ left: `${Math.min(left, 99.6)}%`, width: `${width}%` }} />
       </span>
       <span class="bar-time">{duration(to - span.from)}<span class="hidden"> {span.tone}</span></span>
     </li>

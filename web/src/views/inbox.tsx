@@ -5,7 +5,7 @@ import { Icon, type IconName } from "../parts/icon";
 import { href } from "../router";
 import { useShared } from "../shared";
 import type { OpenCall, PendingKind } from "../types";
-import { ago, count } from "../words";
+import { count } from "../words";
 
 const KINDS: Record<PendingKind, { word: string; icon: IconName }> = {
   confirmation: { word: "Approve", icon: "check" },
@@ -52,7 +52,6 @@ function Waiting({ call }: { call: OpenCall }) {
           <h2>{pending.name}</h2>
           <p class="quiet small-text">
             {word} · {pending.agent || "agent"} in <a href={target}>{call.title || call.id}</a>
-            {call.opened_at > 0 && ` · ${ago(call.opened_at)}`}
           </p>
         </div>
       </header>

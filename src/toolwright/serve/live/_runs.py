@@ -12,7 +12,6 @@ from anyio.abc import TaskGroup, TaskStatus
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
 from toolwright.kits import hand_runner
-from toolwright.kits import hand_runner
 from toolwright.messages import Answered, Event, PendingAnswered, StateChanged, redact
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError

@@ -26,25 +26,29 @@ class EventStream(Response):
     A comment now and then keeps proxies from closing a quiet connection.
     """
 
-    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, frames: AsyncGenerator[bytes, None], opened: set[anyio.CancelScope]) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._frames = frames
+        self._opened = opened
         self._turn = anyio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream; returns when either side is done."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         async with aclosing(self._frames), anyio.create_task_group() as group:
-            await send(start)
-            await self._send(send, b"retry: 1000\n\n")
-            group.start_soon(_until_gone, receive, group.cancel_scope)
-            group.start_soon(self._beat, send)
-            async for frame in self._frames:
-                await self._send(send, frame)
-            group.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            self._opened.add(group.cancel_scope)
+            try:
+                await send(start)
+                await self._send(send, b"retry: 1000\n\n")
+                group.start_soon(_until_gone, receive, group.cancel_scope)
+                group.start_soon(self._beat, send)
+                async for frame in self._frames:
+                    await self._send(send, frame)
+            finally:
+                self._opened.discard(group.cancel_scope)
+                group.cancel_scope.cancel()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _beat(self, send: Send) -> None:
         while True:
@@ -63,23 +67,20 @@ async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 class Streams:
-    """Makes event streams, up to a number that are open at once."""
+    """Makes event streams, up to a number that are open at once, and ends them all."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._open = 0
+        self._opened: set[anyio.CancelScope] = set()
 
     def response(self, frames: AsyncGenerator[bytes, None]) -> EventStream:
         """A response that streams `frames`; `ProblemError` when too many are open."""
-        if self._open >= self._limit:
+        if len(self._opened) >= self._limit:
             raise ProblemError(503, f"{self._limit} event streams are open; close some first.")
-        return EventStream(self._counted(frames))
+        return EventStream(frames, self._opened)
 
-    async def _counted(self, frames: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        self._open += 1
-        try:
-            async with aclosing(frames):
-                async for frame in frames:
-                    yield frame
-        finally:
-            self._open -= 1
+    def close(self) -> None:
+        """End all streams and refuse new ones: the server is about to stop."""
+        self._limit = 0
+        for scope in list(self._opened):
+            scope.cancel()

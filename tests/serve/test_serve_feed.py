@@ -1,0 +1,134 @@
+"""Following a session: no gap, no repeat, whatever is stored when, and however slow the reader."""
+
+from contextlib import aclosing
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright.messages import (
+    Event,
+    ModelMessage,
+    ModelReplied,
+    TextDelta,
+    TextPart,
+    TurnStarted,
+)
+from toolwright.serve.live import Feed, Shown
+
+pytestmark = pytest.mark.anyio
+
+
+class Log:
+    """A store that takes events when the test says so."""
+
+    def __init__(self) -> None:
+        self.stored: list[Event] = []
+
+    async def since(self, seq: int) -> list[Event]:
+        await anyio.lowlevel.checkpoint()
+        return [event for event in self.stored if event.seq > seq]
+
+
+def turn(seq: int) -> TurnStarted:
+    return TurnStarted(seq=seq, turn=seq)
+
+
+def replied(seq: int, text: str) -> ModelReplied:
+    return ModelReplied(seq=seq, message=ModelMessage(parts=(TextPart(text),)))
+
+
+async def take(feed: Feed, log: Log, count: int, since: int = 0) -> list[Shown]:
+    seen: list[Shown] = []
+    with anyio.fail_after(5):
+        async with aclosing(feed.follow(log.since, since)) as batches:
+            async for batch in batches:
+                seen += batch
+                if len(seen) >= count:
+                    break
+    return seen
+
+
+async def test_a_newcomer_in_mid_sentence_reads_the_sentence_so_far_as_one_piece() -> None:
+    feed, log = Feed(), Log()
+    feed.publish(turn(1))
+    for word in ("Half ", "a ", "sentence"):
+        feed.publish(TextDelta(text=word))
+    seen = await take(feed, log, 2)
+    assert [shown.whole for shown in seen] == [False, True]
+    assert isinstance(seen[1].event, TextDelta)
+    assert seen[1].event.text == "Half a sentence"
+
+
+async def test_a_sentence_that_was_finished_is_not_shown_again_as_a_draft() -> None:
+    feed, log = Feed(), Log()
+    feed.publish(turn(1))
+    feed.publish(TextDelta(text="Hello"))
+    feed.publish(replied(2, "Hello"))
+    seen = await take(feed, log, 2)
+    assert [shown.event.seq for shown in seen] == [1, 2]
+
+
+async def test_an_event_that_is_shown_but_not_yet_stored_reaches_a_newcomer_too() -> None:
+    feed, log = Feed(), Log()
+    log.stored.append(turn(1))
+    feed.publish(turn(2))
+    assert [shown.event.seq for shown in await take(feed, log, 2)] == [1, 2]
+
+
+async def test_a_follower_that_falls_far_behind_still_gets_every_stored_event() -> None:
+    feed, log = Feed(), Log()
+    seen: list[int] = []
+    async with aclosing(feed.follow(log.since)) as batches:
+        log.stored.append(turn(1))
+        seen += [shown.event.seq for shown in await anext(batches)]
+        for number in range(2, 6000):
+            log.stored.append(turn(number))
+            feed.publish(turn(number))
+        feed.settle()
+        with anyio.fail_after(5):
+            while seen[-1] < 5999:
+                seen += [shown.event.seq for shown in await anext(batches)]
+    assert seen == list(range(1, 6000))
+
+
+async def test_a_follower_that_leaves_is_forgotten() -> None:
+    feed, log = Feed(), Log()
+    log.stored.append(turn(1))
+    await take(feed, log, 1)
+    assert feed.listeners == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    flushes=st.lists(st.booleans(), min_size=1, max_size=30),
+    joins=st.lists(st.integers(0, 29), min_size=1, max_size=4),
+)
+def test_whenever_events_are_stored_and_whenever_one_joins_each_is_seen_once_in_order(
+    flushes: list[bool], joins: list[int]
+) -> None:
+    async def story() -> None:
+        feed, log = Feed(), Log()
+        waiting: list[Event] = []
+        seen: dict[int, list[int]] = {}
+
+        async def listen(name: int) -> None:
+            seen[name] = [s.event.seq for s in await take(feed, log, len(flushes))]
+
+        async with anyio.create_task_group() as group:
+            for number, flush in enumerate(flushes, 1):
+                for name, at in enumerate(joins):
+                    if at % len(flushes) == number - 1:
+                        group.start_soon(listen, name)
+                await anyio.lowlevel.checkpoint()
+                feed.publish(turn(number))
+                waiting.append(turn(number))
+                if flush:
+                    log.stored += waiting
+                    waiting.clear()
+            log.stored += waiting
+            feed.settle()
+        assert all(numbers == list(range(1, len(flushes) + 1)) for numbers in seen.values())
+
+    anyio.run(story)

@@ -1,0 +1,153 @@
+"""Who may call the server, from where, how often and with how much."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from tests.serve._agents import chatting
+
+from toolwright import UsageError
+from toolwright.serve import Links, ServeSettings, create_app
+from toolwright.serve._serve import with_token
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def client(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(chatting(), settings=ServeSettings(**settings))
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
+            yield http
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[::1", "a b"])
+async def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str) -> None:
+    async with client() as http:
+        assert (await http.get("/api/info", headers={"Host": host})).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:1234", "127.0.0.1", "[::1]:8765", "bench.example"])
+async def test_this_machines_own_names_and_allowed_ones_are_taken(host: str) -> None:
+    async with client(allowed_hosts=("bench.example",)) as http:
+        assert (await http.get("/api/info", headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+async def test_another_sites_page_cannot_make_a_request(headers: dict[str, str]) -> None:
+    async with client() as http:
+        reply = await http.post("/api/sessions", json={}, headers=headers)
+        assert reply.status_code == 403
+
+
+async def test_a_form_post_is_refused_since_any_site_can_send_one() -> None:
+    async with client() as http:
+        reply = await http.post("/api/sessions", data={"user_id": "x"})
+        assert reply.status_code == 415
+
+
+async def test_a_person_may_follow_a_link_to_the_page_from_another_site() -> None:
+    async with client() as http:
+        headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        assert (await http.get("/", headers=headers)).status_code == 200
+
+
+async def test_with_a_token_nothing_but_the_page_is_open() -> None:
+    async with client(token="s3cret-s3cret") as http:
+        assert (await http.get("/")).status_code == 200
+        for path in ("/api/info", "/api/sessions", "/api/stream", "/api/openapi.json"):
+            assert (await http.get(path)).status_code == 401
+        bearer = {"Authorization": "Bearer s3cret-s3cret"}
+        assert (await http.get("/api/info", headers=bearer)).status_code == 200
+        wrong = {"Authorization": "Bearer s3cret"}
+        assert (await http.get("/api/info", headers=wrong)).status_code == 401
+
+
+async def test_the_page_trades_the_token_for_a_cookie_that_scripts_cannot_read() -> None:
+    async with client(token="s3cret-s3cret") as http:
+        assert (await http.post("/api/sign-in", json={"token": "no"})).status_code == 403
+        reply = await http.post("/api/sign-in", json={"token": "s3cret-s3cret"})
+        cookie = reply.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert "s3cret" not in cookie
+        assert (await http.get("/api/info")).status_code == 200
+        await http.post("/api/sign-out")
+        assert (await http.get("/api/info")).status_code == 401
+
+
+def test_listening_beyond_this_machine_always_needs_a_token() -> None:
+    assert with_token(ServeSettings(host="127.0.0.1")).token is None
+    assert len(with_token(ServeSettings(host="0.0.0.0")).token or "") >= 32
+    assert with_token(ServeSettings(host="0.0.0.0", token="mine")).token == "mine"
+
+
+async def test_a_body_over_the_limit_is_refused() -> None:
+    async with client(max_body=1000) as http:
+        session = (await http.post("/api/sessions", json={})).json()["id"]
+        reply = await http.post(f"/api/sessions/{session}/runs", json={"message": "x" * 2000})
+        assert reply.status_code == 413
+
+
+async def test_too_many_requests_are_told_when_to_come_back() -> None:
+    async with client(requests_per_second=1, burst=3) as http:
+        statuses = [(await http.get("/api/health")).status_code for _ in range(5)]
+        assert statuses[:3] == [200, 200, 200]
+        assert statuses[-1] == 429
+        assert (await http.get("/api/health")).headers["retry-after"] == "1"
+
+
+async def test_every_answer_confines_the_page_to_its_own_server() -> None:
+    async with client() as http:
+        for path in ("/", "/api/info", "/api/nothing"):
+            headers = (await http.get(path)).headers
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "unsafe" not in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+
+
+async def test_the_page_holds_no_inline_script_and_no_foreign_address() -> None:
+    async with client() as http:
+        html = (await http.get("/")).text
+        assert "<script>" not in html
+        assert "http" not in html.replace("http-equiv", "")
+
+
+async def test_more_streams_than_allowed_are_refused() -> None:
+    async with client(max_streams=0) as http:
+        assert (await http.get("/api/stream")).status_code == 503
+
+
+async def test_a_bug_in_the_server_shows_no_details() -> None:
+    app = create_app(chatting())
+
+    async def broken(*args: Any) -> Any:
+        raise RuntimeError("password=hunter22222")
+
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            for route in app.routes:
+                if getattr(route, "path", "") == "/api/info":
+                    route.app = broken  # type: ignore[attr-defined]
+            reply = await http.get("/api/info")
+    assert reply.status_code == 500
+    assert "hunter" not in reply.text
+
+
+def test_a_short_secret_for_links_is_refused() -> None:
+    with pytest.raises(UsageError, match="16 or more"):
+        Links("short", "http://127.0.0.1")

@@ -1,0 +1,247 @@
+"""Sessions over HTTP: runs that need no listener, events that can be replayed, answers."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx
+import pytest
+from tests.serve._agents import Held, held, wiping
+from tests.serve._serving import (
+    events_of,
+    listening,
+    new_session,
+    say,
+    serving,
+    until,
+)
+
+from toolwright import Runner
+from toolwright.serve import ServeSettings, create_app
+from toolwright.testing import call
+
+pytestmark = pytest.mark.anyio
+OPEN = ServeSettings(requests_per_second=0)
+
+
+@asynccontextmanager
+async def client(runner: Runner) -> AsyncIterator[httpx.AsyncClient]:
+    with serving(create_app(runner, settings=OPEN)) as address:
+        async with httpx.AsyncClient(base_url=address) as http:
+            yield http
+
+
+async def ended(http: httpx.AsyncClient, session_id: str, status: str) -> list[dict]:
+    async with listening(http, f"/api/sessions/{session_id}/stream") as frames:
+        seen = await until(frames, "run_ended", status=status)
+    return [frame["data"] for frame in seen]
+
+
+async def test_a_run_goes_on_when_nobody_listens_and_can_be_read_later() -> None:
+    runner, _ = wiping(turns=[call("add", a=2, b=3), "It is 5."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Add 2 and 3")
+        seen = await ended(http, session, "done")
+        assert [event["seq"] for event in seen if event["seq"]] == list(range(1, 9))
+        assert (await events_of(http, session))[-1]["text"] == "It is 5."
+        info = (await http.get(f"/api/sessions/{session}")).json()
+        assert (info["status"], info["title"]) == ("done", "Add 2 and 3")
+
+
+async def test_a_listener_comes_back_with_the_id_of_the_last_event_and_misses_nothing() -> None:
+    runner, _ = wiping(turns=[call("add", a=2, b=3), "It is 5."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        path = f"/api/sessions/{session}/stream"
+        await say(http, session, "Add")
+        async with listening(http, path) as frames:
+            first = await until(frames, "tool_started")
+        async with listening(http, path, last_id=first[-1]["id"]) as frames:
+            rest = await until(frames, "run_ended")
+    numbers = [f["data"]["seq"] for f in [*first, *rest] if f["data"]["seq"]]
+    assert numbers == list(range(1, 9))
+
+
+async def test_an_id_from_before_a_restart_makes_the_listener_begin_anew() -> None:
+    runner, _ = wiping(turns=["Hello."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Hi")
+        await ended(http, session, "done")
+        path = f"/api/sessions/{session}/stream"
+        async with listening(http, path, last_id="0ld:3") as frames:
+            seen = await until(frames, "run_ended")
+    assert seen[0]["event"] == "reset"
+    assert seen[1]["data"]["seq"] == 1
+
+
+async def test_an_approved_call_runs_once_and_a_second_answer_is_refused() -> None:
+    runner, wiped = wiping()
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe staging")
+        await ended(http, session, "paused")
+        [waiting] = (await http.get("/api/pending")).json()
+        assert (waiting["id"], waiting["pending"]["arguments"]) == (session, {"target": "staging"})
+        answer = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "approve"}}
+        first = await http.post(f"/api/sessions/{session}/answers", json=answer)
+        assert first.json() == {"outcome": "accepted"}
+        await ended(http, session, "done")
+        second = await http.post(f"/api/sessions/{session}/answers", json=answer)
+        assert second.status_code in (404, 409)
+        assert (await http.get("/api/pending")).json() == []
+    assert wiped == ["staging"]
+
+
+async def test_an_approver_may_edit_the_arguments() -> None:
+    runner, wiped = wiping()
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe staging")
+        await ended(http, session, "paused")
+        [waiting] = (await http.get("/api/pending")).json()
+        edited = {"kind": "approve", "arguments": {"target": "a test machine"}}
+        await http.post(
+            f"/api/sessions/{session}/answers",
+            json={"call_id": waiting["pending"]["call_id"], "answer": edited},
+        )
+        await ended(http, session, "done")
+    assert wiped == ["a test machine"]
+
+
+async def test_a_rejected_call_never_runs_and_the_model_reads_the_reason() -> None:
+    runner, wiped = wiping()
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe staging")
+        await ended(http, session, "paused")
+        [waiting] = (await http.get("/api/pending")).json()
+        no = {"kind": "reject", "reason": "Not on a Friday."}
+        await http.post(
+            f"/api/sessions/{session}/answers",
+            json={"call_id": waiting["pending"]["call_id"], "answer": no},
+        )
+        seen = await ended(http, session, "done")
+    [result] = [event["result"] for event in seen if event["type"] == "tool_ended"]
+    assert wiped == []
+    assert result["status"] == "denied"
+    assert "Not on a Friday." in result["content"][0]["text"]
+
+
+async def test_an_answer_that_does_not_fit_is_refused_with_what_was_wanted() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe staging")
+        await ended(http, session, "paused")
+        [waiting] = (await http.get("/api/pending")).json()
+        wrong = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "value", "value": 7}}
+        reply = await http.post(f"/api/sessions/{session}/answers", json=wrong)
+        assert reply.status_code == 400
+        assert "waits for a confirmation" in reply.json()["detail"]
+        unknown = {"call_id": "nothing", "answer": {"kind": "approve"}}
+        assert (
+            await http.post(f"/api/sessions/{session}/answers", json=unknown)
+        ).status_code == 404
+
+
+async def test_an_answer_reaches_everyone_who_watches_at_once() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http, listening(http, "/api/stream") as frames:
+        session = await new_session(http)
+        await say(http, session, "Wipe staging")
+        opened = (await until(frames, "pending_opened"))[-1]["data"]
+        assert (opened["kind"], opened["id"]) == ("session", session)
+        call_id = opened["event"]["pending"]["call_id"]
+        yes = {"call_id": call_id, "answer": {"kind": "approve"}}
+        await http.post(f"/api/sessions/{session}/answers", json=yes)
+        answered = (await until(frames, "pending_answered"))[-1]["data"]
+        assert answered["event"]["call_id"] == call_id
+
+
+async def test_a_branch_begins_as_its_session_did_and_leaves_it_alone() -> None:
+    runner, _ = wiping(turns=["One.", "Two."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "First")
+        await ended(http, session, "done")
+        branch = (await http.post(f"/api/sessions/{session}/branch", json={"upto": 4})).json()
+        await say(http, branch["id"], "Second")
+        async with listening(http, f"/api/sessions/{branch['id']}/stream") as frames:
+            await until(frames, "run_ended", text="Two.")
+        assert len(await events_of(http, session)) == 4
+
+
+async def test_what_is_not_there_is_said_to_be_not_there() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http:
+        for path in ("/api/sessions/none", "/api/sessions/none/stream", "/api/nothing"):
+            reply = await http.get(path)
+            assert reply.status_code == 404
+            assert reply.headers["content-type"] == "application/problem+json"
+        session = await new_session(http)
+        assert (await http.post(f"/api/sessions/{session}/cancel")).status_code == 409
+        assert (await http.post(f"/api/sessions/{session}/resume")).status_code == 409
+
+
+async def test_a_field_that_does_not_exist_is_refused_by_name() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http:
+        reply = await http.post("/api/sessions", json={"sesion_id": "typo"})
+        assert reply.status_code == 422
+        assert reply.json()["issues"] == ["sesion_id: Extra inputs are not permitted"]
+
+
+async def test_a_deleted_session_is_gone() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http:
+        session = await new_session(http, session_id="mine")
+        assert (await http.delete(f"/api/sessions/{session}")).status_code == 204
+        assert (await http.get(f"/api/sessions/{session}")).status_code == 404
+
+
+@asynccontextmanager
+async def inside(runner: Runner) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server in this event loop, so that the test can hold the model."""
+    app = create_app(runner, settings=OPEN)
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            yield http
+
+
+async def half_said(http: httpx.AsyncClient, model: Held) -> str:
+    session = await new_session(http)
+    await say(http, session, "Speak")
+    with anyio.fail_after(5):
+        await model.half_said.wait()
+    return session
+
+
+async def test_a_session_with_a_run_takes_no_second_one_but_can_be_stopped() -> None:
+    runner, model = held()
+    async with inside(runner) as http:
+        session = await half_said(http, model)
+        again = await http.post(f"/api/sessions/{session}/runs", json={"message": "And?"})
+        assert again.status_code == 409
+        assert (await http.delete(f"/api/sessions/{session}")).status_code == 409
+        assert (await http.post(f"/api/sessions/{session}/cancel")).status_code == 204
+        with anyio.fail_after(5):
+            while (await http.get(f"/api/sessions/{session}")).json()["status"] == "running":
+                await anyio.lowlevel.checkpoint()
+        last = (await events_of(http, session))[-1]
+        assert (last["status"], last["reason"]) == ("stopped", "cancelled")
+
+
+async def test_a_message_can_be_put_into_a_run() -> None:
+    runner, model = held()
+    async with inside(runner) as http:
+        session = await half_said(http, model)
+        steered = await http.post(f"/api/sessions/{session}/steer", json={"message": "Louder"})
+        assert steered.status_code == 204
+        model.let_go()
+        with anyio.fail_after(5):
+            while (await http.get(f"/api/sessions/{session}")).json()["status"] == "running":
+                await anyio.lowlevel.checkpoint()
+        assert "steered" in [event["type"] for event in await events_of(http, session)]

@@ -1,0 +1,108 @@
+"""The chat in a real browser: text as it comes, calls as cards, stop, retry, branch, plan, files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from playwright.sync_api import Page, expect
+from tests.serve._workbench import bench_runner, workbench
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "notes.md").write_text("# Notes\n")
+    with workbench(folder=Path(folder)) as url:
+        yield url
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("Message", exact=True).fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_suggestion_starts_a_conversation_that_is_named_after_it(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    expect(page.get_by_text("The model is a recording.")).to_be_visible()
+    page.get_by_role("button", name="Clean up").click()
+    expect(page.get_by_role("heading", level=1, name="wipe")).to_be_visible()
+    expect(page.get_by_label("Call of wipe")).to_be_visible()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Staging is wiped.")).to_be_visible()
+
+
+def test_parallel_calls_are_cards_with_their_outcome_picture_and_time(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    say(page, "parallel")
+    expect(page.get_by_text("All three are back.")).to_be_visible()
+    expect(page.get_by_alt_text("pixel.png")).to_be_visible()
+    failed = page.get_by_label("Call of fail")
+    expect(failed.get_by_label("Error")).to_be_visible()
+    failed.get_by_role("button").first.click()
+    expect(failed.get_by_text("the wheel came off").first).to_be_visible()
+    added = page.get_by_label("Call of add")
+    added.get_by_role("button").click()
+    expect(added.get_by_text("3", exact=True)).to_be_visible()
+
+
+def test_reasoning_is_folded_and_can_be_opened(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "think")
+    expect(page.get_by_text("Weighed.")).to_be_visible()
+    expect(page.get_by_text("First I weigh it up.")).to_be_hidden()
+    page.get_by_text("Thought").click()
+    expect(page.get_by_text("First I weigh it up.")).to_be_visible()
+
+
+def test_the_plan_and_the_files_stand_beside_the_conversation(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "plan")
+    plan = page.get_by_label("Plan, files and cost")
+    expect(plan.get_by_text("Fix the bug (in progress)")).to_be_visible()
+    expect(plan.get_by_text("1 of 2")).to_be_visible()
+    expect(plan.get_by_text("notes.md")).to_be_visible()
+
+
+def test_a_message_can_be_retried_edited_and_branched_from(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "hello")
+    expect(page.get_by_text("You said: hello")).to_be_visible()
+    first = page.url
+    page.get_by_role("button", name="Retry").click()
+    expect(page).not_to_have_url(first)
+    expect(page.get_by_text("You said: hello")).to_be_visible()
+    second = page.url
+    page.get_by_role("button", name="Edit").click()
+    expect(page).not_to_have_url(second)
+    expect(page.get_by_label("Message", exact=True)).to_have_value("hello")
+    say(page, "goodbye")
+    expect(page.get_by_text("You said: goodbye")).to_be_visible()
+    third = page.url
+    page.get_by_role("button", name="Branch from here").click()
+    expect(page).not_to_have_url(third)
+    expect(page.get_by_text("You said: goodbye")).to_be_visible()
+
+
+def test_a_run_can_be_stopped_and_shows_its_progress_until_then(page: Page) -> None:
+    with workbench(bench_runner(gate=anyio.Event())) as address:
+        page.goto(address)
+        say(page, "wait")
+        expect(page.get_by_text("waiting", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
+
+
+def test_markup_in_a_message_is_shown_and_never_run(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "<img src=x onerror=alert(1)> [x](javascript:alert(1)) **bold**")
+    turn = page.get_by_label("Turn of smith")
+    expect(turn.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    expect(turn.locator("strong", has_text="bold")).to_be_visible()
+    assert page.locator(".turn img, .turn a").count() == 0

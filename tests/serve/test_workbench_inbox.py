@@ -1,0 +1,114 @@
+"""The inbox in a real browser: approve, edit, reject, choose, fill in, complete; from two windows."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.serve._workbench import workbench
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with workbench() as url:
+        yield url
+
+
+def begin(address: str, message: str) -> str:
+    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
+    return session
+
+
+def result(page: Page, address: str, session: str) -> str:
+    """The text of the session's last call, once the run is done."""
+    page.wait_for_function(
+        "path => fetch(path).then(r => r.json()).then(s => s.status === 'done')",
+        arg=f"{address}/api/sessions/{session}",
+    )
+    events = httpx.get(f"{address}/api/sessions/{session}/events").json()
+    return [e["result"]["content"][0]["text"] for e in events if e["type"] == "tool_ended"][-1]
+
+
+def test_a_call_is_approved(page: Page, address: str) -> None:
+    session = begin(address, "wipe")
+    page.goto(f"{address}/#/inbox")
+    expect(page.get_by_text("1 call waiting")).to_be_visible()
+    page.get_by_role("button", name="Approve", exact=True).last.click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert result(page, address, session) == "wiped staging"
+
+
+def test_arguments_are_edited_in_a_form_made_from_the_schema(page: Page, address: str) -> None:
+    session = begin(address, "wipe")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("target").fill("the sandbox")
+    page.get_by_role("button", name="Approve as edited").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert "wiped the sandbox" in result(page, address, session)
+
+
+def test_a_call_is_rejected_with_a_reason(page: Page, address: str) -> None:
+    session = begin(address, "wipe")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_role("button", name="Reject…").click()
+    page.get_by_label("Why not? The model is told.").fill("Not today")
+    page.get_by_role("button", name="Reject", exact=True).click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert "Not today" in result(page, address, session)
+
+
+def test_an_option_is_chosen(page: Page, address: str) -> None:
+    session = begin(address, "choose")
+    page.goto(f"{address}/#/inbox")
+    expect(page.get_by_text("Which colour?")).to_be_visible()
+    page.get_by_label("blue").check()
+    page.get_by_role("button", name="Choose", exact=True).last.click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert result(page, address, session) == "blue"
+
+
+def test_a_question_is_answered(page: Page, address: str) -> None:
+    session = begin(address, "ask")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_label("Your answer").fill("Ada")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert result(page, address, session) == "Ada"
+
+
+def test_a_deferred_call_shows_its_deadline_and_is_completed(page: Page, address: str) -> None:
+    session = begin(address, "defer")
+    page.goto(f"{address}/#/inbox")
+    expect(page.get_by_text("left to answer")).to_be_visible()
+    page.get_by_label("Result of the call").fill('{"tracking": 7}')
+    page.get_by_role("button", name="Complete the call").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert "7" in result(page, address, session)
+
+
+def test_what_one_window_answers_disappears_from_the_other_at_once(
+    chromium_browser: Browser, page: Page, address: str
+) -> None:
+    begin(address, "wipe")
+    other = chromium_browser.new_context().new_page()
+    for window in (page, other):
+        window.goto(f"{address}/#/inbox")
+        expect(window.get_by_role("heading", name="wipe")).to_be_visible()
+    page.get_by_role("button", name="Approve", exact=True).last.click()
+    expect(other.get_by_text("Nothing waits for you")).to_be_visible()
+    other.context.close()
+
+
+def test_the_badge_counts_what_waits_and_calls_can_be_narrowed_by_kind(
+    page: Page, address: str
+) -> None:
+    begin(address, "wipe")
+    begin(address, "choose")
+    page.goto(f"{address}/#/inbox")
+    expect(page.get_by_role("link", name="Inbox , 2 waiting")).to_be_visible()
+    page.get_by_role("group", name="Show").get_by_role("button", name="Choose").click()
+    expect(page.get_by_role("heading", level=2)).to_have_text(["get_user_choice"])
