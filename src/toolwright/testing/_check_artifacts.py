@@ -20,7 +20,10 @@ OTHERS = (
     # Not to be mixed up with the first, however the parts are joined.
     Scope(app_name="app/ada", user_id="s1", session_id=""),
 )
-NAMES = ("a.txt", "A b.pdf", "dir/x.csv", "..", "../up", ".hidden", "ünï€.png", "=41", "100%", "-")
+NAMES = (
+    "a.txt", "A b.pdf", "dir/x.csv", "..", "../up", ".hidden", "ünï€.png", "=41", "100%", "-",
+    "港" * 90, "港" * 90 + ".txt", "x" * 250,
+)  # fmt: skip
 
 
 async def check_artifacts(factory: Callable[[], Artifacts]) -> None:

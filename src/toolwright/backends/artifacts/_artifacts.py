@@ -12,14 +12,14 @@ from typing import Any
 import anyio
 
 from toolwright.backends.artifacts._blobs import Blobs
+from toolwright.backends.artifacts._names import plain_name, safe_name
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import ArtifactVersion, BlobPart, Content, Scope, TextPart, jsonable
 
 __all__ = ["BlobArtifacts"]
 
 _USER = "user:"
-_LONGEST_NAME = 120
-_UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
+_LONGEST_NAME = 255
 
 
 class BlobArtifacts:
@@ -74,9 +74,9 @@ class BlobArtifacts:
 
     async def names(self, scope: Scope) -> list[str]:
         """All names, sorted."""
-        own = await self._blobs.children(_home(scope, user=False))
-        shared = await self._blobs.children(_home(scope, user=True))
-        return sorted([*map(_plain, own), *(_USER + _plain(name) for name in shared)])
+        own = await self._names(_home(scope, user=False))
+        shared = await self._names(_home(scope, user=True))
+        return sorted([*own, *(_USER + name for name in shared)])
 
     async def versions(self, scope: Scope, filename: str) -> list[ArtifactVersion]:
         """All versions of one name, oldest first."""
@@ -99,14 +99,23 @@ class BlobArtifacts:
             for name in await self._blobs.children(place):
                 await self._blobs.delete(f"{place}/{name}")
 
+    async def _names(self, home: str) -> list[str]:
+        segments = await self._blobs.children(home)
+        return [plain_name(s) or await self._recorded_name(f"{home}/{s}") for s in segments]
+
+    async def _recorded_name(self, folder: str) -> str:
+        records = await self._blobs.children(folder)
+        body = await self._blobs.get(f"{folder}/{records[0]}") if records else None
+        return json.loads(body)["filename"].removeprefix(_USER) if body else ""
+
     async def _next(self, folder: str) -> int:
         records = await self._blobs.children(folder)
         return int(records[-1].removesuffix(".json")) + 1 if records else 0
 
 
 def _home(scope: Scope, *, user: bool) -> str:
-    mine = f"artifacts/{_safe(scope.app_name)}/{_safe(scope.user_id)}"
-    return f"{mine}/user" if user else f"{mine}/sessions/{_safe(scope.session_id)}"
+    mine = f"artifacts/{safe_name(scope.app_name)}/{safe_name(scope.user_id)}"
+    return f"{mine}/user" if user else f"{mine}/sessions/{safe_name(scope.session_id)}"
 
 
 def _folder(scope: Scope, filename: str) -> str:
@@ -119,18 +128,7 @@ def _folder(scope: Scope, filename: str) -> str:
             f"{filename!r} cannot name an artifact: use 1 to {_LONGEST_NAME} characters, "
             f"after 'user:' where there is one; this has {len(name)}."
         )
-    return f"{_home(scope, user=user)}/{_safe(name)}"
-
-
-def _safe(text: str) -> str:
-    """`text` as one segment of a key that any file system and object store takes as it is."""
-    return _UNSAFE.sub(lambda m: "".join(f"={b:02X}" for b in m[0].encode()), text) or "="
-
-
-def _plain(segment: str) -> str:
-    """What `_safe` was given."""
-    octets = re.sub(rb"=([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), segment.encode())
-    return octets.decode()
+    return f"{_home(scope, user=user)}/{safe_name(name)}"
 
 
 def _record(version: int) -> str:
