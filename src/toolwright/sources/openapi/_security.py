@@ -24,7 +24,7 @@ from toolwright.sources.openapi._requests import with_query
 from toolwright.sources.openapi._swagger import schemes_from_swagger
 from toolwright.tools import ToolContext
 
-__all__ = ["Granted", "Security", "apply_credential"]
+__all__ = ["Granted", "Security", "apply_credential", "renewed"]
 
 Alternative = tuple[AuthConfig, ...]
 """Credentials that are wanted together."""
@@ -34,7 +34,7 @@ Alternative = tuple[AuthConfig, ...]
 class Granted:
     """The credentials for one call, or the one that a person must be asked for first."""
 
-    credentials: tuple[tuple[AuthScheme, AuthCredential], ...] = ()
+    credentials: tuple[tuple[AuthConfig, AuthCredential], ...] = ()
     missing: AuthConfig | None = None
 
 
@@ -149,7 +149,23 @@ async def _collect(
             return Granted(missing=config)
         for secret in secrets_of(credential):
             ctx.run.redactor.add(secret)
-        found.append((config.auth_scheme, credential))
+        found.append((config, credential))
+    return Granted(tuple(found))
+
+
+async def renewed(granted: Granted, ctx: ToolContext) -> Granted | None:
+    """Other credentials after these were refused with a 401; None when there can be no others."""
+    flows = ctx.run.services.auth
+    if flows is None or all(config.given_credential for config, _ in granted.credentials):
+        return None
+    found = []
+    for config, refused in granted.credentials:
+        credential = config.given_credential or await flows.renew(ctx.run.scope, config, refused)
+        if credential is None:
+            return Granted(missing=config)
+        for secret in secrets_of(credential):
+            ctx.run.redactor.add(secret)
+        found.append((config, credential))
     return Granted(tuple(found))
 
 

@@ -4,7 +4,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
+
+import httpx
 
 from toolwright.messages import ToolSpec
 from toolwright.sources.openapi._answers import to_answer
@@ -12,7 +15,7 @@ from toolwright.sources.openapi._client import Api
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._plan import Plan, plan_call
 from toolwright.sources.openapi._requests import build_request
-from toolwright.sources.openapi._security import Security, apply_credential
+from toolwright.sources.openapi._security import Granted, Security, apply_credential, renewed
 from toolwright.sources.openapi._servers import Servers
 from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
 
@@ -84,19 +87,33 @@ class _Call:
         return self._parser(raw)
 
     async def run(self, args: Args, ctx: ToolContext) -> Output:
-        server = self.connection.servers.url_for(self.operation)
-        request = await build_request(self.operation, self.plan, server, args, ctx)
         headers = await self._own_headers(ctx)
         granted = await self.connection.security.grant(self.operation, ctx, headers)
+        if granted.missing is None:
+            response = await self._send(args, ctx, headers, granted)
+            again = (
+                await renewed(granted, ctx)
+                if response.status_code == HTTPStatus.UNAUTHORIZED
+                else None
+            )
+            if again is None:
+                return await to_answer(self.name, response, ctx)
+            granted = again
         if granted.missing is not None:
             ctx.request_credential(granted.missing)
             return Output(text="Waiting for a sign-in.")
+        return await to_answer(self.name, await self._send(args, ctx, headers, granted), ctx)
+
+    async def _send(
+        self, args: Args, ctx: ToolContext, headers: Mapping[str, str], granted: Granted
+    ) -> httpx.Response:
+        server = self.connection.servers.url_for(self.operation)
+        request = await build_request(self.operation, self.plan, server, args, ctx)
         request.headers.update(headers)
         secrets = {name.lower() for name in headers}
-        for scheme, credential in granted.credentials:
-            secrets |= apply_credential(request, scheme, credential)
-        response = await self.connection.api.send(request, secrets)
-        return await to_answer(self.name, response, ctx)
+        for config, credential in granted.credentials:
+            secrets |= apply_credential(request, config.auth_scheme, credential)
+        return await self.connection.api.send(request, secrets)
 
     async def _own_headers(self, ctx: ToolContext) -> Mapping[str, str]:
         provider = self.connection.header_provider
