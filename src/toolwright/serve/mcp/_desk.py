@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
+
+import anyio
 
 from toolwright.agent import Agent, AgentTool, BaseAgent, Runner
 from toolwright.backends import Store
@@ -66,6 +69,11 @@ class Desk:
         found = await self._runner.pending(session_id)
         return found[0] if found else None
 
+    async def forget(self, session_id: str) -> None:
+        """Drop a call that nobody will come back to."""
+        with anyio.CancelScope(shield=True), suppress(UsageError):
+            await self._runner.delete(session_id)
+
     async def close(self) -> None:
         """Let go of toolsets and store."""
         await self._runner.close()
@@ -80,7 +88,7 @@ class Desk:
             elif isinstance(event, ToolEnded) and not event.path:
                 result = event.result
         if result is not None:
-            await self._runner.delete(session_id)
+            await self.forget(session_id)
             return result
         pending = await self.waiting(session_id)
         if pending is None:

@@ -80,24 +80,46 @@ class McpServer:
         self, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         tool = await self._find(params.name)
-        show = _progress_to(ctx)
-        if params.request_state is not None:
-            session_id = params.request_state
-            outcome = await self._go_on(session_id, params, show)
-        else:
-            session_id = uuid.uuid4().hex
-            outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return _ended_or_asked(tool, outcome, session_id)
-        while isinstance(outcome, Pending) and can_be_asked(outcome) and _can_elicit(ctx):
-            answer = answer_from(outcome, await _ask(ctx, outcome))
-            outcome = await self._desk.answer(session_id, outcome, answer, show)
+            return await self._answer_or_ask(tool, ctx, params)
+        return await self._answer_asking(tool, ctx, params)
+
+    async def _answer_asking(
+        self, tool: Tool, ctx: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Answer the call; the client is asked on the way, while its request stays open."""
+        session_id, show = uuid.uuid4().hex, _progress_to(ctx)
+        try:
+            outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
+            while isinstance(outcome, Pending) and can_be_asked(outcome) and _can_elicit(ctx):
+                answer = answer_from(outcome, await _ask(ctx, outcome))
+                outcome = await self._desk.answer(session_id, outcome, answer, show)
+            return _ended(tool, outcome)
+        finally:
+            await self._desk.forget(session_id)
+
+    async def _answer_or_ask(
+        self, tool: Tool, ctx: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Answer the call, or say what is missing; the client then calls again with it."""
+        session_id = params.request_state or uuid.uuid4().hex
+        show = _progress_to(ctx)
+        if params.request_state is None:
+            outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
+        else:
+            outcome = await self._go_on(session_id, params, show)
+        if isinstance(outcome, Pending) and can_be_asked(outcome):
+            request = types.ElicitRequest(params=question_for(outcome))
+            return types.InputRequiredResult(
+                input_requests={_QUESTION: request}, request_state=session_id
+            )
+        await self._desk.forget(session_id)
         return _ended(tool, outcome)
 
     async def _go_on(
         self, session_id: str, params: types.CallToolRequestParams, show: OnProgress
     ) -> ToolResult | Pending:
-        """A client of 2026-07-28 or later has come back with the answer to our question."""
+        """Take the answer that the client has come back with."""
         pending = await self._desk.waiting(session_id)
         said = (params.input_responses or {}).get(_QUESTION)
         if pending is None or pending.name != params.name:
@@ -144,15 +166,6 @@ async def _ask(ctx: _Context, pending: Pending) -> types.ElicitResult:
     return await ctx.session.elicit_form(
         question.message, question.requested_schema, ctx.request_id
     )
-
-
-def _ended_or_asked(
-    tool: Tool, outcome: ToolResult | Pending, session_id: str
-) -> types.CallToolResult | types.InputRequiredResult:
-    if not isinstance(outcome, Pending) or not can_be_asked(outcome):
-        return _ended(tool, outcome)
-    request = types.ElicitRequest(params=question_for(outcome))
-    return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=session_id)
 
 
 def _ended(tool: Tool, outcome: ToolResult | Pending) -> types.CallToolResult:

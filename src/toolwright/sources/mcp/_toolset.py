@@ -12,6 +12,7 @@ from mcp.shared.dispatcher import ProgressFnT
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
 from toolwright.sources._reopening import Unavailable
+from toolwright.sources.mcp._answers import Answers
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
@@ -86,7 +87,7 @@ class McpToolset(Toolset):
         self._use_resources = use_mcp_resources
         self._call_timeout = call_timeout
         self._required = required
-        self._answers: dict[str, list[Any]] = {}
+        self._answers = Answers(only_questions=require_confirmation is False)
         label = f"MCP server {self.name!r}"
         self._connections = Connections(
             params,
@@ -179,7 +180,7 @@ class McpToolset(Toolset):
             ctx.request_credential(self._auth_config)
             return Output()
         link = await self._connections.get(ctx)
-        asking = Asking(ctx, self._answers_so_far(ctx))
+        asking = Asking(ctx, self._answers.so_far(ctx))
         try:
             result = await link.call(name, args, asking, self._call_timeout, self._on_progress(ctx))
         except Exception:
@@ -187,23 +188,10 @@ class McpToolset(Toolset):
                 raise
         else:
             if asking.question is None:
-                self._answers.pop(ctx.idempotency_key, None)
+                self._answers.forget(ctx)
                 return output_of(result)
-        self._answers.setdefault(ctx.idempotency_key, [])
+        self._answers.keep(ctx, asking.answers)
         return pending_for(asking.question)
-
-    def _answers_so_far(self, ctx: ToolContext) -> list[Any]:
-        """What a person has answered to this call's questions, in the order they were asked.
-
-        A call that waits for a person is given up and made again with the answers. They are kept
-        here between two questions of one call; after a restart it begins with the first again.
-        """
-        answers = self._answers.get(ctx.idempotency_key, [])
-        asked_here = ctx.idempotency_key in self._answers or self._require_confirmation is False
-        if ctx.tool_confirmation is not None and asked_here:
-            answers = [*answers, ctx.tool_confirmation.payload]
-            self._answers[ctx.idempotency_key] = answers
-        return answers
 
     def _on_progress(self, ctx: ToolContext) -> ProgressFnT:
         async def show(progress: float, total: float | None, message: str | None) -> None:
