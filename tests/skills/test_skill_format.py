@@ -36,6 +36,12 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> N
     assert Skill.from_directory(folder).instructions == "Do it."
 
 
+def test_a_name_may_be_in_any_alphabet_however_the_folder_spells_it(tmp_path: Path) -> None:
+    text = "---\nname: re\u0301sume\u0301s-ärzte\ndescription: x\n---\n"
+    folder = make_skill(tmp_path, "r\u00e9sum\u00e9s-ärzte", text)
+    assert Skill.from_directory(folder).name.endswith("s-ärzte")
+
+
 def test_fields_of_other_programs_are_kept(tmp_path: Path) -> None:
     text = "---\nname: {name}\ndescription: x\nversion: 1.0\ntags: [a, b]\n---\n"
     frontmatter = Skill.from_directory(make_skill(tmp_path, text=text)).frontmatter

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -11,7 +12,7 @@ from toolwright.messages import jsonable
 
 __all__ = ["SkillFrontmatter", "frontmatter_from"]
 
-_NAME = re.compile(r"[a-z0-9_]+(-[a-z0-9_]+)*")
+_NAME = re.compile(r"\w+(-\w+)*")
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
@@ -22,7 +23,7 @@ class SkillFrontmatter:
     """The fields of the Agent Skills format; `UsageError` when one breaks its rules."""
 
     name: str
-    """Lower-case letters, digits, `-` and `_`; at most 64 characters; the folder's name."""
+    """Lower-case letters of any alphabet, digits, `-` and `_`; at most 64; the folder's name."""
     description: str
     """What the skill does and when to use it; at most 1024 characters."""
     license: str | None = None
@@ -58,6 +59,8 @@ def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
             raise UsageError(f"{required!r} is missing; every skill has a name and a description.")
     if "metadata" in known and not isinstance(known["metadata"], dict):
         raise UsageError(f"'metadata' has to be a mapping; got {known['metadata']!r}.")
+    if isinstance(known["name"], str):
+        known["name"] = unicodedata.normalize("NFKC", known["name"])
     if "version" in known:
         known["version"] = str(known["version"])
     if "allowed_tools" in known:
@@ -67,7 +70,7 @@ def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
 
 def _check_name(name: Any) -> None:
     _check_text("name", name, _LONGEST_NAME)
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name != name.lower():
         raise UsageError(
             f"'name' is {name!r}; use lower-case letters, digits and single hyphens between them, "
             "such as 'pdf-forms'."

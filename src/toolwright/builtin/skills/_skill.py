@@ -1,6 +1,7 @@
 """A skill: instructions for a kind of work, with the files that go with them."""
 
 import os
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -114,7 +115,8 @@ def _read_markdown(file: Path) -> str:
 
 
 def _demand_same_name(name: str, folder: str) -> None:
-    if name != folder:
+    # Some file systems store accented letters in two pieces.
+    if name != unicodedata.normalize("NFKC", folder):
         raise UsageError(f"the skill's name is {name!r}, but its folder is {folder!r}; rename one.")
 
 
