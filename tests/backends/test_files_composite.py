@@ -49,10 +49,10 @@ async def test_searches_cover_all_backends_below_the_start(tmp_path: Path) -> No
     files = CompositeBackend(_state(), {"/disk/": FilesystemBackend(tmp_path)})
     for path in ("/a.md", "/disk/b.md", "/disk/sub/c.md", "/other/d.md"):
         await files.write(path, b"needle")
-    found = [entry.path for entry in (await find(files, "**/*.md")).entries]
+    found = (await find(files, "**/*.md")).paths
     assert found == ["/a.md", "/disk/b.md", "/disk/sub/c.md", "/other/d.md"]
-    assert [e.path for e in (await find(files, "disk/*.md")).entries] == ["/disk/b.md"]
-    assert [e.path for e in (await find(files, "*.md", "/disk/sub")).entries] == ["/disk/sub/c.md"]
+    assert (await find(files, "disk/*.md")).paths == ["/disk/b.md"]
+    assert (await find(files, "*.md", "/disk/sub")).paths == ["/disk/sub/c.md"]
     query = Query(pattern="needle", mode="files", glob=Glob("disk/**", anywhere=True))
     assert [item.path for item in (await grep(files, query)).files] == [
         "/disk/b.md",
@@ -64,7 +64,7 @@ async def test_what_a_mount_hides_is_not_found() -> None:
     default = _state()
     await default.write("/m/hidden.txt", b"needle")
     files = CompositeBackend(default, {"/m/": _state()})
-    assert (await find(files, "**")).entries == []
+    assert (await find(files, "**")).paths == []
     assert (await grep(files, Query(pattern="needle"))).files == []
 
 

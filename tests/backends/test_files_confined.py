@@ -75,7 +75,7 @@ async def test_links_that_stay_inside_are_followed(tmp_path: Path, path: str) ->
 @pytest.mark.parametrize("ripgrep", [True, False])
 async def test_searches_neither_follow_links_nor_loop(tmp_path: Path, ripgrep: bool) -> None:
     files = FilesystemBackend(_tree(tmp_path).root, ripgrep=ripgrep)
-    assert [entry.path for entry in (await find(files, "**")).entries] == ["/in/a.txt"]
+    assert (await find(files, "**")).paths == ["/in/a.txt"]
     assert (await grep(files, Query(pattern="SECRET"))).files == []
     with pytest.raises(PermissionError):
         await grep(files, Query(pattern="SECRET", start="/out"))

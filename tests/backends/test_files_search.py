@@ -30,7 +30,7 @@ def _rg(*arguments: str, cwd: Path = _TREE) -> set[str]:
 
 @pytest.mark.parametrize("pattern", ["**/*.py", "**/*.{json,pyi}", "**/test_*", "*/__init__.py"])
 async def test_globs_agree_with_ripgrep_on_a_large_tree(pattern: str) -> None:
-    found = {entry.path for entry in (await find(FilesystemBackend(_TREE), pattern)).entries}
+    found = set((await find(FilesystemBackend(_TREE), pattern)).paths)
     anchored = pattern if pattern.startswith("**") else f"/{pattern}"
     expected = {path for path in _rg("--files", "-g", anchored) if path in _rg_all()}
     assert found == expected
@@ -103,7 +103,7 @@ async def test_very_deep_trees_are_survived(tmp_path: Path, ripgrep: bool) -> No
     os.close(descriptor)
     os.close(here)
     found = await find(FilesystemBackend(tmp_path, ripgrep=ripgrep), "**/needle.txt")
-    assert [entry.path for entry in found.entries] == ["/" + "deep/" * depth + "needle.txt"]
+    assert found.paths == ["/" + "deep/" * depth + "needle.txt"]
 
 
 async def test_a_search_uses_no_settings_of_the_machine(

@@ -178,7 +178,9 @@ async def check_ignored_files_are_left_out(files: Files) -> None:
 
 
 async def _found(files: Files, pattern: str, start: str = "/") -> list[str]:
-    return [entry.path for entry in (await find(files, pattern, start)).entries]
+    found = await find(files, pattern, start, details=1000)
+    assert [entry.path for entry in found.entries] == found.paths
+    return found.paths
 
 
 async def _grep(files: Files, query: Query) -> list[tuple[str, int, str]]:

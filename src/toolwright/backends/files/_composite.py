@@ -58,19 +58,22 @@ class CompositeBackend:
             raise IsADirectoryError(path)
         return await files.write(inner, data, expected=expected)
 
-    async def find(self, glob: Glob, start: str) -> Found:
+    async def find(self, glob: Glob, start: str, details: int) -> Found:
         """Files that match, in all backends below `start`."""
+        paths: list[str] = []
         entries: list[Entry] = []
         complete = True
         for mount, files, inner, below in await self._searched(start):
-            found = await find_in(files, glob.below(below), inner)
+            found = await find_in(files, glob.below(below), inner, details)
             complete = complete and found.complete
+            paths += [mount + path for path in found.paths if self._owns(mount, path)]
             entries += [
                 replace(entry, path=mount + entry.path)
                 for entry in found.entries
-                if self._route(mount + entry.path)[0] == mount
+                if self._owns(mount, entry.path)
             ]
-        return Found(entries=sorted(entries, key=lambda entry: entry.path), complete=complete)
+        entries.sort(key=lambda entry: entry.path)
+        return Found(paths=sorted(paths), entries=entries[:details], complete=complete)
 
     async def grep(self, query: Query) -> Grepped:
         """What `query` asks for, in all backends below its start."""
@@ -83,7 +86,7 @@ class CompositeBackend:
             matches += [
                 replace(match, path=mount + match.path)
                 for match in found.files
-                if self._route(mount + match.path)[0] == mount
+                if self._owns(mount, match.path)
             ]
         return Grepped(files=sorted(matches, key=lambda match: match.path), complete=complete)
 
@@ -93,6 +96,10 @@ class CompositeBackend:
             if inside(path, mount):
                 return mount, files, path[len(mount) :] or "/"
         return "", self._default, path
+
+    def _owns(self, mount: str, inner: str) -> bool:
+        """Whether a path of a backend is seen, and not hidden by another mount."""
+        return self._route(mount + inner)[0] == mount
 
     def _mounts_in(self, directory: str) -> list[Entry]:
         """The directories directly in `directory` that exist because something is mounted there."""

@@ -1,5 +1,6 @@
 """Match paths against a glob: `*`, `?`, `[…]`, `**` for any number of directories, `{a,b}`."""
 
+import re
 from copy import copy
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = ["Glob"]
 
 _FLAGS = wcglob.BRACE | wcglob.GLOBSTAR | wcglob.DOTGLOB | wcglob.FORCEUNIX
 _SPECIAL = "*?[]{}\\"
+_SIMPLE_NAME = re.compile(r"[\w.*?-]+(\{[\w.-]+(,[\w.-]+)+\}[\w.*?-]*)?")
 
 
 class Glob:
@@ -36,8 +38,12 @@ class Glob:
         except Exception as error:
             # wcmatch does not export the class it raises for too many braces.
             raise ToolError(f"The glob {pattern!r} cannot be used: {error}.") from error
-        self._is_everything = cleaned == "**"
         self._ending = cleaned[max(cleaned.rfind(char) for char in _SPECIAL) + 1 :]
+        self._is_everything = cleaned == "**"
+        name = cleaned.removeprefix("**/")
+        only_name = (anywhere or name != cleaned) and "**" not in name
+        self.simple_name = name if only_name and _SIMPLE_NAME.fullmatch(name) else None
+        """A glob of file names that means the same as this one, and the same to ripgrep."""
 
     def matches(self, relative: str) -> bool:
         """Whether a path, without a `/` in front, fits the pattern."""

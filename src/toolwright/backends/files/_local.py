@@ -58,13 +58,13 @@ class FilesystemBackend:
             await _in_thread(_write, self.root, path, data, expected)
         return version_of(data)
 
-    async def find(self, glob: Glob, start: str) -> Found:
+    async def find(self, glob: Glob, start: str, details: int) -> Found:
         """Files that match, with ripgrep where it is installed."""
         if self._ripgrep is None:
-            return await find_by_walking(self, glob, start)
-        found = await self._ripgrep.files(self, glob, start)
-        entries = await _in_thread(_entries, self.root, found.paths)
-        return Found(entries=entries, complete=found.complete)
+            return await find_by_walking(self, glob, start, details)
+        paths, complete = await self._ripgrep.find(self, glob, start)
+        entries = await _in_thread(_entries, self.root, paths[:details])
+        return Found(paths=paths, entries=entries, complete=complete)
 
     async def grep(self, query: Query) -> Grepped:
         """Lines that match, with ripgrep where it is installed."""

@@ -1,6 +1,5 @@
 """Search a directory with the ripgrep program."""
 
-import re
 import shutil
 import subprocess
 import sysconfig
@@ -19,10 +18,15 @@ from toolwright.backends.files._files import Files
 from toolwright.backends.files._glob import Glob
 from toolwright.backends.files._grep import Grepped, Query
 from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
-from toolwright.backends.files._ripgrep_output import parse_counts, parse_files, parse_lines
+from toolwright.backends.files._ripgrep_output import (
+    parse_counts,
+    parse_files,
+    parse_lines,
+    parse_paths,
+)
 from toolwright.errors import ToolError
 
-__all__ = ["Ripgrep", "RipgrepFiles", "ripgrep_program"]
+__all__ = ["Ripgrep", "ripgrep_program"]
 
 _ALWAYS = (
     "--no-config",
@@ -41,22 +45,12 @@ _MODES = {"lines": "--json", "files": "--files-with-matches", "counts": "--count
 _PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
 _MAX_OUTPUT = 16 * 1024 * 1024
 _TIMEOUT = 60.0
-_SIMPLE_NAME = re.compile(r"[\w.*?-]*(\{[\w.-]+(,[\w.-]+)+\}[\w.*?-]*)?")
-"""Globs of names that mean the same to ripgrep as to us."""
 
 
 def ripgrep_program() -> str | None:
     """Where ripgrep is: beside this Python, as its wheel puts it there, or on the PATH."""
     beside = Path(sysconfig.get_path("scripts")) / "rg"
     return str(beside) if beside.is_file() else shutil.which("rg")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RipgrepFiles:
-    """Paths of files, and whether these are all."""
-
-    paths: list[str]
-    complete: bool
 
 
 class Ripgrep:
@@ -66,14 +60,15 @@ class Ripgrep:
         self._program = program
         self._root = root
 
-    async def files(self, files: Files, glob: Glob, start: str) -> RipgrepFiles:
-        """Paths of files below `start` that match `glob`."""
+    async def find(self, files: Files, glob: Glob, start: str) -> tuple[list[str], bool]:
+        """Paths of the files below `start` that match, and whether these are all."""
         await anyio.to_thread.run_sync(_demand_directory, self._root, start)
-        ran = await self._run(files, ["--files"], start)
-        skip = len(start.rstrip("/")) + 1
-        paths = [item.path for item in parse_files(ran.output)]
-        matching = [path for path in paths if glob.matches(path[skip:])]
-        return RipgrepFiles(paths=sorted(matching), complete=ran.complete)
+        ran = await self._run(files, ["--files", *_only(glob)], start)
+        paths = parse_paths(ran.output)
+        if glob.simple_name is None:
+            skip = len(start.rstrip("/")) + 1
+            paths = [path for path in paths if glob.matches(path[skip:])]
+        return sorted(paths), ran.complete
 
     async def grep(self, files: Files, query: Query) -> Grepped:
         """All that `query` asks for."""
@@ -160,9 +155,17 @@ def _options(query: Query, mode: str = "") -> list[str]:
         options.append("--fixed-strings")
     if query.context:
         options.append(f"--context={query.context}")
-    if query.glob and query.glob.anywhere and _SIMPLE_NAME.fullmatch(query.glob.pattern):
-        options += [f"--type-add=wanted:{query.glob.pattern}", "--type=wanted"]
-    return [*options, f"--regexp={query.pattern}"]
+    return [*options, *_only(query.glob), f"--regexp={query.pattern}"]
+
+
+def _only(glob: Glob | None) -> list[str]:
+    """Options that limit ripgrep to a glob, where that is possible.
+
+    As a type of file, because ripgrep's option for globs would bring ignored files back.
+    """
+    if glob is None or glob.simple_name is None:
+        return []
+    return [f"--type-add=wanted:{glob.simple_name}", "--type=wanted"]
 
 
 def _demand_directory(root: str, path: str) -> None:

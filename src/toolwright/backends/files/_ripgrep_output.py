@@ -7,15 +7,17 @@ from typing import Any
 
 from toolwright.backends.files._grep import BINARY_WITHIN, FileMatches, Line, shortened
 
-__all__ = ["parse_counts", "parse_files", "parse_lines"]
+__all__ = ["parse_counts", "parse_files", "parse_lines", "parse_paths"]
+
+
+def parse_paths(output: bytes) -> list[str]:
+    """Paths that begin with `./`, each with a zero byte after it."""
+    return [path[1:] for path in output.decode("utf-8", "replace").split("\0")[:-1]]
 
 
 def parse_files(output: bytes) -> list[FileMatches]:
-    """Paths, each with a zero byte after it."""
-    return [
-        FileMatches(path=_virtual(path.decode("utf-8", "replace")), count=1)
-        for path in output.split(b"\0")[:-1]
-    ]
+    """The same, as files with a match."""
+    return [FileMatches(path=path, count=1) for path in parse_paths(output)]
 
 
 def parse_counts(output: bytes) -> list[FileMatches]:
@@ -23,7 +25,7 @@ def parse_counts(output: bytes) -> list[FileMatches]:
     found: list[FileMatches] = []
     for line in output.decode("utf-8", "replace").split("\n")[:-1]:
         path, _, count = line.rpartition("\0")
-        found.append(FileMatches(path=_virtual(path), count=int(count)))
+        found.append(FileMatches(path=path[1:], count=int(count)))
     return found
 
 
@@ -40,7 +42,7 @@ def parse_lines(output: bytes, named: str | None = None) -> list[FileMatches]:
         elif kind in ("match", "context"):
             lines.append(_line(body, is_match=kind == "match"))
         elif kind == "end" and not _is_binary(body):
-            path = named or _virtual(_text(body["path"]))
+            path = named or _text(body["path"])[1:]
             count = sum(line.is_match for line in lines)
             found.append(FileMatches(path=path, count=count, lines=tuple(lines)))
     return found
@@ -66,7 +68,3 @@ def _text(value: dict[str, str]) -> str:
     if "text" in value:
         return value["text"]
     return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
-
-
-def _virtual(path: str) -> str:
-    return "/" + path.removeprefix("./")

@@ -24,11 +24,11 @@ from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
 from toolwright.tools import Output, ToolContext
 
-__all__ = ["LookingTools", "listing"]
+__all__ = ["MAX_ENTRIES", "LookingTools", "listing"]
 
 _PAGE_BYTES = 40_000
 """Of a page before it is written as JSON, which may lengthen it."""
-_MAX_ENTRIES = 300
+MAX_ENTRIES = 300
 
 
 class LookingTools:
@@ -67,13 +67,14 @@ class LookingTools:
         return {"status": "success", "content": _page(loaded.data, offset, limit)}
 
 
-def listing(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Entries as the model is shown them."""
-    shown = [_shown(entry) for entry in entries[:_MAX_ENTRIES]]
+def listing(entries: Sequence[Entry], total: int | None = None) -> dict[str, Any]:
+    """Entries as the model is shown them, the first of `total`."""
+    shown = [_shown(entry) for entry in entries[:MAX_ENTRIES]]
     answer: dict[str, Any] = {"status": "success", "entries": shown}
-    if len(entries) > _MAX_ENTRIES:
+    there_are = len(entries) if total is None else total
+    if there_are > MAX_ENTRIES:
         answer["note"] = (
-            f"The first {_MAX_ENTRIES} of {len(entries)} entries; use a narrower path or pattern."
+            f"The first {MAX_ENTRIES} of {there_are} entries; use a narrower path or pattern."
         )
     return answer
 

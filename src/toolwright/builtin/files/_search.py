@@ -12,7 +12,7 @@ from toolwright.backends.files import (
     virtual_path,
 )
 from toolwright.backends.files import grep as grep_files
-from toolwright.builtin.files._look import listing
+from toolwright.builtin.files._look import MAX_ENTRIES, listing
 from toolwright.tools import ToolContext
 
 __all__ = ["SearchingTools"]
@@ -40,8 +40,9 @@ class SearchingTools:
             pattern: The glob; `**` stands for any number of directories.
             path: The directory to search from.
         """
-        found = await find(self._files_for(tool_context), pattern, virtual_path(path))
-        return listing(found.entries)
+        files = self._files_for(tool_context)
+        found = await find(files, pattern, virtual_path(path), details=MAX_ENTRIES)
+        return listing(found.entries, len(found.paths))
 
     async def grep(
         self,

@@ -71,7 +71,7 @@ class LookTools:
         """
         start = self._paths.inner(path)
         found = await find_files(self._files, "**", start)
-        names = _files_and_directories(found.entries, start, type)
+        names = _files_and_directories(found.paths, start, type)
         skip = len(start.rstrip("/")) + 1
         wanted = _name_glob(pattern)
         matching = [name for name in names if wanted.matches(name[skip:].rstrip("/"))]
@@ -136,9 +136,8 @@ def _name_glob(pattern: str) -> Glob:
     return Glob(pattern if is_glob else f"*{pattern}*", anywhere=True)
 
 
-def _files_and_directories(entries: list[Entry], start: str, kind: str) -> list[str]:
+def _files_and_directories(files: list[str], start: str, kind: str) -> list[str]:
     """Paths of the files and of the directories that hold them, those with a `/` at the end."""
-    files = [entry.path for entry in entries]
     if kind == "file":
         return files
     directories: set[str] = set()
