@@ -1,6 +1,7 @@
 """What a command works on: an `agent.yaml`, or an object in a Python module."""
 
 from pathlib import Path
+from typing import Any
 
 from toolwright.agent import Agent, BaseAgent, Runner
 from toolwright.cli._models import choose_model
@@ -8,7 +9,7 @@ from toolwright.errors import UsageError
 from toolwright.kits import default_agent, import_object, load_agent_file
 from toolwright.tools import Tool, Toolset
 
-__all__ = ["DEFAULT_FILE", "open_runner", "open_tools"]
+__all__ = ["DEFAULT_FILE", "open_runner", "open_target", "open_tools"]
 
 DEFAULT_FILE = "agent.yaml"
 
@@ -34,6 +35,14 @@ def open_runner(target: str | None, model: str | None, store: str | None = None)
 def open_tools(target: str | None) -> Runner:
     """A runner whose tools are wanted, and whose model is never asked."""
     return open_runner(target, "me")
+
+
+def open_target(target: str | None, model: str | None) -> Any:
+    """What is to be served: the tools that a file describes, or the object that is named."""
+    if target is not None and not target.endswith((".yaml", ".yml")):
+        return import_object(target)
+    agent = _from_file(target, model or "me", "memory://").agent
+    return list(agent.tools) if isinstance(agent, Agent) else agent
 
 
 def _from_file(target: str | None, model: str | None, store: str | None) -> Runner:

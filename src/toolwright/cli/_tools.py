@@ -5,13 +5,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from toolwright.agent import Agent, Runner
+from toolwright.agent import Agent, Result, Runner
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import go, is_interactive
 from toolwright.cli._show import Show
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
-from toolwright.messages import Event, ToolEnded, ToolResult
+from toolwright.messages import Approve, Event, ToolEnded, ToolResult
 from toolwright.tools import Tool
 
 __all__ = ["all_tools", "call_tool", "find_tool", "parse_pairs"]
@@ -50,7 +50,9 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
     return arguments
 
 
-async def call_tool(runner: Runner, name: str, arguments: dict[str, Any]) -> int:
+async def call_tool(
+    runner: Runner, name: str, arguments: dict[str, Any], *, approve: bool = False
+) -> int:
     """Call a tool the way a model would: validated, gated, bounded. Prints one JSON object."""
     await find_tool(runner, name)
     by_hand = hand_runner(runner)
@@ -58,7 +60,10 @@ async def call_tool(runner: Runner, name: str, arguments: dict[str, Any]) -> int
     results: list[ToolResult] = []
     session = f"hand-{uuid.uuid4().hex[:8]}"
     prompt = f"{name} {json.dumps(arguments)}"
-    outcome = await go(by_hand, session, prompt, _Collect(results), interactive=is_interactive())
+    show = _Collect(results)
+    outcome = await go(by_hand, session, prompt, show, interactive=is_interactive() and not approve)
+    if approve and outcome.status == "paused":
+        outcome = await _approved(by_hand, session, show)
     if not results:
         waits = [{"call_id": p.call_id, "kind": p.kind, "hint": p.hint} for p in outcome.pending]
         print(json.dumps({"status": "pending", "session": session, "pending": waits}))
@@ -66,6 +71,13 @@ async def call_tool(runner: Runner, name: str, arguments: dict[str, Any]) -> int
     [result] = results
     print(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     return exits.DONE if result.status == "ok" else exits.FAILED
+
+
+async def _approved(runner: Runner, session: str, show: Show) -> Result:
+    for pending in await runner.pending(session):
+        if pending.kind == "confirmation":
+            await runner.answer(session, pending.call_id, Approve())
+    return await go(runner, session, None, show, interactive=False)
 
 
 class _Collect(Show):

@@ -71,7 +71,7 @@ class Orchestrator:
         [task_id] = await self.enqueue_many([NewTask(agent=name, prompt=prompt, **settings)])
         return task_id
 
-    async def enqueue_many(self, tasks: Sequence[NewTask]) -> list[str]:
+    async def enqueue_many(self, tasks: Sequence[NewTask]) -> Sequence[str]:
         """Add tasks in one step; their ids in the same order."""
         ids = await self.queue.enqueue(tasks)
         await self._ring("work")
@@ -106,7 +106,7 @@ class Orchestrator:
 
     answer = complete_deferred_tool
 
-    async def pending(self, task_id: str | None = None) -> list[tuple[str, Pending]]:
+    async def pending(self, task_id: str | None = None) -> Sequence[tuple[str, Pending]]:
         """The calls that wait for an answer, with their task ids."""
         rows = await self.store.open_calls("tasks", task_id)
         return [(row.scope.session_id, row.pending) for row in rows if not row.answered]
@@ -150,7 +150,7 @@ class Orchestrator:
         agent: str | None = None,
         owner_id: str | None = None,
         limit: int = 100,
-    ) -> "list[Task]":
+    ) -> Sequence[Task]:
         """Tasks, newest first."""
         given = {"status": status, "agent": agent, "owner_id": owner_id}
         return await self.queue.find({k: v for k, v in given.items() if v is not None}, limit)
@@ -176,6 +176,15 @@ class Orchestrator:
                 return
             if not found:
                 await self.bell.wait(_WAIT_SECONDS)
+
+    async def stored_events(self, task_id: str, since: int = 0) -> Sequence[Event]:
+        """A task's events so far, after sequence number `since`."""
+        return await self.store.events(task_scope(await self.status(task_id)), since)
+
+    async def changed(self, seconds: float) -> None:
+        """Return when something has happened in the queue, at the latest after `seconds`."""
+        await self.open()
+        await self.bell.wait(seconds)
 
     # -- working -----------------------------------------------------------------------------
 

@@ -240,7 +240,7 @@ class Queue:
         """Let go of connections."""
         await self.database.close()
 
-    async def _rows(self, query: Any) -> list[Row[Any]]:
+    async def _rows(self, query: Any) -> list[Any]:
         return await self.database.read(lambda connection: list(connection.execute(query)))
 
 
@@ -302,7 +302,7 @@ def _within_owner_limit(
 ) -> list[Row[Any]]:
     active = (TASKS.c.status == "ACTIVE", TASKS.c.agent == line.agent)
     counting = select(TASKS.c.owner_id, func.count()).where(*active).group_by(TASKS.c.owner_id)
-    busy = {row[0]: row[1] for row in connection.execute(counting)}
+    busy: dict[str, int] = dict(connection.execute(counting).tuples())
     taken: list[Row[Any]] = []
     for row in connection.execute(query):
         if len(taken) == limit:

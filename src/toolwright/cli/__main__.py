@@ -1,0 +1,5 @@
+"""`python -m toolwright.cli`."""
+
+from toolwright.cli import main
+
+main()

@@ -1,0 +1,23 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+__all__ = ["AgentOption", "JsonOption", "ModelOption", "SessionOption", "StoreOption"]
+
+ModelOption = Annotated[str | None, Parameter(name=["--model", "-m"], help="provider:name, or me.")]
+AgentOption = Annotated[
+    str | None,
+    Parameter(
+        name=["--agent", "-a"], help="An agent.yaml, or MODULE:OBJECT; ./agent.yaml if not given."
+    ),
+]
+StoreOption = Annotated[
+    str | None,
+    Parameter(name="--store", help="Where sessions are kept, such as sqlite:///file.db."),
+]
+SessionOption = Annotated[
+    str | None, Parameter(name=["--session", "-s"], help="Go on with this session.")
+]
+JsonOption = Annotated[bool, Parameter(name="--json", negative=(), help="One JSON object a line.")]

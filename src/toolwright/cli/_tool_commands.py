@@ -1,0 +1,93 @@
+"""`toolwright tools` and `toolwright check`."""
+
+import json as json_text
+from typing import Annotated, Any
+
+import anyio
+from cyclopts import Parameter
+
+from toolwright.cli import _exit as exits
+from toolwright.cli._check import check_tools, token_cost
+from toolwright.cli._options import AgentOption, JsonOption
+from toolwright.cli._target import open_tools
+from toolwright.cli._tools import all_tools, call_tool, find_tool, parse_pairs
+
+__all__ = ["check", "tools_call", "tools_list", "tools_show"]
+
+Yes = Annotated[
+    bool, Parameter(name=["--yes", "-y"], negative=(), help="Approve the call beforehand.")
+]
+
+
+def tools_list(*, agent: AgentOption = None, json: JsonOption = False) -> int:
+    """List the agent's tools and what their definitions cost."""
+
+    async def main() -> None:
+        async with open_tools(agent) as runner:
+            for tool in await all_tools(runner):
+                row = {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "effects": tool.effects,
+                    "tokens": token_cost(tool),
+                }
+                print(json_text.dumps(row) if json else _as_line(row))
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def _as_line(row: dict[str, Any]) -> str:
+    first = (row["description"].splitlines() or [""])[0]
+    return f"{row['name']:<24} {row['effects']:<12} {row['tokens']:>5} tokens  {first}"
+
+
+def tools_show(name: str, /, *, agent: AgentOption = None) -> int:
+    """Show one tool as the model is told of it."""
+
+    async def main() -> None:
+        async with open_tools(agent) as runner:
+            spec = (await find_tool(runner, name)).spec
+        told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+        print(json_text.dumps(told, indent=2, ensure_ascii=False))
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def tools_call(name: str, /, *arguments: str, agent: AgentOption = None, yes: Yes = False) -> int:
+    """Call a tool as a model would: same validation, same approvals, JSON out.
+
+    Parameters
+    ----------
+    name
+        The tool.
+    arguments
+        key=value words; a value that reads as JSON is taken as JSON.
+    """
+
+    async def main() -> int:
+        async with open_tools(agent) as runner:
+            return await call_tool(runner, name, parse_pairs(arguments), approve=yes)
+
+    return anyio.run(main)
+
+
+def check(*, agent: AgentOption = None, json: JsonOption = False) -> int:
+    """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost."""
+
+    async def main() -> int:
+        async with open_tools(agent) as runner:
+            tools = await all_tools(runner)
+        findings = check_tools(tools)
+        for found in findings:
+            row = {"level": found.level, "tool": found.tool, "message": found.message}
+            print(json_text.dumps(row) if json else f"{found.level}: {found.tool}: {found.message}")
+        if not json:
+            total = sum(token_cost(tool) for tool in tools)
+            print(
+                f"{len(tools)} tools, about {total} tokens in every request, {len(findings)} findings"
+            )
+        return exits.FAILED if any(f.level == "error" for f in findings) else exits.DONE
+
+    return anyio.run(main)

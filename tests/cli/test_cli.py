@@ -1,0 +1,160 @@
+"""The command line: what scripts and people see."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+)
+
+
+def toolwright(
+    *words: str, cwd: Path, stdin: str = "", check: int = 0
+) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k not in _KEYS and not k.startswith("TOOLWRIGHT")}
+    done = subprocess.run(
+        [sys.executable, "-m", "toolwright.cli", *words],
+        cwd=cwd, env=env, input=stdin, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == check, done
+    return done
+
+
+AGENT = """\
+name: helper
+instructions: Be brief.
+tools:
+  preset: coding
+  functions: [mine:add]
+approvals:
+  allow: [add, read]
+  deny: [bash]
+"""
+MINE = '''\
+from toolwright import tool
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two whole numbers."""
+    return a + b
+'''
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path
+
+
+def test_a_tool_is_called_from_the_shell_with_the_same_validation(here: Path) -> None:
+    assert json.loads(toolwright("tools", "call", "add", "a=2", "b=3", cwd=here).stdout) == {
+        "status": "ok",
+        "output": 5,
+    }
+    wrong = json.loads(toolwright("tools", "call", "add", "a=two", cwd=here, check=1).stdout)
+    assert wrong["status"] == "error"
+    assert "missing required parameter 'b'" in wrong["output"]
+
+
+def test_the_files_approvals_hold_for_calls_from_the_shell(here: Path) -> None:
+    denied = json.loads(toolwright("tools", "call", "bash", "command=ls", cwd=here, check=1).stdout)
+    assert denied["status"] == "denied"
+    asked = json.loads(
+        toolwright("tools", "call", "write", "path=x.txt", "content=hi", cwd=here, check=3).stdout
+    )
+    assert asked["pending"][0]["kind"] == "confirmation"
+    assert not (here / "x.txt").exists()
+    toolwright("tools", "call", "write", "path=x.txt", "content=hi", "--yes", cwd=here)
+    assert (here / "x.txt").read_text() == "hi"
+
+
+def test_tools_are_listed_and_shown(here: Path) -> None:
+    rows = [
+        json.loads(line)
+        for line in toolwright("tools", "list", "--json", cwd=here).stdout.splitlines()
+    ]
+    assert [row["name"] for row in rows] == ["read", "bash", "edit", "write", "add"]
+    shown = json.loads(toolwright("tools", "show", "add", cwd=here).stdout)
+    assert shown["parameters"]["required"] == ["a", "b"]
+
+
+def test_without_a_model_the_message_says_exactly_what_to_do(here: Path) -> None:
+    told = toolwright("run", "hi", cwd=here, check=2).stderr
+    assert "export OPENAI_API_KEY" in told
+    assert "--model me" in told
+
+
+def test_a_person_can_play_the_model(here: Path) -> None:
+    done = toolwright(
+        "run", "What is 2+3?", "--model", "me", cwd=here, stdin="/add a=2 b=3\nIt is 5.\n"
+    )
+    assert done.stdout == "It is 5.\n"
+    assert "add → ok: 5" in done.stderr
+
+
+def test_events_come_as_json_lines(here: Path) -> None:
+    done = toolwright("run", "hi", "--model", "me", "--json", cwd=here, stdin="Hello.\n")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[0]["type"] == "run_started"
+    assert events[-1]["type"] == "run_ended"
+    assert all(event["v"] == 1 for event in events)
+
+
+def test_a_run_that_needs_an_answer_says_so_and_is_kept(here: Path) -> None:
+    stdin = "/write path=a.txt content=hi\n"
+    done = toolwright("run", "Write it.", "-m", "me", "-s", "s1", cwd=here, stdin=stdin, check=3)
+    assert "waiting for an answer in session s1" in done.stderr
+    assert (here / ".toolwright" / "sessions.db").exists()
+
+
+def test_mistakes_in_the_file_are_told_with_their_lines(here: Path) -> None:
+    (here / "agent.yaml").write_text("name: x\ntools:\n  preset: codng\n  plugns: []\n")
+    told = toolwright("config", "check", cwd=here, check=2).stderr
+    assert "agent.yaml:3: tools.preset: input should be 'coding'" in told
+    assert "agent.yaml:4: tools.plugns: there is no such setting" in told
+    (here / "agent.yaml").write_text("tools:\n  functions: [mine:nothing]\n")
+    assert (
+        "agent.yaml:2: 'mine' has no 'nothing'"
+        in toolwright("config", "check", cwd=here, check=2).stderr
+    )
+    (here / "agent.yaml").write_text("name: [\n")
+    assert "this is not YAML" in toolwright("config", "check", cwd=here, check=2).stderr
+
+
+def test_the_schema_of_the_file_is_printed_for_editors(here: Path) -> None:
+    schema = json.loads(toolwright("config", "schema", cwd=here).stdout)
+    assert schema["properties"].keys() >= {
+        "model",
+        "instructions",
+        "tools",
+        "approvals",
+        "limits",
+        "store",
+    }
+
+
+def test_check_finds_vague_descriptions_and_missing_types(here: Path) -> None:
+    (here / "mine.py").write_text("def add(a, b):\n    'Do it.'\n    return a\n")
+    found = toolwright("check", cwd=here).stdout
+    assert "warning: add: its description is vague: 'Do it.'" in found
+    assert "warning: add: parameter 'a' has no type" in found
+    assert "tokens in every request" in found
+
+
+def test_a_missing_tool_or_file_is_told_in_one_line(here: Path) -> None:
+    assert (
+        "There is no tool 'ad'; tools: read"
+        in toolwright("tools", "show", "ad", cwd=here, check=2).stderr
+    )
+    told = toolwright("tools", "list", "-a", "gone.yaml", cwd=here, check=2).stderr
+    assert told.strip() == "Cannot read gone.yaml: No such file or directory."
