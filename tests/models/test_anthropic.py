@@ -355,6 +355,50 @@ async def test_settings_reach_the_request(wire: Wire) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "reasoning", "sent"),
+    [
+        ("claude-haiku-4-5", "high", {"thinking": {"type": "enabled", "budget_tokens": 16_000}}),
+        ("claude-haiku-4-5", "none", {"thinking": {"type": "disabled"}, "temperature": 0.5}),
+        ("claude-opus-5", "none", {"thinking": {"type": "disabled"}}),
+        ("claude-sonnet-5-5", "none", {"thinking": {"type": "between_tools"}}),
+        ("claude-opus-5-5", "none", {"output_config": {"effort": "low"}}),
+        ("claude-opus-5-5", None, {}),
+        ("claude-sonnet-4-6", None, {"temperature": 0.5}),
+    ],
+)
+async def test_models_are_only_told_what_they_accept(
+    wire: Wire, name: str, reasoning: Any, sent: dict[str, Any]
+) -> None:
+    wire.will(message(said("Hi.")))
+
+    await model(wire, name).respond(
+        ask(settings=ModelSettings(reasoning=reasoning, temperature=0.5, cache_prompt=False))
+    )
+
+    known = {"model", "max_tokens", "messages"}
+    assert {key: value for key, value in wire.bodies[0].items() if key not in known} == sent
+
+
+async def test_a_call_is_not_demanded_of_a_model_that_refuses_that(wire: Wire) -> None:
+    wire.will(message(said("Hi.")))
+
+    await model(wire, "claude-opus-5-5").respond(
+        ask(tools=(WEATHER,), settings=ModelSettings(tool_choice="required"))
+    )
+
+    assert "tool_choice" not in wire.bodies[0]
+
+
+async def test_older_models_are_asked_for_structured_output_in_words(wire: Wire) -> None:
+    wire.will(message(said("{}")))
+
+    await model(wire, "claude-3-7-sonnet-latest").respond(ask(output_schema={"type": "object"}))
+
+    assert "fits this JSON Schema" in wire.bodies[0]["system"][0]["text"]
+    assert "output_config" not in wire.bodies[0]
+
+
 async def test_structured_output_is_asked_for_with_a_closed_schema(wire: Wire) -> None:
     wire.will(message(said("{}")))
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}

@@ -240,6 +240,25 @@ def test_open_objects_and_tuples_are_not_strict() -> None:
     assert [strict_schema(s) for s in (opened, anything, tupled, free)] == [None] * 4
 
 
+def test_all_of_is_merged_where_its_members_agree() -> None:
+    base = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    more = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    merged = {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+        "required": ["id", "name"],
+    }
+    assert gemini_schema({"allOf": [base, more]}) == merged
+    assert strict_schema({"allOf": [base, more]}) == {**merged, "additionalProperties": False}
+
+
+def test_all_of_that_disagrees_is_only_told() -> None:
+    odd = {"allOf": [{"type": "string"}, {"type": "integer"}]}
+    schema = {"type": "object", "properties": {"x": odd}, "required": ["x"]}
+    assert strict_schema(schema) is None
+    assert "allOf" in gemini_schema(schema)["properties"]["x"]["description"]
+
+
 def test_a_tool_without_parameters_is_strict() -> None:
     bare = {"type": "object", "properties": {}}
     assert strict_schema(bare) == {**bare, "required": [], "additionalProperties": False}

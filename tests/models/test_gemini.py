@@ -332,6 +332,31 @@ async def test_settings_reach_the_request(wire: Wire) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "reasoning", "sent"),
+    [
+        ("gemini-2.5-flash", "none", {"include_thoughts": False, "thinking_budget": 0}),
+        ("gemini-2.5-pro", "none", {"include_thoughts": False, "thinking_budget": 128}),
+        (
+            "gemini-3-flash-preview",
+            "none",
+            {"include_thoughts": False, "thinking_level": "MINIMAL"},
+        ),
+        ("gemini-4-argon", "none", {"include_thoughts": False, "thinking_level": "LOW"}),
+        ("gemini-flash-latest", "high", {"include_thoughts": True, "thinking_level": "HIGH"}),
+        ("gemini-2.0-flash", "high", None),
+    ],
+)
+async def test_models_think_as_they_can(
+    wire: Wire, name: str, reasoning: Any, sent: dict[str, Any] | None
+) -> None:
+    wire.will(response({"text": "Hi."}))
+
+    await model(wire, name).respond(ask(settings=ModelSettings(reasoning=reasoning)))
+
+    assert wire.bodies[0]["generationConfig"].get("thinkingConfig") == sent
+
+
 async def test_structured_output_is_a_schema_or_said_in_words_beside_tools(wire: Wire) -> None:
     wire.will(*[response({"text": "{}"})] * 3)
     schema = {"type": "object", "properties": {"n": {"const": 1}}, "required": ["n"]}
@@ -555,6 +580,16 @@ async def test_vertex_search_beside_functions_needs_leave(wire: Wire) -> None:
 
     assert len(wire.requests) == 1
     assert "vertex_ai_search" in str(wire.bodies[0]["tools"])
+
+
+async def test_newer_models_on_vertex_mix_without_being_told(wire: Wire) -> None:
+    wire.will(response({"text": "Hi."}))
+    vertex = model(wire, "gemini-3.1-pro-preview", vertex=True)
+
+    await vertex.respond(ask(tools=(WEATHER,), server_tools=(google_search,)))
+
+    assert {"googleSearch": {}} in wire.bodies[0]["tools"]
+    assert "toolConfig" not in wire.bodies[0]
 
 
 async def test_vertex_has_tools_of_its_own(wire: Wire) -> None:

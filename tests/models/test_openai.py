@@ -272,7 +272,7 @@ async def test_images_and_files_go_in_and_come_back_from_tools(wire: Wire) -> No
     )
 
 
-async def test_a_made_image_becomes_a_blob_and_goes_back_as_its_item(wire: Wire) -> None:
+async def test_a_made_image_becomes_a_blob_and_is_shown_to_the_model_again(wire: Wire) -> None:
     made = {
         "type": "image_generation_call",
         "id": "ig_1",
@@ -280,13 +280,17 @@ async def test_a_made_image_becomes_a_blob_and_goes_back_as_its_item(wire: Wire)
         "result": "cG5n",
         "output_format": "webp",
     }
-    wire.will(response(made), response(said("Done.")))
+    wire.will(response(REASONED, made), response(said("Done.")))
 
     first = await model(wire).respond(ask("Draw a cat"))
     await model(wire).respond(history(user_message("Draw a cat"), first, user_message("Thanks")))
 
-    assert first.parts == (BlobPart(media_type="image/webp", data=b"png", name="ig_1"),)
-    assert wire.bodies[1]["input"][1]["result"] == "cG5n"
+    assert first.parts[1] == BlobPart(media_type="image/webp", data=b"png", name="ig_1")
+    assert wire.bodies[1]["input"][1]["content"][1] == {
+        "type": "input_image",
+        "image_url": "data:image/webp;base64,cG5n",
+        "detail": "auto",
+    }
 
 
 async def test_settings_reach_the_request(wire: Wire) -> None:

@@ -62,7 +62,7 @@ def all_required(schema: Mapping[str, Any]) -> Schema:
 
 def gemini_schema(schema: Mapping[str, Any]) -> Schema:
     """`schema` in the subset of JSON Schema that Gemini reads."""
-    made = _without_noise(_single_all_of(schema))
+    made = _without_noise(_without_all_of(schema))
     _const_to_enum(made)
     _one_of_to_any_of(made)
     _type_list_to_any_of(made)
@@ -72,7 +72,7 @@ def gemini_schema(schema: Mapping[str, Any]) -> Schema:
 
 
 def _strict(schema: Mapping[str, Any]) -> Schema:
-    made = _without_noise(_single_all_of(schema))
+    made = _without_noise(_without_all_of(schema))
     _one_of_to_any_of(made)
     if not made.keys().isdisjoint(_UNSAYABLE):
         raise _NotStrict
@@ -127,14 +127,36 @@ def _without_noise(schema: Mapping[str, Any]) -> Schema:
     return {key: value for key, value in schema.items() if key not in _NOISE}
 
 
-def _single_all_of(schema: Mapping[str, Any]) -> Schema:
-    """`allOf` with one member, as some generators write a described reference, is that member."""
-    made = dict(schema)
-    members = made.get("allOf")
-    if isinstance(members, list) and len(members) == 1:
-        del made["allOf"]
-        made = {**members[0], **made}
-    return made
+def _without_all_of(schema: Mapping[str, Any]) -> Schema:
+    """`allOf` merged into one schema; left alone where its members say different things."""
+    members = schema.get("allOf")
+    if not isinstance(members, list) or not members:
+        return dict(schema)
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    parts = [*(_without_all_of(member) for member in members), rest]
+    merged: Schema = {}
+    for part in parts:
+        if not _merge(merged, part):
+            return dict(schema)
+    return merged
+
+
+def _merge(into: Schema, schema: Schema) -> bool:
+    """Add what `schema` says; False when that contradicts, or when a closed object would open."""
+    both_objects = "properties" in into and "properties" in schema
+    if both_objects and ("additionalProperties" in into or "additionalProperties" in schema):
+        return False
+    for key, value in schema.items():
+        known = into.get(key, value)
+        if key == "properties" and all(known.get(name, one) == one for name, one in value.items()):
+            into[key] = {**known, **value}
+        elif key == "required":
+            into[key] = [*known, *(name for name in value if name not in known)]
+        elif key in ("description", "title") or known == value:
+            into[key] = value
+        else:
+            return False
+    return True
 
 
 def _one_of_to_any_of(schema: Schema) -> None:

@@ -1,6 +1,5 @@
 """Everything in a Gemini request but the conversation."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,20 +9,14 @@ from toolwright.messages import ToolSpec
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._gemini.tools import Plan
+from toolwright.models._gemini.traits import generation_of, thinking_config
 from toolwright.models._gemini.wire import Wire, as_wire, to_declaration
-from toolwright.models._model import ModelRequest, ModelSettings
+from toolwright.models._in_words import with_output_wish
+from toolwright.models._model import ModelRequest
 from toolwright.models._sendable import sendable_text
 
 __all__ = ["ConfigMaker"]
 
-_BUDGETS = {"none": 0, "low": 1_024, "medium": 8_192, "high": 24_576}
-"""Thinking tokens, for models that are told a number."""
-_LEVELS = {
-    "none": types.ThinkingLevel.MINIMAL,
-    "low": types.ThinkingLevel.LOW,
-    "medium": types.ThinkingLevel.MEDIUM,
-    "high": types.ThinkingLevel.HIGH,
-}
 _MODES = {
     "none": types.FunctionCallingConfigMode.NONE,
     "required": types.FunctionCallingConfigMode.ANY,
@@ -31,10 +24,12 @@ _MODES = {
 
 
 class ConfigMaker:
-    """Makes configurations for one generation of models; tools are converted once."""
+    """Makes configurations for one model; tools are converted once."""
 
-    def __init__(self, generation: float) -> None:
-        self._generation = generation
+    def __init__(self, model: str, *, vertex: bool) -> None:
+        self._model = model
+        self._generation = generation_of(model)
+        self._vertex = vertex
         self._functions = ByIdentity(_functions)
         self._output_schemas = ByIdentity(gemini_schema)
 
@@ -48,7 +43,7 @@ class ConfigMaker:
             max_output_tokens=settings.max_tokens,
             stop_sequences=list(settings.stop) or None,
             seed=settings.seed,
-            thinking_config=self._thinking(settings),
+            thinking_config=thinking_config(self._model, settings.reasoning),
             tool_config=self._tool_config(request, plan),
             **self._output(request, plan),
         )
@@ -70,8 +65,8 @@ class ConfigMaker:
         elif choice != "auto":
             mode = types.FunctionCallingConfigMode.ANY
             calling = types.FunctionCallingConfig(mode=mode, allowed_function_names=[choice])
-        # Mixed with functions, the API wants to be told that we understand its own tools' parts.
-        mixed = True if plan.native and request.tools else None
+        # Mixed with functions, the Gemini API wants to hear that we understand its tools' parts.
+        mixed = True if plan.native and request.tools and not self._vertex else None
         if not request.tools or (calling is None and mixed is None):
             return None
         return types.ToolConfig(
@@ -93,18 +88,7 @@ class ConfigMaker:
     def _instructions(self, request: ModelRequest, plan: Plan) -> str:
         if request.output_schema is None or not self._told_in_words(request, plan):
             return request.instructions
-        wanted = json.dumps(request.output_schema)
-        ask = f"When you are done, answer only with JSON that fits this JSON Schema:\n{wanted}"
-        return f"{request.instructions}\n\n{ask}".strip()
-
-    def _thinking(self, settings: ModelSettings) -> types.ThinkingConfig | None:
-        reasoning = settings.reasoning
-        if reasoning is None or self._generation < 2.5:
-            return None
-        shown = reasoning != "none"
-        if self._generation < 3:
-            return types.ThinkingConfig(include_thoughts=shown, thinking_budget=_BUDGETS[reasoning])
-        return types.ThinkingConfig(include_thoughts=shown, thinking_level=_LEVELS[reasoning])
+        return with_output_wish(request.instructions, request.output_schema)
 
 
 def _functions(specs: Sequence[ToolSpec]) -> Wire:

@@ -1,6 +1,5 @@
 """Gemini models, over the Gemini API or Vertex AI."""
 
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -22,6 +21,7 @@ from toolwright.models._gemini.config import ConfigMaker
 from toolwright.models._gemini.reply import Reply
 from toolwright.models._gemini.side import SideRequests
 from toolwright.models._gemini.tools import Plan, plan_tools
+from toolwright.models._gemini.traits import generation_of
 from toolwright.models._gemini.wire import Wire, as_wire, converter
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
@@ -68,11 +68,10 @@ class GeminiModel:
                     base_url=base_url,
                 )
             )
-        generation = _generation(model)
+        self._newer = generation_of(model) >= 3
         self._provider = "vertex" if self._vertex else "google"
-        self._mixes = generation >= 3 and not self._vertex
-        self._convert = converter(self._provider, newer=generation >= 3)
-        self._configs = ConfigMaker(generation)
+        self._convert = converter(self._provider, newer=self._newer)
+        self._configs = ConfigMaker(model, vertex=self._vertex)
         self._retries = retries or Retries()
 
     @property
@@ -112,7 +111,7 @@ class GeminiModel:
             self.name,
             request.server_tools,
             functions=[tool.name for tool in request.tools],
-            mixes=self._mixes,
+            mixes=self._newer,
             vertex=self._vertex,
         )
 
@@ -193,14 +192,6 @@ def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:
         ]
     usage = before.usage + turn.usage
     return replace(turn, parts=before.parts + turn.parts, usage=usage, meta=meta)
-
-
-def _generation(model: str) -> float:
-    """2.5 for `gemini-2.5-flash`; a name without a number is an alias for the newest."""
-    found = re.search(r"gemini-(\d+(?:\.\d+)?)", model)
-    if found:
-        return float(found[1])
-    return 3.0 if "gemini" in model else 2.0
 
 
 def vertex_model(model: str) -> GeminiModel:

@@ -1,8 +1,8 @@
 """Gemini's server-side tools, and which of them can be sent beside what else.
 
-Gemini 3 takes them together with functions. Older models, and Vertex AI, take one of them and
-nothing else: there the tool is offered as a function, and a call to it is answered with a
-request of its own.
+Gemini 3 takes them together with functions. Older models take one of them and nothing else, and
+a Vertex AI Search data store never mixes: there the tool is offered as a function, and a call to
+it is answered with a request of its own.
 """
 
 from collections.abc import Collection, Sequence
@@ -69,6 +69,7 @@ def plan_tools(
     provider's tools together with them.
     """
     kinds = [_kind(name, tool, vertex) for tool in tools]
+    mixes = mixes and "vertex_ai_search" not in kinds
     if mixes or (not functions and (len(kinds) < 2 or _TOGETHER.issuperset(kinds))):
         return Plan(native=tuple(map(_tool, kinds, tools)))
     for tool in tools:

@@ -36,6 +36,8 @@ __all__ = ["Wire", "as_wire", "converter", "side_part", "to_declaration"]
 Wire = dict[str, Any]
 _SIDE = "side_request"
 """Marks a server tool that was asked in a request of its own; to the model it was a function."""
+_INSIDE_RESULTS = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
+"""What newer models take inside a function's response."""
 _UNSIGNED = b"skip_thought_signature_validator"
 """What Google documents for a call that has no signature because another model made it."""
 
@@ -93,26 +95,34 @@ def _content_part(part: Content) -> types.Part:
 
 
 def _result_parts(message: ToolMessage, *, inside: bool) -> list[types.Part]:
-    blobs = [_blobs(result) for result in message.results]
-    if inside:
-        return [_response(r, b) for r, b in zip(message.results, blobs, strict=True)]
-    after = [_content_part(blob) for some in blobs for blob in some]
-    return [*(_response(result, []) for result in message.results), *after]
+    kinds = _INSIDE_RESULTS if inside else frozenset()
+    parts = [_response(result, kinds) for result in message.results]
+    after = [
+        _content_part(part)
+        for result in message.results
+        for part in result.content
+        if isinstance(part, BlobPart) and not _fits_inside(part, kinds)
+    ]
+    return [*parts, *after]
 
 
-def _blobs(result: ToolResult) -> list[BlobPart]:
-    return [part for part in result.content if isinstance(part, BlobPart)]
+def _fits_inside(blob: BlobPart, kinds: frozenset[str]) -> bool:
+    return blob.data is not None and blob.media_type in kinds
 
 
-def _response(result: ToolResult, blobs: list[BlobPart]) -> types.Part:
+def _response(result: ToolResult, kinds: frozenset[str]) -> types.Part:
     key = "error" if result.status in ("error", "denied") else "output"
-    inside = [types.FunctionResponsePart(inline_data=_response_blob(b)) for b in blobs if b.data]
+    blobs = [
+        types.FunctionResponsePart(inline_data=_response_blob(part))
+        for part in result.content
+        if isinstance(part, BlobPart) and _fits_inside(part, kinds)
+    ]
     return types.Part(
         function_response=types.FunctionResponse(
             id=_known_id(result.call_id),
             name=result.name,
             response={key: result.text},
-            parts=inside or None,
+            parts=blobs or None,
         )
     )
 

@@ -23,7 +23,7 @@ from toolwright.messages import (
 )
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
-from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
+from toolwright.models._media import as_data_url, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 
@@ -93,7 +93,17 @@ def _model_items(message: ModelMessage) -> list[Item]:
         item = _model_item(part, detail)
         if item is not None:
             items.append(item)
-    return items
+    # The API refuses reasoning that nothing follows.
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()
+    images = [part for part in message.parts if isinstance(part, BlobPart)]
+    return [*items, _made_images(images)] if images else items
+
+
+def _made_images(images: list[BlobPart]) -> Item:
+    """Images of the model's own cannot be sent back as such, so they are shown to it."""
+    told: Item = {"type": "input_text", "text": "(The images that you made:)"}
+    return {"type": "message", "role": "user", "content": [told, *map(_content, images)]}
 
 
 def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | None:
@@ -113,8 +123,6 @@ def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | Non
             return _reasoning_item(part)
         case ServerToolPart(provider="openai"):
             return part.payload
-        case BlobPart(name=str()) if part.name.startswith("ig_"):
-            return _image_item(part)
         case _:
             return None
 
@@ -134,15 +142,6 @@ def _reasoning_item(part: ReasoningPart) -> Item:
         "id": part.meta["id"],
         "summary": part.meta.get("summary", []),
         "encrypted_content": part.signature,
-    }
-
-
-def _image_item(blob: BlobPart) -> Item:
-    return {
-        "type": "image_generation_call",
-        "id": blob.name,
-        "status": "completed",
-        "result": as_base64(blob),
     }
 
 

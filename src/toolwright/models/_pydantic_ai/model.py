@@ -1,6 +1,5 @@
 """A bridge to every model that pydantic-ai has: Bedrock, Mistral, Groq, Cohere, xAI and more."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -10,6 +9,7 @@ from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._errors import model_error
+from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._pydantic_ai.wire import (
     as_json,
@@ -95,9 +95,7 @@ class PydanticAIModel:
             described = OutputObjectDefinition(json_schema=request.output_schema)
             output = {"output_mode": "native", "output_object": described}
         elif request.output_schema is not None:
-            wanted = json.dumps(request.output_schema)
-            ask_for = f"When you are done, answer only with JSON that fits:\n{wanted}"
-            instructions = f"{instructions}\n\n{ask_for}".strip()
+            instructions = with_output_wish(instructions, request.output_schema)
         return ModelRequestParameters(
             function_tools=self._definitions(request.tools),
             native_tools=[self._native_tool(tool) for tool in request.server_tools],
