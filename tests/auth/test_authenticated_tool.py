@@ -226,6 +226,18 @@ async def test_a_person_may_decline_and_the_function_never_runs(provider: Provid
     assert "not now" in tool_text(done)
 
 
+async def test_a_person_who_declines_at_the_provider_is_not_asked_again(provider: Provider) -> None:
+    config = provider.oidc(authorization_params={"login_hint": "nobody"})
+    tool = AuthenticatedFunctionTool(calendar_function(provider), config)
+    runner, _ = runner_with(tool, script=[call("list_events"), "As you wish."])
+    paused = await runner.run("go", session_id="s")
+
+    done = await answer(runner, paused, provider.sign_in(paused.pending[0].payload["auth_uri"]))
+
+    assert done.text == "As you wish."
+    assert "The sign-in was refused" in tool_text(done)
+
+
 async def test_approval_comes_before_signing_in_and_holds_afterwards(provider: Provider) -> None:
     tool = AuthenticatedFunctionTool(
         calendar_function(provider), provider.oidc(), require_confirmation=True

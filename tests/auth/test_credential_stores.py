@@ -179,3 +179,14 @@ def test_stores_have_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_address_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="No credential store has the address"):
         open_credentials(url)
+
+
+def test_a_file_in_memory_is_refused() -> None:
+    with pytest.raises(UsageError, match="MemoryCredentials"):
+        SqliteCredentials(":memory:", keys=[KEY])
+
+
+def test_a_key_file_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"file/key"):
+        key_from_file(tmp_path / "file" / "key")

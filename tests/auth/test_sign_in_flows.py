@@ -164,7 +164,7 @@ async def test_a_code_alone_is_worth_nothing_without_the_verifier(
     begun.oauth2.code_verifier = "b" * 64
     await store.save(ADA, "calendar#sign-in", begun)
 
-    with pytest.raises(SignInRefused, match="Code challenge failed"):
+    with pytest.raises(UsageError, match="Code challenge failed"):
         await flows.finish(ADA, config, address)
 
 
@@ -260,6 +260,22 @@ async def test_when_refreshing_is_refused_the_user_must_sign_in_again(
     assert await flows.renew(ADA, config, old) is None
     assert await flows.ready(ADA, config) is None
     assert await calendar(provider, await signed_in(flows, provider, config)) == 200
+
+
+async def test_a_client_that_the_provider_does_not_know_is_no_matter_for_the_user(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    provider.admin(lifetime=30)
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    wrong = provider.oidc(client_secret="wrong-secret-canary")
+    with pytest.raises(SignInRefused, match="invalid_client") as caught:
+        await flows.finish(ADA, wrong, provider.sign_in(shown["auth_uri"]))
+    assert "canary" not in str(caught.value)
+
+    await signed_in(flows, provider, config)
+    with pytest.raises(SignInRefused, match="invalid_client"):
+        await flows.ready(ADA, wrong)
 
 
 async def test_a_program_gets_a_token_for_itself_and_keeps_it(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from toolwright.agent._run import Run
-from toolwright.errors import ToolError, UsageError
+from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig, AuthCredential, PendingRequest, Scope
 from toolwright.tools import AuthFlows, Credentials, ToolContext
 
@@ -56,7 +56,7 @@ async def _answered(
         return None, ""
     try:
         return await flows.finish(run.scope, config, answer), ""
-    except (ToolError, UsageError) as error:
+    except UsageError as error:
         return None, str(error)
     finally:
         await store.delete(run.scope, key)

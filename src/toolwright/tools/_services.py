@@ -100,7 +100,11 @@ class AuthFlows(Protocol):
         ...
 
     async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
-        """Take what the person brought back, save the credential and return it."""
+        """Take what the person brought back, save the credential and return it.
+
+        Raises `UsageError` when the person can put it right by trying again, and `ToolError` when
+        they cannot.
+        """
         ...
 
 

@@ -20,6 +20,8 @@ __all__ = ["AuthlibFlows"]
 _SIGN_IN_TYPES = ("oauth2", "openIdConnect")
 _LEEWAY = 60.0
 """Seconds before its end at which a token counts as expired: a call with it takes time, too."""
+_NOT_VALID_ANY_MORE = "invalid_grant"
+"""OAuth2's word for a code or refresh token that is used up, expired or revoked."""
 _SAVING = 0.5
 """Seconds that another process may need to save a token it has just been given."""
 
@@ -75,8 +77,8 @@ class AuthlibFlows:
     async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
         """Take what the person brought back, save the credential and return it.
 
-        Raises `UsageError` when the answer does not fit: the sign-in stays open and can be tried
-        again. Raises `ToolError` when the provider refuses: begin a new one.
+        Raises `UsageError` when the person can put it right by trying again, and `ToolError` when
+        they cannot: they have declined, or the provider does not accept this client.
         """
         redirect = redirect_in(answer)
         async with self._alone(scope, config):
@@ -109,7 +111,9 @@ class AuthlibFlows:
             return None
         try:
             return await refresh(saved.oauth2, client, await self._provider(config))
-        except SignInRefused:
+        except SignInRefused as error:
+            if error.code != _NOT_VALID_ANY_MORE:
+                raise
             # Another process may have used the refresh token up, and be saving what it got for it.
             await anyio.sleep(_SAVING)
             newer = await self._store.load(scope, config.credential_key)
@@ -141,9 +145,11 @@ class AuthlibFlows:
             return await self._redeemed_before(scope, config, redirect)
         try:
             tokens = await redeem(flow, client, await self._provider(config), redirect)
-        except SignInRefused:
+        except SignInRefused as error:
             # Its state and nonce are used up; the next try begins with new ones.
             await self._store.delete(scope, _flow_key(config))
+            if error.code == _NOT_VALID_ANY_MORE:
+                raise UsageError(f"{error}. Please sign in again.") from None
             raise
         return await self._keep_tokens(scope, config, tokens)
 

@@ -34,8 +34,9 @@ async def check_id_token(
             options["iss"] = {"essential": True, "value": provider.issuer}
         params = {"nonce": nonce, "client_id": client_id, "access_token": tokens.access_token}
         CodeIDToken(claims, header, options, params).validate(leeway=_LEEWAY)
-    except (JoseError, ValueError) as error:
-        said = type(error).__name__ if isinstance(error, ValueError) else str(error)
+    except (JoseError, ValueError, KeyError, TypeError) as error:
+        # Only the library's own errors are sure not to quote the token.
+        said = str(error) if isinstance(error, JoseError) else type(error).__name__
         message = f"The provider's ID token is not valid: {said}"
         raise SignInRefused(message, code="invalid_id_token") from None
 

@@ -30,15 +30,18 @@ def encryption_key(environ: Mapping[str, str] = os.environ) -> str:
 def key_from_file(path: str | Path) -> str:
     """The key in a file that only its owner may read; made on first use."""
     path = Path(path)
-    if not path.exists():
-        _create(path)
-    mode = stat.S_IMODE(path.stat().st_mode)
+    try:
+        if not path.exists():
+            _create(path)
+        mode, text = stat.S_IMODE(path.stat().st_mode), path.read_text()
+    except OSError as error:
+        raise StoreError(f"The key file {str(path)!r} cannot be used: {error}") from error
     if os.name == "posix" and mode & 0o077:
         raise StoreError(
             f"The key file {str(path)!r} can be read by others (mode {mode:o}). "
             f"Close it with: chmod 600 {path}"
         )
-    return path.read_text().strip()
+    return text.strip()
 
 
 def key_bytes(key: str) -> bytes:

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from toolwright.backends.auth._codec import decode, encode, place
 from toolwright.backends.auth._keys import encryption_key, key_bytes
-from toolwright.errors import StoreError
+from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Scope
 
 try:
@@ -38,6 +38,8 @@ class SqliteCredentials:
     """
 
     def __init__(self, path: str | Path, *, keys: Sequence[str] = ()) -> None:
+        if str(path) == ":memory:":
+            raise UsageError("Credentials that need not be kept go to MemoryCredentials().")
         self._path = Path(path)
         self._ciphers = [AESGCM(key_bytes(key)) for key in keys or (encryption_key(),)]
 
