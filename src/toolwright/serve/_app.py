@@ -1,12 +1,13 @@
 """Put the server together: routes, page and guards around one runner."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import anyio
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
@@ -24,7 +25,7 @@ from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve._tasks import Tasks
 from toolwright.serve._workbench import Welcome, Workbench
 from toolwright.serve.guard import RateLimit, SameSiteOnly, SecurityHeaders, TokenCheck
-from toolwright.serve.live import LiveRuns, Notices, Streams
+from toolwright.serve.live import LiveRuns, Notices, Streams, watch
 from toolwright.serve.routes import (
     ArtifactRoutes,
     FileRoutes,
@@ -35,6 +36,9 @@ from toolwright.serve.routes import (
     ToolRoutes,
     link_routes,
 )
+
+if TYPE_CHECKING:  # tasks need a database library, which a server without them can do without
+    from toolwright.tasks import Orchestrator
 
 __all__ = ["create_app"]
 
@@ -48,14 +52,14 @@ def create_app(
     *,
     settings: ServeSettings | None = None,
     files: Files | None = None,
-    tasks: Tasks | None = None,
+    tasks: "Orchestrator | None" = None,
     links: Links | None = None,
     welcome: Welcome | None = None,
 ) -> Starlette:
     """An ASGI application that serves `runner` over HTTP, with the workbench as its page.
 
-    `files` are shown beside the conversation; `links` are those that tools put into messages.
-    The runner stays the caller's: it is not closed with the application.
+    `files` are shown beside the conversation, `tasks` beside the sessions; `links` are those that
+    tools put into messages. Runner and tasks stay the caller's: they are not closed here.
     """
     settings = settings or ServeSettings()
     notices = Notices()
@@ -68,7 +72,7 @@ def create_app(
         sessions=Sessions(runner, runs),
         streams=Streams(settings.max_streams),
         files=files,
-        tasks=tasks,
+        tasks=None if tasks is None else Tasks(tasks),
         welcome=welcome or Welcome(),
     )
     app = Starlette(
@@ -122,11 +126,28 @@ def _guards(settings: ServeSettings) -> list[Middleware]:
 def _lifespan(bench: Workbench) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with bench.runs.open():
+        async with bench.runs.open(), anyio.create_task_group() as group:
             await _go_on_with_interrupted(bench)
+            group.start_soon(watch, bench.notices, lambda: _outlook(bench))
+            if bench.tasks is not None and bench.settings.work:
+                group.start_soon(bench.tasks.orchestrator.worker().run)
             yield
+            group.cancel_scope.cancel()
 
     return lifespan
+
+
+async def _outlook(bench: Workbench) -> Hashable:
+    """What the lists depend on and other processes may change."""
+    calls = await bench.runner.pending()
+    if bench.tasks is None:
+        return tuple(call.call_id for call in calls)
+    tasks = await bench.tasks.orchestrator.list()
+    return (
+        tuple(call.call_id for call in calls),
+        tuple((task.id, task.status) for task in tasks),
+        tuple(call.call_id for _, call in await bench.tasks.orchestrator.pending()),
+    )
 
 
 async def _go_on_with_interrupted(bench: Workbench) -> None:

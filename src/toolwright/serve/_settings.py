@@ -28,6 +28,8 @@ class ServeSettings:
     burst: int = 200
     max_streams: int = 2000
     """Event streams open at once."""
+    work: bool = False
+    """Also work on tasks in this process."""
     public_url: str = ""
     """Where people reach this server; by default the address it listens on."""
 

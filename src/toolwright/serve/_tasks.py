@@ -1,17 +1,35 @@
-"""What the routes need of durable tasks; the orchestrator behind it is another unit's."""
+"""Durable tasks as the routes show them."""
 
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Literal, Protocol
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, JsonValue
 
+from toolwright.errors import UsageError
 from toolwright.messages import Answered
 from toolwright.serve._answers import OpenCallInfo
+from toolwright.serve._problems import ProblemError
 from toolwright.serve.live import Shown
 
-__all__ = ["TaskInfo", "TaskStatus", "Tasks"]
+if TYPE_CHECKING:  # tasks need a database library, which a server without them can do without
+    from toolwright.tasks import Orchestrator, Task
 
-TaskStatus = Literal["queued", "running", "waiting", "done", "stopped", "failed", "cancelled"]
+__all__ = ["Status", "TaskInfo", "Tasks"]
+
+Status = Literal["queued", "running", "waiting", "done", "failed", "cancelled"]
+_STATUS: dict[str, Status] = {
+    "QUEUED": "queued",
+    "ACTIVE": "running",
+    "PENDING_TOOL_RESULTS": "waiting",
+    "PENDING_CHILD_TASKS": "waiting",
+    "COMPLETED": "done",
+    "FAILED": "failed",
+    "CANCELLED": "cancelled",
+}
+_SHOWN = 300
+_MINUTE = 60.0
 
 
 class TaskInfo(BaseModel):
@@ -21,52 +39,107 @@ class TaskInfo(BaseModel):
     agent: str
     owner_id: str
     title: str
-    status: TaskStatus
+    status: Status
     created_at: float
     updated_at: float
     attempts: int
     reason: str
 
 
-class Tasks(Protocol):
-    """Tasks that outlive the process."""
+class Tasks:
+    """What people do with the tasks of an orchestrator."""
+
+    def __init__(self, orchestrator: "Orchestrator") -> None:
+        self.orchestrator = orchestrator
 
     async def all(self) -> list[TaskInfo]:
         """The tasks, the latest first."""
-        ...
+        titles = await self._titles()
+        found = await self.orchestrator.list(limit=_SHOWN)
+        return [_info(task, titles.get(task.id, "")) for task in found]
 
     async def find(self, task_id: str) -> TaskInfo:
         """One task, or a 404."""
-        ...
+        try:
+            task = await self.orchestrator.status(task_id)
+        except UsageError as error:
+            raise ProblemError(404, str(error)) from error
+        row = await self.orchestrator.store.find("tasks", task_id)
+        return _info(task, row.title if row else "")
 
     async def enqueue(self, agent: str, message: str, owner_id: str) -> TaskInfo:
-        """A new task."""
-        ...
+        """A new task of a registered agent."""
+        if agent not in self.orchestrator.agents:
+            known = ", ".join(sorted(self.orchestrator.agents)) or "none"
+            raise ProblemError(422, f"No agent {agent!r} works on tasks here; known: {known}.")
+        task_id = await self.orchestrator.enqueue(agent, message, owner_id=owner_id)
+        return await self.find(task_id)
 
     async def cancel(self, task_id: str) -> bool:
         """Stop it; whether it was going."""
-        ...
+        return await self.orchestrator.cancel(task_id)
 
-    async def steer(self, task_id: str, message: str) -> bool:
-        """Put a message into it; whether it was going."""
-        ...
+    async def steer(self, task_id: str, message: str) -> None:
+        """Put a message into it."""
+        await self.orchestrator.steer(task_id, message)
 
     async def retry(self, task_id: str) -> bool:
-        """Try a failed one again; whether it had failed."""
-        ...
+        """Go on with a failed or cancelled one; whether it was one."""
+        return await self.orchestrator.retry(task_id)
 
     async def answer(self, task_id: str, call_id: str, value: Any) -> Answered:
         """Answer a pending call."""
-        ...
+        return await self.orchestrator.complete_deferred_tool(
+            task_id=task_id, tool_call_id=call_id, result=value
+        )
 
     async def waiting(self) -> list[OpenCallInfo]:
         """The calls that wait for an answer."""
-        ...
+        calls = await self.orchestrator.pending()
+        titles = await self._titles() if calls else {}
+        return [
+            OpenCallInfo(place="task", id=task_id, title=titles.get(task_id, ""), pending=pending)
+            for task_id, pending in calls
+        ]
 
-    def follow(self, task_id: str, since: int) -> AsyncGenerator[list[Shown], None]:
-        """A task's events, stored and live."""
-        ...
+    async def follow(self, task_id: str, since: int) -> AsyncGenerator[list[Shown], None]:
+        """A task's events, stored and live, from whichever process works on it."""
+        while True:
+            found = await self.orchestrator.stored_events(task_id, since)
+            if found:
+                since = found[-1].seq
+                yield [Shown(event) for event in found]
+            else:
+                await self.orchestrator.changed(1.0)
 
-    async def queue(self) -> Mapping[str, JsonValue]:
+    async def queue(self) -> dict[str, JsonValue]:
         """Numbers about the queue and its workers."""
-        ...
+        counts: Counter[Status] = Counter()
+        for (_, status), number in (await self.orchestrator.queue.counts()).items():
+            counts[_STATUS[status]] += number
+        active = await self.orchestrator.list(status="ACTIVE", limit=_SHOWN)
+        ended = await self.orchestrator.list(status="COMPLETED", limit=_SHOWN)
+        recent = [task for task in ended if task.updated_at > time.time() - _MINUTE]
+        return {
+            **{status: counts[status] for status in _STATUS.values()},
+            "workers": len({task.worker for task in active if task.worker}),
+            "done_last_minute": len(recent),
+        }
+
+    async def _titles(self) -> dict[str, str]:
+        rows = await self.orchestrator.store.sessions("tasks")
+        return {row.scope.session_id: row.title for row in rows}
+
+
+def _info(task: "Task", title: str) -> TaskInfo:
+    return TaskInfo(
+        id=task.id,
+        agent=task.agent,
+        owner_id=task.owner_id,
+        title=title or f"Task of {task.agent}",
+        status=_STATUS[task.status],
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        attempts=task.attempts,
+        reason=task.reason,
+    )

@@ -4,5 +4,16 @@ from toolwright.serve.live._feed import BOOT, Feed, Shown
 from toolwright.serve.live._notices import Notice, Notices
 from toolwright.serve.live._runs import LiveRuns
 from toolwright.serve.live._sse import EventStream, Streams
+from toolwright.serve.live._watch import watch
 
-__all__ = ["BOOT", "EventStream", "Feed", "LiveRuns", "Notice", "Notices", "Shown", "Streams"]
+__all__ = [
+    "BOOT",
+    "EventStream",
+    "Feed",
+    "LiveRuns",
+    "Notice",
+    "Notices",
+    "Shown",
+    "Streams",
+    "watch",
+]

@@ -41,7 +41,7 @@ class Notices:
     """Hands notable events to all who listen; there is no replay, a list read anew is better."""
 
     def __init__(self) -> None:
-        self._inboxes: set[Inbox[Notice]] = set()
+        self._inboxes: set[Inbox[Notice | None]] = set()
 
     @property
     def listeners(self) -> int:
@@ -54,15 +54,20 @@ class Notices:
             for inbox in self._inboxes:
                 inbox.put(notice)
 
-    async def follow(self) -> AsyncGenerator[list[Notice] | None, None]:
+    def reload(self) -> None:
+        """Say that something has changed, without saying what."""
+        for inbox in self._inboxes:
+            inbox.put(None)
+
+    async def follow(self) -> AsyncGenerator[list[Notice | None], None]:
         """Notices as they come; None when lists should be read anew, as at the beginning."""
-        inbox: Inbox[Notice] = Inbox(_ROOM)
+        inbox: Inbox[Notice | None] = Inbox(_ROOM)
         self._inboxes.add(inbox)
         try:
-            yield None
+            yield [None]
             while True:
                 if not await inbox.news():
-                    yield None
+                    yield [None]
                 yield inbox.drain()
         finally:
             self._inboxes.discard(inbox)

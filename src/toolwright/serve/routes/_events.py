@@ -53,7 +53,4 @@ async def notice_frames(notices: Notices) -> AsyncGenerator[bytes, None]:
     """Frames for a page that watches everything."""
     async with aclosing(notices.follow()) as batches:
         async for batch in batches:
-            if batch is None:
-                yield RELOAD
-            else:
-                yield b"".join(notice.frame for notice in batch)
+            yield b"".join(RELOAD if notice is None else notice.frame for notice in batch)

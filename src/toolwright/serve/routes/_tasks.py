@@ -94,14 +94,15 @@ class TaskRoutes(Routes):
     async def steer_task(self, ask: Ask[Say, Nothing]) -> None:
         """Put a message into a task."""
         task = await self.tasks.find(ask.path["task_id"])
-        if not await self.tasks.steer(task.id, ask.body.message):
+        if task.status in ("done", "failed", "cancelled"):
             raise ProblemError(409, f"This task is {task.status}; it cannot be steered.")
+        await self.tasks.steer(task.id, ask.body.message)
 
     @route("POST", f"{_ONE}/retry", status=204, errors=(404, 409))
     async def retry_task(self, ask: Ask[Nothing, Nothing]) -> None:
-        """Try a failed task again."""
+        """Go on with a failed or cancelled task where it stopped."""
         task = await self.tasks.find(ask.path["task_id"])
         if not await self.tasks.retry(task.id):
             raise ProblemError(
-                409, f"This task is {task.status}; only failed ones are tried again."
+                409, f"This task is {task.status}; only failed and cancelled ones are tried again."
             )
