@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.sources._mcp_sandbox import McpSandbox
     from toolwright.sources._sql import SqlToolset
     from toolwright.sources._toolbox import ToolboxToolset
     from toolwright.sources.cloud import (
@@ -62,6 +63,7 @@ __all__ = [
     "DiscoveryEngineSearchTool",
     "GoogleCredentialsConfig",
     "MCPToolset",
+    "McpSandbox",
     "McpToolset",
     "OpenAPIToolset",
     "PluginToolset",
@@ -124,6 +126,7 @@ _LAZY = {
     "to_pydantic_ai": "toolwright.sources.frameworks",
     "MCPToolset": "toolwright.sources.mcp",
     "discover_sign_in": "toolwright.sources.mcp",
+    "McpSandbox": "toolwright.sources._mcp_sandbox",
     "McpToolset": "toolwright.sources.mcp",
     "SseConnectionParams": "toolwright.sources.mcp",
     "StdioConnectionParams": "toolwright.sources.mcp",

@@ -1,7 +1,7 @@
 """An HTTP server on loopback that remembers what it was sent and answers what it is told to."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -30,6 +30,8 @@ class Recorder:
     seen: list[Seen] = field(default_factory=list)
     replies: list[Response] = field(default_factory=list)
     url: str = ""
+    answer: Callable[[Seen], Response] = field(default=lambda seen: JSONResponse({"ok": True}))
+    """What is answered when no reply is waiting."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,7 +46,7 @@ class Recorder:
                 body=await request.body(),
             )
         )
-        reply = self.replies.pop(0) if self.replies else JSONResponse({"ok": True})
+        reply = self.replies.pop(0) if self.replies else self.answer(self.last)
         await reply(scope, receive, send)
 
     @property

@@ -4,7 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.sources.cloud._apihub import APIHubToolset
     from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
+    from toolwright.sources.cloud._discovery import DiscoveryEngineSearchTool, SearchResultMode
+    from toolwright.sources.cloud._integration import ApplicationIntegrationToolset
     from toolwright.sources.cloud._pubsub import PubSubToolConfig, PubSubToolset
     from toolwright.sources.cloud._spanner import (
         QueryResultMode,
@@ -13,19 +16,27 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "APIHubToolset",
+    "ApplicationIntegrationToolset",
+    "DiscoveryEngineSearchTool",
     "GoogleCredentialsConfig",
     "PubSubToolConfig",
     "PubSubToolset",
     "QueryResultMode",
+    "SearchResultMode",
     "SpannerToolSettings",
     "SpannerToolset",
 ]
 
 _LAZY = {
+    "APIHubToolset": "_apihub",
+    "ApplicationIntegrationToolset": "_integration",
+    "DiscoveryEngineSearchTool": "_discovery",
     "GoogleCredentialsConfig": "_credentials",
     "PubSubToolConfig": "_pubsub",
     "PubSubToolset": "_pubsub",
     "QueryResultMode": "_spanner",
+    "SearchResultMode": "_discovery",
     "SpannerToolSettings": "_spanner",
     "SpannerToolset": "_spanner",
 }

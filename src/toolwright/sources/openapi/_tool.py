@@ -1,6 +1,7 @@
 """One operation of an API as a tool; what it needs to know is worked out when it is first looked at."""
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, s
 __all__ = ["Connection", "HeaderProvider", "RestApiTool"]
 
 HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+_SECRETIVE = re.compile("auth|key|token|secret|cookie|password", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +121,12 @@ class _Call:
         provider = self.connection.header_provider
         if provider is None:
             return {}
-        headers = provider(ctx)
-        return await headers if inspect.isawaitable(headers) else headers
+        given = provider(ctx)
+        headers = await given if inspect.isawaitable(given) else given
+        for name, value in headers.items():
+            if _SECRETIVE.search(name):
+                ctx.run.redactor.add(value.rpartition(" ")[2])
+        return headers
 
 
 class _LazySpec(ToolSpec):
