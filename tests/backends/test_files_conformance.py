@@ -13,7 +13,7 @@ from toolwright.backends.files import (
     StateBackend,
     StoreBackend,
 )
-from toolwright.testing._check_files import FILES_CHECKS, check_files
+from toolwright.testing import FILES_CHECKS, check_files
 from toolwright.tools import State, StateTable
 
 pytestmark = pytest.mark.anyio

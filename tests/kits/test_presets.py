@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from toolwright.errors import UsageError
-from toolwright.kits._presets import PRESETS, Preset, preset_tools
+from toolwright.kits import PRESETS, Preset, preset_tools
 
 
 @pytest.mark.parametrize("preset", get_args(Preset))
