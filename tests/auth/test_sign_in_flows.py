@@ -122,6 +122,20 @@ async def test_calls_that_wait_for_one_credential_share_one_sign_in(
     assert provider.admin()["grants"] == ["authorization_code"]
 
 
+async def test_a_sign_in_for_other_scopes_is_another_one(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    first = await flows.begin(ADA, config)
+    assert isinstance(config.auth_scheme, OpenIdConnectWithConfig)
+    config.auth_scheme.scopes.append("profile")
+
+    second = await flows.begin(ADA, config)
+
+    assert first["state"] != second["state"]
+    assert "profile" in second["auth_uri"]
+
+
 async def test_another_state_is_refused_and_the_sign_in_stays_open(
     flows: AuthlibFlows, provider: Provider
 ) -> None:

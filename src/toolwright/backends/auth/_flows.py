@@ -131,10 +131,11 @@ class AuthlibFlows:
 
     async def _open_flow(self, scope: Scope, config: AuthConfig, client: OAuth2Auth) -> OAuth2Auth:
         """The half-finished sign-in; the same one for every call that waits for this credential."""
-        flow = await self._load_flow(scope, config)
-        if flow and (flow.client_id, flow.redirect_uri) == (client.client_id, client.redirect_uri):
+        flow, provider = await self._load_flow(scope, config), await self._provider(config)
+        wanted = (client.client_id, client.redirect_uri, " ".join(provider.scopes))
+        if flow and (flow.client_id, flow.redirect_uri, flow.scope) == wanted:
             return flow
-        flow = await begin_sign_in(client, await self._provider(config))
+        flow = await begin_sign_in(client, provider)
         begun = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=flow)
         await self._store.save(scope, _flow_key(config), begun)
         return flow

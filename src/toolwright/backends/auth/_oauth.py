@@ -33,6 +33,7 @@ async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     return OAuth2Auth(
         client_id=client.client_id,
         redirect_uri=client.redirect_uri,
+        scope=" ".join(provider.scopes),
         auth_uri=address,
         state=state,
         nonce=nonce,
@@ -67,9 +68,10 @@ async def refresh(saved: OAuth2Auth, client: OAuth2Auth, provider: Provider) -> 
         token = await session.refresh_token(
             address, refresh_token=saved.refresh_token, **_audience(client)
         )
+    tokens = tokens_from(token)
     # Who it is was proved at the sign-in: the ID token of that moment is the one that was checked.
-    new = tokens_from(token).model_dump(exclude_none=True, exclude={"id_token"})
-    return saved.model_copy(update=new)
+    new = tokens.model_dump(exclude_none=True, exclude={"id_token"})
+    return saved.model_copy(update={**new, "expires_at": tokens.expires_at})
 
 
 async def ask_for_oneself(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
