@@ -22,7 +22,9 @@ _ADDRESSES: dict[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("check", MEMORY_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("embedder", [None, embed_words], ids=["words", "meaning"])
-@pytest.mark.parametrize("kind", _ADDRESSES)
+@pytest.mark.parametrize(
+    "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
 async def test_a_memory_conforms(
     kind: str,
     embedder: Callable[[list[str]], list[list[float]]] | None,

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 ADA = Scope(app_name="app", user_id="ada", session_id="s1")
 
 
-@pytest.fixture(params=["memory", "postgres"])
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 def address(request: pytest.FixtureRequest) -> str:
     return "memory://" if request.param == "memory" else new_database()
 

@@ -20,7 +20,9 @@ _ADDRESSES: dict[str, Callable[[Path], str]] = {
 
 
 @pytest.mark.parametrize("check", STORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("kind", _ADDRESSES)
+@pytest.mark.parametrize(
+    "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
 async def test_a_store_conforms(
     kind: str, check: Callable[[Store], Awaitable[None]], tmp_path: Path
 ) -> None:

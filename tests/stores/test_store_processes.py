@@ -17,7 +17,7 @@ NAMES = ("one", "two")
 _PROGRAM = Path(__file__).with_name("_process.py")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/shared.db"
 

@@ -26,7 +26,7 @@ def _set_version(address: str, version: int) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Path) -> None:
     address = _address(kind, tmp_path)
     store = open_store(address)
@@ -37,7 +37,7 @@ async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Pat
         await open_store(address).open(ADA)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: Path) -> None:
     address = _address(kind, tmp_path)
     first = open_store(address)
