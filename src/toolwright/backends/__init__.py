@@ -15,7 +15,6 @@ from toolwright.backends.executors import (
     Finished,
     Job,
     Limits,
-    LocalExecutor,
     OnOutput,
     Sandbox,
     demand,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         service_account_scheme_credential,
         token_to_scheme_credential,
     )
+    from toolwright.backends.executors import LocalExecutor
     from toolwright.backends.files import (
         CompositeBackend,
         Files,
@@ -92,6 +92,7 @@ _LAZY = {
     "FilesystemBackend": "files",
     "StateBackend": "files",
     "StoreBackend": "files",
+    "LocalExecutor": "executors",
     "OsSandbox": "sandboxes",
     "PortableSandbox": "sandboxes",
     "SshExecutor": "sandboxes",

@@ -1,5 +1,8 @@
 """Where commands run: the protocol, and processes of this machine."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from toolwright.backends.executors._executor import (
     Capabilities,
     Command,
@@ -12,7 +15,12 @@ from toolwright.backends.executors._executor import (
     Sandbox,
     demand,
 )
-from toolwright.backends.executors._local import INHERITED, LocalExecutor, clean_environment
+
+if TYPE_CHECKING:
+    from toolwright.backends.executors._local import INHERITED, LocalExecutor, clean_environment
+
+_LAZY = {"INHERITED": "_local", "LocalExecutor": "_local", "clean_environment": "_local"}
+"""Names that are slow to import, and the file each is in."""
 
 __all__ = [
     "INHERITED",
@@ -29,3 +37,9 @@ __all__ = [
     "clean_environment",
     "demand",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -97,7 +97,8 @@ class _Types:
     def _reference(self, reference: str) -> str:
         name = reference.rsplit("/", 1)[-1]
         target = self.schema.get("$defs", {}).get(name)
-        return "Any" if target is None else self.type(target, _camel(name))
+        # Named after the tool as well: two tools may mean different things by one name.
+        return "Any" if target is None else self.type(target, f"{self.name}{_camel(name)}")
 
     def _object(self, schema: Mapping[str, Any], name: str) -> str:
         properties = schema.get("properties") or {}

@@ -1,0 +1,246 @@
+"""Code mode: one tool, which runs Python that calls the others."""
+
+from typing import Any, Literal
+
+import pytest
+from inline_snapshot import snapshot
+from typing_extensions import TypedDict
+
+from toolwright import Agent, Approve, FunctionTool, Reject, Runner, code_mode
+from toolwright.agent import Limits as RunLimits
+from toolwright.agent import Result
+from toolwright.backends import Limits
+from toolwright.errors import UsageError
+from toolwright.messages import ToolResult, ToolSpec
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Output, Tool, schema_parser
+
+pytestmark = pytest.mark.anyio
+
+
+class City(TypedDict):
+    name: str
+    people: int
+
+
+class World:
+    """Tools that remember what they were called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    async def list_cities(self, country: Literal["fr", "de"], limit: int = 3) -> list[City]:
+        """List the largest cities.
+
+        Args:
+            country: Where.
+            limit: How many.
+        """
+        self.calls.append((country, limit))
+        return [{"name": f"{country}{n}", "people": 1000 * n} for n in range(1, limit + 1)]
+
+    async def population(self, name: str) -> int:
+        """How many people live there."""
+        self.calls.append(name)
+        if name == "nowhere":
+            raise ValueError("no such city")
+        return len(name)
+
+    async def rename(self, name: str, to: str) -> str:
+        """Give a city another name."""
+        self.calls.append(("rename", name, to))
+        return f"{name} is now {to}"
+
+    def tools(self) -> list[Any]:
+        rename = FunctionTool(self.rename, require_confirmation=True)
+        return [self.list_cities, self.population, rename]
+
+
+async def run(world: World, code: str, **settings: Any) -> ToolResult:
+    result = await agent(world, code, **settings).run("go")
+    return answers(result)[0]
+
+
+def agent(
+    world: World, code: str, *, run_limits: RunLimits | None = None, **settings: Any
+) -> Agent:
+    model = ScriptedModel(call("run_code", code=code), "Done.")
+    tools = [code_mode(world.tools(), **settings)]
+    return Agent(name="coder", model=model, tools=tools, limits=run_limits)
+
+
+def answers(result: Result) -> list[ToolResult]:
+    return [r for m in result.history if m.kind == "tool" for r in m.results]
+
+
+async def test_code_calls_tools_and_only_its_result_comes_back() -> None:
+    world = World()
+    answer = await run(
+        world,
+        "import asyncio\n"
+        "cities = await list_cities('de', limit=2)\n"
+        "sizes = await asyncio.gather(*[population(c['name']) for c in cities])\n"
+        "print('checked', len(sizes))\n"
+        "{'largest': max(cities, key=lambda c: c['people'])['name'], 'sizes': sizes}",
+    )
+    assert answer.text == 'checked 2\n{"largest":"de2","sizes":[3,3]}'
+    assert answer.data == {"largest": "de2", "sizes": [3, 3]}
+    assert world.calls[0] == ("de", 2)
+    assert sorted(world.calls[1:]) == ["de1", "de2"]
+
+
+async def test_the_model_sees_typed_signatures() -> None:
+    made = agent(World(), "1")
+    await made.run("go")
+    assert isinstance(made.model, ScriptedModel)
+    [shown] = made.model.requests[0].tools
+    assert shown.description.split("```")[1] == snapshot('''\
+python
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class ListCitiesResultCity(TypedDict):
+    name: str
+    people: int
+
+async def list_cities(country: Literal['fr', 'de'], limit: int = 3) -> list[ListCitiesResultCity]:
+    """List the largest cities.
+    country: Where.
+    limit: How many."""
+    ...
+
+async def population(name: str) -> int:
+    """How many people live there."""
+    ...
+
+async def rename(name: str, to: str) -> str:
+    """Give a city another name."""
+    ...
+''')
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("await population(5)", "Expected `str`"),
+        ("await list_cities('it')", "Literal"),
+        ("await list_cities('fr', size=3)", "size"),
+        ("await nothing()", "nothing"),
+        ("(await list_cities('fr'))[0]['size']", "size"),
+        ("x = (", "syntax"),
+    ],
+)
+async def test_code_that_does_not_fit_the_signatures_is_not_run(code: str, wrong: str) -> None:
+    world = World()
+    answer = await run(world, f"await population('paris')\n{code}")
+    assert answer.status == "error"
+    assert wrong in answer.text
+    assert world.calls == []
+
+
+async def test_a_pause_in_the_middle_resumes_and_repeats_nothing() -> None:
+    world = World()
+    code = (
+        "import datetime, random\n"
+        "before = await population('paris')\n"
+        "said = await rename(name='paris', to=str(random.random()) + str(datetime.datetime.now()))\n"
+        "after = await population('lyon')\n"
+        "[before, said[:8], after]"
+    )
+    runner = Runner(agent(world, code), app_name="test")
+    paused = await runner.run("go", user_id="ada", session_id="s")
+    assert (paused.status, world.calls) == ("paused", ["paris"])
+    [pending] = paused.pending
+    assert (pending.name, pending.arguments["name"]) == ("rename", "paris")
+    await runner.answer("s", pending.call_id, Approve())
+    done = await runner.resume("s")
+    assert answers(done)[0].data == [5, "paris is", 4]
+    assert [c if isinstance(c, str) else c[0] for c in world.calls] == ["paris", "rename", "lyon"]
+
+
+async def test_a_rejection_is_an_exception_in_the_code() -> None:
+    world = World()
+    code = "try:\n    await rename('a', 'b')\nexcept RuntimeError as e:\n    print('sorry:', e)"
+    runner = Runner(agent(world, code), app_name="test")
+    paused = await runner.run("go", user_id="ada", session_id="s")
+    await runner.answer("s", paused.pending[0].call_id, Reject(reason="not that one"))
+    done = await runner.resume("s")
+    assert "not that one" in answers(done)[0].text
+    assert world.calls == []
+
+
+async def test_errors_of_tools_can_be_caught_and_others_end_the_code() -> None:
+    world = World()
+    caught = await run(world, "try:\n    await population('nowhere')\nexcept RuntimeError as e:\n"
+                              "    print(e)")  # fmt: skip
+    assert caught.text == "population: ValueError: no such city\n"
+    uncaught = await run(world, "print('before')\nawait population('nowhere')")
+    assert uncaught.status == "error"
+    assert "before" in uncaught.text
+    assert "no such city" in uncaught.text
+
+
+async def test_inner_calls_are_ordinary_calls_with_events_and_limits() -> None:
+    world = World()
+    code = "for n in ['a', 'b', 'c']:\n    await population(n)"
+    events = [event async for event in agent(world, code).stream("go")]
+    started = [e.call.name for e in events if e.type == "tool_started"]
+    assert started == ["run_code", "population", "population", "population"]
+    limited = await agent(world, code, run_limits=RunLimits(tool_calls=2)).run("go")
+    assert "limit of 2 tool calls" in answers(limited)[0].text
+
+
+async def test_the_same_call_twice_runs_twice() -> None:
+    world = World()
+    await run(world, "await population('a')\nawait population('a')")
+    assert world.calls == ["a", "a"]
+
+
+async def test_endless_code_is_stopped() -> None:
+    answer = await run(World(), "while True: pass", limits=Limits(timeout=0.5))
+    assert answer.status == "error"
+    assert "TimeoutError" in answer.text
+
+
+async def test_code_reaches_neither_files_nor_network_nor_packages() -> None:
+    for code in ("open('/etc/passwd').read()", "import socket", "import os\nos.system('id')",
+                 "import subprocess", "().__class__.__base__.__subclasses__()"):  # fmt: skip
+        assert (await run(World(), code)).status == "error", code
+
+
+async def test_a_gap_of_the_interpreter_is_named() -> None:
+    answer = await run(World(), "def f():\n    yield 1\nlist(f())")
+    assert "does not yet support yield" in answer.text
+    assert "part of Python" in answer.text
+
+
+async def test_large_toolsets_are_described_on_demand() -> None:
+    world = World()
+    made = agent(world, "print(await describe(['population']))\nawait population('x')",
+                 stubs="on_demand")  # fmt: skip
+    result = await made.run("go")
+    assert isinstance(made.model, ScriptedModel)
+    description = made.model.requests[0].tools[0].description
+    assert "- population: How many people live there." in description
+    assert "async def population" not in description
+    assert "async def population(name: str) -> int:" in answers(result)[0].text
+
+
+async def test_odd_names_become_identifiers_and_clashes_are_refused() -> None:
+    def odd(name: str) -> Tool:
+        async def handler(args: dict[str, Any], ctx: Any) -> Output:
+            return Output(text='{"got": 1}')
+
+        schema = {
+            "type": "object",
+            "properties": {"from": {"type": "string"}, "n": {"type": "integer"}},
+        }
+        return Tool(spec=ToolSpec(name=name, parameters=schema), parse=schema_parser(name, schema),
+                    run=handler)  # fmt: skip
+
+    model = ScriptedModel(call("run_code", code="(await get_user_v2(n=1))['got']"), "Done.")
+    result = await Agent(name="a", model=model, tools=[code_mode([odd("get-user.v2")])]).run("go")
+    assert answers(result)[0].text == "1"
+    clash = Agent(name="a", model=model, tools=[code_mode([odd("a-b"), odd("a_b")])])
+    with pytest.raises(UsageError, match="there is one already"):
+        await clash.run("go")

@@ -1,0 +1,154 @@
+"""`execute_python`, `execute_bash` and `install_packages` on a sandbox."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Agent
+from toolwright.agent import Result
+from toolwright.backends import Limits, PortableSandbox, open_sandbox
+from toolwright.builtin import SandboxToolset, open_sandbox_tools, sandbox_tools
+from toolwright.errors import ToolError
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+
+async def results(tools: Any, *calls: Any) -> list[Any]:
+    result: Result = await Agent(name="a", model=ScriptedModel(*calls, "Done."), tools=tools).run(
+        "go"
+    )
+    return [r for m in result.history if m.kind == "tool" for r in m.results]
+
+
+async def test_code_and_commands_share_files_and_variables_stay(tmp_path: Path) -> None:
+    toolset = SandboxToolset(tmp_path)
+    try:
+        answers = await results(
+            [toolset],
+            call("execute_python", code="x = 41\nopen('f', 'w').write('from python')\nprint('hi')"),
+            call("execute_bash", command="cat f; pwd"),
+            call("execute_python", code="x + 1"),
+            call("execute_python", code="1 / 0"),
+            call("execute_bash", command="echo out; exit 4"),
+        )
+    finally:
+        await toolset.close()
+    assert answers[0].data == {
+        "success": True, "stdout": "hi\n", "stderr": "", "result": None, "error": None,
+    }  # fmt: skip
+    assert answers[1].text == "from python/workspace"
+    assert answers[2].data["result"] == "42"
+    assert "ZeroDivisionError" in answers[3].data["error"]
+    assert answers[4].status == "error"
+    assert answers[4].text == "The command failed with exit code 4.\nout"
+    assert (tmp_path / "f").read_text() == "from python"
+
+
+async def test_packages_are_installed_apart_and_cannot_be_changed(tmp_path: Path) -> None:
+    tools, close = await open_sandbox_tools(tmp_path)
+    try:
+        answers = await results(
+            tools,
+            call(
+                "install_packages",
+                packages=["sniffio==1.3.1", "no-such-package-at-all-xyz", "-r x"],
+            ),
+            call("execute_python", code="import sniffio; sniffio.__file__"),
+            call("execute_python", code="open('/packages/sniffio/__init__.py', 'w')"),
+        )
+    finally:
+        await close()
+    first, missing, option = answers[0].data["results"]
+    assert first == {"package": "sniffio==1.3.1", "success": True, "error": None}
+    assert "No matching distribution" in missing["error"]
+    assert "not a package name" in option["error"]
+    assert answers[1].data["result"] == "'/packages/sniffio/__init__.py'"
+    assert "Read-only file system" in answers[2].data["error"]
+
+
+async def test_only_names_and_versions_can_be_installed(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        for bad in (
+            "https://x/y.whl",
+            "./local",
+            "x @ https://y",
+            "--index-url=http://x",
+            "a; b",
+            "",
+        ):
+            with pytest.raises(ToolError, match="not a package name"):
+                await sandbox.install([bad])
+        with pytest.raises(ToolError, match="at least one"):
+            await sandbox.install([])
+
+
+async def test_a_code_that_hangs_or_dies_costs_only_its_variables(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        await sandbox.run_code("x = 1")
+        late = await sandbox.run_code("print('so far'); import time; time.sleep(30)",
+                                      limits=Limits(timeout=0.5))  # fmt: skip
+        assert (late.ended, late.stdout) == ("timeout", "so far\n")
+        assert "variables are gone" in late.stderr
+        assert "NameError" in (await sandbox.run_code("x")).stderr
+        died = await sandbox.run_code("import os; os._exit(7)")
+        assert (died.exit_code, died.ended) == (7, "exited")
+        assert (await sandbox.run_code("await __import__('asyncio').sleep(0, 5)")).value == "5"
+
+
+async def test_tracebacks_show_the_code_and_nothing_of_ours(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        done = await sandbox.run_code("def f():\n    raise ValueError('bad')\nf()")
+    assert done.stderr.splitlines()[0] == "Traceback (most recent call last):"
+    assert "raise ValueError('bad')" in done.stderr
+    assert "_repl" not in done.stderr
+
+
+async def test_the_tools_work_on_the_portable_sandbox_and_say_what_they_cannot(
+    tmp_path: Path,
+) -> None:
+    async with await PortableSandbox.open(tmp_path) as sandbox:
+        answers = await results(
+            sandbox_tools(sandbox),
+            call("execute_bash", command="echo hi > f; cat f"),
+            call("execute_python", code="open('/workspace/f').read()"),
+            call("install_packages", packages=["numpy"]),
+            call("execute_python", code="import numpy"),
+        )
+    assert answers[0].text == "hi"
+    assert answers[1].data["result"] == "'hi\\n'"
+    assert "no third-party packages" in answers[2].data["results"][0]["error"]
+    assert "No module named 'numpy'" in answers[3].data["error"]
+
+
+async def test_single_hosts_can_be_opened_and_no_others(tmp_path: Path) -> None:
+    import http.server
+    import threading
+
+    class Hello(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"hello")
+
+        def log_message(self, *args: Any) -> None:
+            return
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://localhost:{server.server_port}/"
+    try:
+        async with await open_sandbox(tmp_path, allow_hosts=["localhost"]) as sandbox:
+            assert sandbox.capabilities.network_confined
+            script = "import urllib.request as u; print(u.urlopen({!r}, timeout=5).read())"
+            reached = await sandbox.run(["python3", "-c", script.format(address)])
+            assert reached.stdout == "b'hello'\n", reached.stderr
+            other = await sandbox.run(["python3", "-c", script.format("http://example.com/")])
+            assert "403" in other.stderr
+            around = "import socket; socket.create_connection(('127.0.0.1', {}), 2)"
+            direct = await sandbox.run(["python3", "-c", around.format(server.server_port)])
+            assert "refused" in direct.stderr
+    finally:
+        server.shutdown()
+        server.server_close()
