@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,8 @@ def _routes(bench: Workbench, links: Links | None) -> list[BaseRoute]:
         groups.append(FileRoutes(bench.files))
     if bench.tasks is not None:
         groups.append(TaskRoutes(bench, bench.tasks))
+    if bench.settings.agui:
+        groups.append(import_module("toolwright.serve.agui").AguiRoutes(bench))
     endpoints: list[Endpoint[Any, Any]] = [e for group in groups for e in group.endpoints()]
     meta.document = openapi_document(
         endpoints,

@@ -30,6 +30,8 @@ class ServeSettings:
     """Event streams open at once."""
     work: bool = False
     """Also work on tasks in this process."""
+    agui: bool = False
+    """Also speak the AG-UI protocol, at `/agui`."""
     public_url: str = ""
     """Where people reach this server; by default the address it listens on."""
 

@@ -1,0 +1,108 @@
+"""`POST /agui`: run the agent and stream AG-UI events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from ag_ui.core import RunAgentInput, UserMessage
+from ag_ui.encoder import EventEncoder
+
+from toolwright.backends import SessionRow
+from toolwright.messages import Approve, Pending, Reject, RunEnded, Scope
+from toolwright.serve._answers import refuse_unless_accepted
+from toolwright.serve._endpoint import Ask, Nothing, Routes, route
+from toolwright.serve._problems import ProblemError
+from toolwright.serve._workbench import Workbench
+from toolwright.serve.agui._translate import Translator
+from toolwright.serve.live import EventStream
+
+__all__ = ["AguiRoutes"]
+
+
+class AguiRoutes(Routes):
+    """The protocol's one operation. Threads are sessions; interrupts are pending calls.
+
+    The server keeps the history: of the messages sent, only a last one from the user is new.
+    Tools that a front end declares are not offered to the model.
+    """
+
+    tag = "ag-ui"
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+
+    @route(
+        "POST",
+        "/agui",
+        body=RunAgentInput,
+        media_type="text/event-stream",
+        errors=(404, 409, 410, 502, 503),
+    )
+    async def run_agui(self, ask: Ask[RunAgentInput, Nothing]) -> EventStream:
+        """Run the agent, as the AG-UI protocol asks."""
+        asked = ask.body
+        row = await self._session(asked.thread_id)
+        translator = Translator(asked.thread_id, asked.run_id)
+        if asked.resume:
+            for entry in asked.resume:
+                await self._answer(row, entry)
+        else:
+            await self.bench.runs.start(row.scope.session_id, row.scope.user_id, _last_words(asked))
+        return self.bench.streams.response(self._frames(row, translator))
+
+    async def _session(self, thread_id: str) -> SessionRow:
+        runner = self.bench.runner
+        found = await runner.store.find(runner.app_name, thread_id)
+        if found is not None:
+            return found
+        scope = Scope(
+            app_name=runner.app_name, user_id=self.bench.settings.user_id, session_id=thread_id
+        )
+        return await runner.store.open(scope)
+
+    async def _answer(self, row: SessionRow, entry: Any) -> None:
+        waiting = await self.bench.runner.pending(row.scope.session_id)
+        pending = next((p for p in waiting if p.call_id == entry.interrupt_id), None)
+        if pending is None:
+            raise ProblemError(404, f"No interrupt {entry.interrupt_id!r} is open in this thread.")
+        outcome = await self.bench.runs.answer(row, pending.call_id, _value(pending, entry))
+        refuse_unless_accepted(outcome)
+
+    async def _frames(self, row: SessionRow, translator: Translator) -> AsyncGenerator[bytes, None]:
+        """The run's frames, from where the session stood when it was asked."""
+        encoder = EventEncoder()
+        if not self.bench.runs.is_running(row.scope.session_id):
+            waiting = await self.bench.runner.pending(row.scope.session_id)
+            if waiting:
+                for shown in translator.paused(waiting):
+                    yield encoder.encode(shown).encode()
+                return
+        async with aclosing(self.bench.runs.follow(row, row.last_seq)) as batches:
+            async for batch in batches:
+                events = [shown.event for shown in batch]
+                for translated in (t for event in events for t in translator.translate(event)):
+                    yield encoder.encode(translated).encode()
+                if any(isinstance(event, RunEnded) and not event.path for event in events):
+                    return
+
+
+def _last_words(asked: RunAgentInput) -> str:
+    last = asked.messages[-1] if asked.messages else None
+    if not isinstance(last, UserMessage):
+        raise ProblemError(422, "The last message must be the user's, or 'resume' must be given.")
+    if isinstance(last.content, str):
+        return last.content
+    return "\n".join(getattr(part, "text", "") for part in last.content)
+
+
+def _value(pending: Pending, entry: Any) -> Any:
+    """A resume entry as an answer; a confirmation may be a bare yes or no."""
+    if entry.status == "cancelled":
+        return Reject(reason="The user cancelled.")
+    given = entry.payload
+    if pending.kind != "confirmation":
+        return given
+    fields = given if isinstance(given, dict) else {"approved": given is not False}
+    if fields.get("approved", True):
+        return Approve(arguments=fields.get("arguments"))
+    return Reject(reason=fields.get("reason", ""))

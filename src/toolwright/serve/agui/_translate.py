@@ -1,0 +1,201 @@
+"""Our events as AG-UI events, one run at a time."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateDeltaEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+
+from toolwright.messages import (
+    Event,
+    ModelReplied,
+    Pending,
+    PendingOpened,
+    ReasoningDelta,
+    RunEnded,
+    RunStarted,
+    StateChanged,
+    TextDelta,
+    ToolCall,
+    ToolEnded,
+    ToolProgress,
+    Transferred,
+)
+
+__all__ = ["Translator"]
+
+_VERSION = "1.0"
+
+
+class Translator:
+    """Translates the events of one run, in order; agents inside calls are not shown."""
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        self._thread = thread_id
+        self._run = run_id
+        self._message = 0
+        self._open: str = ""
+        """What is being written: `text`, `reasoning` or nothing."""
+        self._streamed = False
+        self._pending: dict[str, Pending] = {}
+
+    def translate(self, event: Event) -> list[BaseEvent]:
+        """What a front end is told of `event`."""
+        if event.path:
+            return []
+        match event:
+            case RunStarted():
+                return [self._started()]
+            case TextDelta(text=text):
+                opening = self._switch("text")
+                return [*opening, TextMessageContentEvent(message_id=self._id, delta=text)]
+            case ReasoningDelta(text=text):
+                opening = self._switch("reasoning")
+                return [*opening, ReasoningMessageContentEvent(message_id=self._id, delta=text)]
+            case ModelReplied():
+                return self._replied(event)
+            case ToolProgress(call_id=call_id, text=text, data=data):
+                value = {"toolCallId": call_id, "text": text, "data": data}
+                return [CustomEvent(name="tool_progress", value=value)]
+            case ToolEnded():
+                return self._ended(event)
+            case PendingOpened(pending=pending):
+                self._pending[pending.call_id] = pending
+                return _state(event.actions.state_delta if event.actions else {})
+            case StateChanged(delta=delta):
+                return _state(delta)
+            case Transferred(to_agent=name):
+                return [CustomEvent(name="transferred", value={"agent": name})]
+            case RunEnded():
+                return [*self._switch(""), self._finished(event)]
+        return []
+
+    def paused(self, waiting: list[Pending]) -> list[BaseEvent]:
+        """A run that cannot go on, because calls still wait."""
+        self._pending = {pending.call_id: pending for pending in waiting}
+        return [self._started(), self._finished(RunEnded(status="paused"))]
+
+    @property
+    def _id(self) -> str:
+        return f"{self._run}-{self._message}"
+
+    def _started(self) -> BaseEvent:
+        return RunStartedEvent(thread_id=self._thread, run_id=self._run, protocol_version=_VERSION)
+
+    def _switch(self, kind: str) -> list[BaseEvent]:
+        """End what is being written and begin a `kind`, unless it is already being written."""
+        if self._open == kind:
+            return []
+        events = self._close()
+        self._open = kind
+        if kind:
+            self._message += 1
+            self._streamed = self._streamed or kind == "text"
+        if kind == "text":
+            events.append(TextMessageStartEvent(message_id=self._id, role="assistant"))
+        elif kind == "reasoning":
+            events.append(ReasoningStartEvent(message_id=self._id))
+            events.append(ReasoningMessageStartEvent(message_id=self._id, role="reasoning"))
+        return events
+
+    def _close(self) -> list[BaseEvent]:
+        if self._open == "text":
+            return [TextMessageEndEvent(message_id=self._id)]
+        if self._open == "reasoning":
+            ends = (ReasoningMessageEndEvent, ReasoningEndEvent)
+            return [end(message_id=self._id) for end in ends]
+        return []
+
+    def _replied(self, event: ModelReplied) -> list[BaseEvent]:
+        events: list[BaseEvent] = []
+        if event.message.text and not self._streamed:
+            events += self._switch("text")
+            events.append(TextMessageContentEvent(message_id=self._id, delta=event.message.text))
+        events += self._switch("")
+        self._streamed = False
+        for call in event.message.calls:
+            events += self._call(call)
+        return events
+
+    def _call(self, call: ToolCall) -> list[BaseEvent]:
+        start = ToolCallStartEvent(
+            tool_call_id=call.call_id, tool_call_name=call.name, parent_message_id=self._id
+        )
+        arguments = ToolCallArgsEvent(tool_call_id=call.call_id, delta=call.arguments)
+        return [start, arguments, ToolCallEndEvent(tool_call_id=call.call_id)]
+
+    def _ended(self, event: ToolEnded) -> list[BaseEvent]:
+        result = event.result
+        shown: list[BaseEvent] = []
+        if result.status != "pending":
+            shown.append(
+                ToolCallResultEvent(
+                    message_id=f"{self._run}-result-{result.call_id}",
+                    tool_call_id=result.call_id,
+                    content=result.text,
+                    role="tool",
+                )
+            )
+        return shown + _state(event.actions.state_delta if event.actions else {})
+
+    def _finished(self, event: RunEnded) -> BaseEvent:
+        if event.status == "stopped" and event.reason != "cancelled":
+            return RunErrorEvent(message=event.reason or "The run stopped.")
+        outcome: Any = RunFinishedSuccessOutcome()
+        if event.status == "stopped":
+            outcome = RunFinishedCancelledOutcome()
+        elif event.status == "paused":
+            waiting = [_interrupt(pending) for pending in self._pending.values()]
+            outcome = RunFinishedInterruptOutcome(interrupts=waiting)
+        return RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)
+
+
+def _state(delta: dict[str, Any]) -> list[BaseEvent]:
+    if not delta:
+        return []
+    patch = [_operation(key, value) for key, value in delta.items()]
+    return [StateDeltaEvent.model_validate({"delta": patch})]
+
+
+def _operation(key: str, value: Any) -> dict[str, Any]:
+    pointer = f"/{key.replace('~', '~0').replace('/', '~1')}"
+    if value is None:
+        return {"op": "remove", "path": pointer}
+    return {"op": "add", "path": pointer, "value": value}
+
+
+def _interrupt(pending: Pending) -> Interrupt:
+    expires = None
+    if pending.deadline is not None:
+        expires = datetime.fromtimestamp(pending.deadline, UTC).isoformat()
+    return Interrupt(
+        id=pending.call_id,
+        reason=pending.kind,
+        message=pending.hint or None,
+        tool_call_id=pending.call_id.partition("~")[0],
+        response_schema=pending.schema,
+        expires_at=expires,
+        metadata={"tool": pending.name, "arguments": pending.arguments, "payload": pending.payload},
+    )

@@ -1,0 +1,93 @@
+"""AG-UI front ends: their events are valid, in order, and interrupts are answered by resuming."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from ag_ui.core import Event
+from pydantic import TypeAdapter
+from tests.serve._serving import serving
+from tests.serve._workbench import bench_runner
+
+from toolwright.serve import ServeSettings, create_app
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(bench_runner(), settings=settings)) as address:
+        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+            yield http
+
+
+async def run(http: httpx.AsyncClient, message: str = "", **fields: Any) -> list[dict[str, Any]]:
+    messages = [{"id": "m1", "role": "user", "content": message}] if message else []
+    body = {"threadId": "t", "runId": "r", "messages": messages, **fields}
+    reply = await http.post("/agui", json=body)
+    assert reply.status_code == 200, reply.text
+    lines = [line for line in reply.text.splitlines() if line.startswith("data: ")]
+    events = [json.loads(line.removeprefix("data: ")) for line in lines]
+    for event in events:
+        TypeAdapter(Event).validate_python(event)
+    return events
+
+
+async def test_a_run_is_streamed_as_the_protocol_has_it() -> None:
+    async with client() as http:
+        events = await run(http, "parallel")
+    kinds = [event["type"] for event in events]
+    assert kinds[0] == "RUN_STARTED"
+    assert kinds[-1] == "RUN_FINISHED"
+    assert kinds.count("TOOL_CALL_START") == kinds.count("TOOL_CALL_RESULT") == 3
+    text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
+    assert text.strip() == "All three are back."
+    start, end = kinds.index("TEXT_MESSAGE_START"), kinds.index("TEXT_MESSAGE_END")
+    assert set(kinds[start + 1 : end]) == {"TEXT_MESSAGE_CONTENT"}
+    assert events[-1]["outcome"] == {"type": "success"}
+
+
+async def test_a_pending_call_is_an_interrupt_and_resuming_answers_it() -> None:
+    async with client() as http:
+        paused = await run(http, "wipe")
+        [interrupt] = paused[-1]["outcome"]["interrupts"]
+        assert (interrupt["reason"], interrupt["metadata"]["arguments"]) == (
+            "confirmation",
+            {"target": "staging"},
+        )
+        answer = {
+            "interruptId": interrupt["id"],
+            "status": "resolved",
+            "payload": {"approved": True, "arguments": {"target": "a shelf"}},
+        }
+        resumed = await run(http, resume=[answer])
+    [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
+    assert "wiped a shelf" in result["content"]
+    assert resumed[-1]["outcome"] == {"type": "success"}
+
+
+async def test_a_cancelled_interrupt_is_a_rejection() -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        resumed = await run(http, resume=[{"interruptId": interrupt["id"], "status": "cancelled"}])
+    [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
+    assert "rejected" in result["content"]
+
+
+async def test_state_changes_are_json_patches() -> None:
+    async with client() as http:
+        events = await run(http, "plan")
+    [delta] = [event["delta"] for event in events if event["type"] == "STATE_DELTA"]
+    assert (delta[0]["op"], delta[0]["path"]) == ("add", "/todos")
+
+
+async def test_a_request_without_a_message_is_told_what_is_missing() -> None:
+    async with client() as http:
+        body = {"threadId": "t", "runId": "r", "messages": []}
+        reply = await http.post("/agui", json=body)
+    assert reply.status_code == 422
+    assert "last message must be the user's" in reply.json()["detail"]
