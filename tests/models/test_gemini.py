@@ -717,9 +717,10 @@ async def test_a_garbled_call_is_asked_for_again(wire: Wire) -> None:
 
 
 async def test_a_blocked_prompt_or_reply_is_refused(wire: Wire) -> None:
-    wire.will({"promptFeedback": {"blockReason": "SAFETY"}}, response(finish="SAFETY"))
+    wire.will({"promptFeedback": {"blockReason": "OTHER"}}, response(finish="SAFETY"))
 
-    assert (await model(wire).respond(ask())).finish_reason == "refused"
+    blocked = await model(wire).respond(ask())
+    assert (blocked.finish_reason, blocked.meta["blocked"]) == ("refused", "OTHER")
     assert (await model(wire).respond(ask())).finish_reason == "refused"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 from tests.models import test_anthropic, test_gemini, test_openai, test_openai_chat
 from tests.models.requests import ask, history
@@ -14,7 +15,7 @@ from tests.models.wire import Wire
 
 from toolwright import Agent, Runner, tool
 from toolwright.messages import History, Message, decode_message, encode_message, user_message
-from toolwright.models import Model, ModelRequest
+from toolwright.models import Model, ModelRequest, OpenAIModel
 
 pytestmark = pytest.mark.anyio
 
@@ -164,6 +165,30 @@ async def test_a_message_is_converted_once_however_often_it_is_sent(
         talk.append(await model.respond(ModelRequest(history=talk.view())))
 
     assert len(converted) == 9
+
+
+async def test_a_closed_model_can_be_asked_again(wire: Wire, provider: Provider) -> None:
+    wire.will(*[provider.says("Hi.")] * 2)
+    model: Any = provider.model(wire)
+
+    await model.respond(ask())
+    await model.close()
+
+    assert (await model.respond(ask())).text == "Hi."
+    await model.close()
+
+
+async def test_a_client_that_was_given_is_used_and_left_open(wire: Wire) -> None:
+    wire.will(*[PROVIDERS["openai"].says("Hi.")] * 2)
+    client = openai.AsyncOpenAI(api_key="mine", base_url=wire.url)
+
+    for _ in range(2):
+        model = OpenAIModel("gpt-5", client=client)
+        await model.respond(ask())
+        await model.close()
+
+    assert wire.requests[1].headers["authorization"] == "Bearer mine"
+    await client.close()
 
 
 def test_importing_models_loads_no_sdk() -> None:

@@ -11,10 +11,14 @@ C = TypeVar("C")
 
 
 class PerLoop(Generic[C]):
-    """Makes a client when a loop first needs one; `run_sync` starts a new loop each time."""
+    """Makes a client when a loop first needs one; `run_sync` starts a new loop each time.
 
-    def __init__(self, make: Callable[[], C]) -> None:
+    Clients that are not `owned` are somebody else's to close.
+    """
+
+    def __init__(self, make: Callable[[], C], *, owned: bool = True) -> None:
         self._make = make
+        self._owned = owned
         self._clients: dict[Any, C] = {}
 
     def get(self) -> C:
@@ -27,8 +31,9 @@ class PerLoop(Generic[C]):
         return client
 
     def forget(self) -> C | None:
-        """Take the running loop's client out, so that its owner can close it."""
-        return self._clients.pop(current_token().native_token, None)
+        """Take the running loop's client out, to be closed; None when there is none to close."""
+        client = self._clients.pop(current_token().native_token, None)
+        return client if self._owned else None
 
     def _forget_closed_loops(self) -> None:
         for loop in [loop for loop in self._clients if _is_closed(loop)]:

@@ -33,9 +33,10 @@ class AnthropicModel:
         self._model = model
         self._retries = retries or Retries()
         self._bodies = BodyMaker(model)
-        self._client = PerLoop(
-            client_maker(api_key, base_url) if client is None else lambda: client
-        )
+        if client is not None:
+            self._client = PerLoop(lambda: client, owned=False)
+        else:
+            self._client = PerLoop(client_maker(api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -53,7 +54,7 @@ class AnthropicModel:
         return reply
 
     async def close(self) -> None:
-        """Close the connections of the running event loop."""
+        """Close the connections of the running event loop; a client that was given stays open."""
         client = self._client.forget()
         if client is not None:
             await client.close()

@@ -29,7 +29,7 @@ class Connection:
     http: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
-        """Close what was opened here; a client that was given stays open."""
+        """Close what was opened here."""
         if self.http is not None:
             await self.http.aclose()
 

@@ -56,7 +56,7 @@ class GeminiModel:
         self._model = model
         if client is not None:
             self._vertex = bool(client.vertexai)
-            self._connection = PerLoop(lambda: Connection(client))
+            self._connection = PerLoop(lambda: Connection(client), owned=False)
         else:
             self._vertex = wants_vertex() if vertex is None else vertex
             self._connection = PerLoop(
@@ -99,7 +99,7 @@ class GeminiModel:
         return await self._ask_and_answer(ask_model, side, on_delta)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop."""
+        """Close the connections of the running event loop; a client that was given stays open."""
         connection = self._connection.forget()
         if connection is not None:
             await connection.close()

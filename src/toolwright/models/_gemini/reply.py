@@ -26,7 +26,13 @@ from toolwright.models._prices import priced
 
 __all__ = ["Reply", "sources"]
 
-_FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_REFUSED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+            "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION")  # fmt: skip
+_FINISH: dict[str, FinishReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    **dict.fromkeys(_REFUSED, "refused"),
+}
 _GARBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
 
 
@@ -48,7 +54,8 @@ class Reply:
         if chunk.response_id:
             self._meta["id"] = chunk.response_id
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
-            self._finish = self._meta["blocked"] = chunk.prompt_feedback.block_reason.value
+            self._finish = "SAFETY"
+            self._meta["blocked"] = chunk.prompt_feedback.block_reason.value
         for candidate in (chunk.candidates or ())[:1]:
             self._hear_candidate(candidate)
 
@@ -72,7 +79,7 @@ class Reply:
             parts=parts,
             usage=priced(price_name, _usage(self._usage)),
             model=name,
-            finish_reason="calls" if calls else _FINISH.get(self._finish, "refused"),
+            finish_reason="calls" if calls else _FINISH.get(self._finish, "error"),
             meta=self._meta,
         )
 

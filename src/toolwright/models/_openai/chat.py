@@ -48,7 +48,7 @@ class OpenAIChatModel:
         )
         self._output_formats = ByIdentity(_output_format)
         if client is not None:
-            self._client = PerLoop(lambda: client)
+            self._client = PerLoop(lambda: client, owned=False)
         else:
             key, url = endpoint_for(provider, api_key, base_url)
             # Retries are made in one place, for all providers: `ask`.
@@ -70,7 +70,7 @@ class OpenAIChatModel:
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop."""
+        """Close the connections of the running event loop; a client that was given stays open."""
         client = self._client.forget()
         if client is not None:
             await client.close()

@@ -51,7 +51,7 @@ class OpenAIModel:
         self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
         self._output_formats = ByIdentity(_output_format)
         if client is not None:
-            self._client = PerLoop(lambda: client)
+            self._client = PerLoop(lambda: client, owned=False)
         else:
             key, url = endpoint_for("openai", api_key, base_url)
             # Retries are made in one place, for all providers: `ask`.
@@ -73,9 +73,8 @@ class OpenAIModel:
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop."""
+        """Close the connections of the running event loop; a client that was given stays open."""
         client = self._client.forget()
-        self._output_formats = ByIdentity(_output_format)
         if client is not None:
             await client.close()
 
