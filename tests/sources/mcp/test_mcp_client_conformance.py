@@ -12,6 +12,7 @@ from tests._npm import npm_program
 pytestmark = [pytest.mark.anyio, pytest.mark.npm, pytest.mark.timeout(300)]
 HERE = Path(__file__).parent
 SUITE = ("@modelcontextprotocol/conformance", "0.1.16")
+SIGN_IN = "../../../docs/snippets/mcp/sign_in.py"
 SIGN_INS = [
     "auth/metadata-default",
     "auth/metadata-var3",
@@ -47,7 +48,7 @@ async def test_every_client_scenario_passes_but_those_explained_in_the_baseline(
 async def test_an_agents_user_signs_in_through_a_pending_call(
     scenario: str, tmp_path: Path
 ) -> None:
-    assert await _run(scenario, "conformance_sign_in.py", tmp_path) == {}
+    assert await _run(scenario, SIGN_IN, tmp_path) == {}
 
 
 async def _run(scenario: str, client: str, folder: Path) -> dict[str, str]:
