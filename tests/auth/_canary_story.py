@@ -28,6 +28,7 @@ from toolwright.tools import AuthenticatedFunctionTool
 
 ENTERED = "entered-key-canary-22d8"
 PASSWORD = "password-canary-70aa"
+KEPT = "kept-key-canary-5e01"
 
 
 def careless(days: int, tool_context: ToolContext, credential: AuthCredential | None = None) -> Any:
@@ -53,6 +54,19 @@ def asking(tool_context: ToolContext, credential: AuthCredential | None = None) 
         key = credential.api_key
         tool_context.request_confirmation(hint=f"Use {key}?", payload={"key": key})
     return "asked"
+
+
+async def keeping(tool_context: ToolContext) -> str:
+    """Show credentials that were saved before."""
+    config = AuthConfig.model_validate(
+        {"auth_scheme": {"type": "http", "scheme": "bearer"}, "credential_key": "kept"}
+    )
+    credential = AuthCredential.model_validate({"auth_type": "apiKey", "api_key": KEPT})
+    await tool_context.save_credential(config, credential)
+    loaded = await tool_context.load_credential(config)
+    by_key = await tool_context.get_credential("kept")
+    assert loaded == by_key == credential
+    return f"kept {KEPT}"
 
 
 def tools(provider: Provider) -> list[AuthenticatedFunctionTool]:
@@ -82,9 +96,16 @@ async def main(address: str, folder: Path) -> None:
     key = new_key()
     store = SqliteCredentials(folder / "credentials.db", keys=[key])
     model = ScriptedModel(
-        [call("careless", days=1), call("fail_given"), call("fail_basic"), call("asking")], "Done."
+        [
+            call("careless", days=1),
+            call("fail_given"),
+            call("fail_basic"),
+            call("asking"),
+            call("keeping"),
+        ],
+        "Done.",
     )
-    agent = Agent(name="assistant", model=model, tools=tools(provider))
+    agent = Agent(name="assistant", model=model, tools=[*tools(provider), keeping])
     runner = Runner(agent, store=f"sqlite:///{folder}/sessions.db", credentials=store)
 
     async for event in runner.stream("go", session_id="s"):
@@ -125,7 +146,7 @@ async def main(address: str, folder: Path) -> None:
     seen.append(log.getvalue())
     await runner.close()
 
-    secrets = [API_KEY, CLIENT_SECRET, ENTERED, PASSWORD, key, begun.oauth2.code_verifier]
+    secrets = [API_KEY, CLIENT_SECRET, ENTERED, PASSWORD, KEPT, key, begun.oauth2.code_verifier]
     secrets += [redirect.partition("code=")[2].partition("&")[0]]
     secrets += provider.admin()["secrets"]
     (folder / "seen.txt").write_text("\n".join(seen))

@@ -197,9 +197,10 @@ class ReadonlyContext:
         return self.run.task_id
 
     async def get_credential(self, key: str) -> AuthCredential | None:
-        """The user's saved credential under `key`."""
+        """The user's saved credential under `key`; its secrets are hidden from now on."""
         store = self.run.services.credentials
-        return None if store is None else await store.load(self.run.scope, key)
+        found = None if store is None else await store.load(self.run.scope, key)
+        return _hidden(self.run, found) if isinstance(found, AuthCredential) else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -331,21 +332,20 @@ class ToolContext(ReadonlyContext):
 
     def accept_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
         """Let this call use a credential, and hide its secrets in all that leaves the run."""
-        for secret in secrets_of(credential):
-            self.run.redactor.add(secret)
-        self.auth_response = credential
+        self.auth_response = _hidden(self.run, credential)
         # By key: a tool that asks for two credentials must not send one service the other's.
         self._credentials = {**(self._credentials or {}), auth_config.credential_key: credential}
 
     async def save_credential(self, auth_config: AuthConfig, credential: AuthCredential) -> None:
         """Keep a credential for this user."""
         store = _need(self.run.services.credentials, "credential store", "credentials")
-        await store.save(self.run.scope, auth_config.credential_key, credential)
+        await store.save(self.run.scope, auth_config.credential_key, _hidden(self.run, credential))
 
     async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None:
-        """This user's credential, ready to use, or None."""
-        store = _need(self.run.services.credentials, "credential store", "credentials")
-        return await store.load(self.run.scope, auth_config.credential_key)
+        """This user's credential, refreshed if need be; None when they must sign in first."""
+        flows = _need(self.run.services.auth, "credential store", "credentials")
+        found = await flows.ready(self.run.scope, auth_config)
+        return None if found is None else _hidden(self.run, found)
 
     # -- artifacts --------------------------------------------------------------------------
 
@@ -432,6 +432,13 @@ class ToolContext(ReadonlyContext):
     def node_path(self) -> str:
         """Where in the workflow this call runs."""
         return self.node.node_path if self.node else ""
+
+
+def _hidden(run: RunInside, credential: AuthCredential) -> AuthCredential:
+    """The credential, after its secrets were made known to the redactor of the run."""
+    for secret in secrets_of(credential):
+        run.redactor.add(secret)
+    return credential
 
 
 def _need(service: T | None, what: str, setting: str) -> T:
