@@ -1,5 +1,6 @@
 """Agents remember through their tools, and through what is put before them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from toolwright.agent import Agent, Runner
 from toolwright.backends import SqlMemory
 from toolwright.builtin import PreloadMemory, load_memory, preload_memory
 from toolwright.errors import UsageError
-from toolwright.messages import MemoryEntry, ToolMessage
+from toolwright.messages import MemoryEntry, Scope, ToolMessage
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import ToolContext, tool
 
@@ -99,8 +100,24 @@ async def test_a_memory_cannot_close_the_block_it_stands_in() -> None:
 
 async def test_preloading_without_a_memory_service_says_what_is_missing() -> None:
     runner = _runner(ScriptedModel("ok"), preload_memory, memory=None)
-    with pytest.raises(UsageError, match=r"memory=open_memory"):
+    with pytest.raises(UsageError, match="needs a memory service"):
         await runner.run("hello")
+
+
+async def test_a_runner_takes_addresses_and_refuses_what_is_neither(tmp_path: Path) -> None:
+    model = ScriptedModel(call("remember", text="Has a dog called Rufus"), "ok")
+    agent = Agent(name="guide", model=model, tools=[remember])
+    address = f"sqlite:///{tmp_path}/memory.db"
+    async with Runner(agent, memory=address, artifacts="memory://") as runner:
+        await runner.run("My dog is Rufus", user_id="ada")
+    scope = Scope(app_name="app", user_id="ada", session_id="other")
+    memory = SqlMemory(address)
+    assert len((await memory.search(scope, "dog")).memories) == 1
+    await memory.close()
+    with pytest.raises(UsageError, match="memory= takes an address or a memory service; got 3"):
+        Runner(agent, memory=3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="artifacts= takes an address or an artifact service"):
+        Runner(agent, artifacts=3)  # type: ignore[arg-type]
 
 
 def test_a_limit_below_one_is_refused() -> None:

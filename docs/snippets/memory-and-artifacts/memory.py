@@ -1,5 +1,4 @@
 from toolwright import Agent, MemoryEntry, Runner, ToolContext, load_memory, preload_memory, tool
-from toolwright.backends import open_memory
 from toolwright.testing import ScriptedModel, call
 
 
@@ -12,7 +11,7 @@ async def remember(fact: str, tool_context: ToolContext) -> str:
 
 model = ScriptedModel(call("remember", fact="Has a dog called Rufus"), "Noted.", "Rufus.")
 agent = Agent(name="friend", model=model, tools=[remember, load_memory, preload_memory])
-runner = Runner(agent, memory=open_memory("sqlite:///memory.db"))
+runner = Runner(agent, memory="sqlite:///memory.db")
 runner.run_sync("My dog is called Rufus", user_id="ada")
 runner.run_sync("What is my dog called?", user_id="ada")
 print(model.requests[-1].instructions)  # what preload_memory put there

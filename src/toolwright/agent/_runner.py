@@ -58,8 +58,8 @@ class Runner:
         *,
         app_name: str = "app",
         store: str | Store = "memory://",
-        artifacts: Artifacts | None = None,
-        memory: Memory | None = None,
+        artifacts: str | Artifacts | None = None,
+        memory: str | Memory | None = None,
         credentials: str | Credentials | None = None,
         auth: AuthFlows | None = None,
         deps: Any = None,
@@ -69,7 +69,13 @@ class Runner:
         self.store = open_store(store)
         kept = _credential_store(credentials)
         flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
-        self.services = Services(artifacts=artifacts, memory=memory, credentials=kept, auth=flows)
+        self._own_memory = backends.open_memory(memory) if isinstance(memory, str) else None
+        self.services = Services(
+            artifacts=_artifact_service(artifacts),
+            memory=self._own_memory or _memory_service(memory),
+            credentials=kept,
+            auth=flows,
+        )
         self.deps = deps
         self._going: dict[str, anyio.CancelScope] = {}
         self._logs: dict[str, Log] = {}
@@ -217,9 +223,11 @@ class Runner:
         return await self.store.branch(row.scope, new_id or uuid.uuid4().hex, upto)
 
     async def close(self) -> None:
-        """Close the agent's toolsets and the store."""
+        """Close the agent's toolsets, the store, and the memory if it was given by address."""
         await self.agent.close()
         await self.store.close()
+        if self._own_memory is not None:
+            await self._own_memory.close()
 
     async def __aenter__(self) -> "Runner":
         return self
@@ -275,6 +283,20 @@ class Runner:
             finally:
                 del self._going[session_id], self._logs[session_id]
         return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
+
+
+def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:
+    if isinstance(given, str):
+        return backends.open_artifacts(given)
+    if given is not None and not hasattr(given, "versions"):
+        raise UsageError(f"artifacts= takes an address or an artifact service; got {given!r}.")
+    return given
+
+
+def _memory_service(given: Any) -> Memory | None:
+    if given is not None and not hasattr(given, "search"):
+        raise UsageError(f"memory= takes an address or a memory service; got {given!r}.")
+    return given
 
 
 def _credential_store(given: str | Credentials | None) -> Credentials | None:

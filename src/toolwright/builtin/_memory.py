@@ -58,7 +58,7 @@ class PreloadMemory:
         memory = ctx.run.services.memory
         if memory is None:
             raise UsageError(
-                "preload_memory needs a memory service: Runner(agent, …, memory=open_memory(…))."
+                "preload_memory needs a memory service: Runner(agent, …, memory='sqlite:///memory.db')."
             )
         query = ctx.user_content.text if ctx.user_content else ""
         found = await memory.search(ctx.run.scope, query, self.limit)
