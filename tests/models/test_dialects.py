@@ -123,7 +123,7 @@ def inside(schema: Any) -> list[Schema]:
 
 
 @given(schema=SCHEMAS, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_fits_the_strict_schema_fits_the_original(schema: Schema, data: st.DataObject) -> None:
     strict = strict_schema(schema)
     if strict is not None:
@@ -131,7 +131,7 @@ def test_what_fits_the_strict_schema_fits_the_original(schema: Schema, data: st.
 
 
 @given(schema=SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_strict_schema_is_closed_and_requires_everything(schema: Schema) -> None:
     strict = strict_schema(all_required(schema))
     for part in inside(strict):
@@ -143,7 +143,7 @@ def test_a_strict_schema_is_closed_and_requires_everything(schema: Schema) -> No
 
 
 @given(schema=SCHEMAS, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_fits_the_original_fits_the_gemini_schema(schema: Schema, data: st.DataObject) -> None:
     value = data.draw(instances(schema))
     jsonschema.validate(value, schema)
@@ -151,7 +151,7 @@ def test_what_fits_the_original_fits_the_gemini_schema(schema: Schema, data: st.
 
 
 @given(schema=SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_gemini_schema_has_only_what_gemini_reads_and_stays_as_it_is(schema: Schema) -> None:
     before = copy.deepcopy(schema)
     made = gemini_schema(schema)
@@ -163,7 +163,7 @@ def test_a_gemini_schema_has_only_what_gemini_reads_and_stays_as_it_is(schema: S
 
 
 @given(schema=SCHEMAS, data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_requiring_everything_only_narrows(schema: Schema, data: st.DataObject) -> None:
     jsonschema.validate(data.draw(instances(all_required(schema))), schema)
 
