@@ -1,0 +1,111 @@
+"""A worker process for the chaos tests: `python -m tests.tasks._story URL LOG [KILL_AT]`.
+
+It works on a task whose tools write what they did to LOG, and kills itself before (even numbers)
+or after (odd numbers) the KILL_AT-th time that the journal is written.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from toolwright import Agent, ToolContext, deferred_tool, tool
+from toolwright.backends import Store
+from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage
+from toolwright.models import ModelRequest, OnDelta
+from toolwright.tasks import Orchestrator
+
+LEASE = 0.5
+END = "charged, looked up, approved and sent"
+
+
+class Model:
+    """Says the same at the same point of the conversation, whatever the results were."""
+
+    name = "scripted:story"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        turn = sum(isinstance(message, ToolMessage) for message in request.history)
+        calls: Sequence[tuple[str, str]] = (
+            [("charge", "a"), ("look_up", "b")], [("approve", "c")], [("send", "d")], []
+        )[turn]  # fmt: skip
+        if not calls:
+            return ModelMessage(parts=(TextPart(END),))
+        parts = tuple(ToolCall(call_id=call_id, name=name) for name, call_id in calls)
+        return ModelMessage(parts=parts, finish_reason="calls")
+
+
+def tools(log: Path) -> list[Any]:
+    def note(what: str) -> None:
+        with log.open("a") as file:
+            file.write(f"{what}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    @tool
+    async def charge() -> str:
+        """Take money; must never happen twice."""
+        note("charge")
+        return "charged"
+
+    @tool(effects="read")
+    async def look_up() -> str:
+        """Only reads."""
+        note("look_up")
+        return "found"
+
+    @deferred_tool(timeout=60)
+    async def approve(ctx: ToolContext) -> None:
+        """Ask somebody."""
+        note("approve")
+
+    @tool(idempotent=True)
+    async def send(tool_context: ToolContext) -> str:
+        """Send under a key, so that it may be repeated."""
+        note(f"send {tool_context.idempotency_key}")
+        return "sent"
+
+    return [charge, look_up, approve, send]
+
+
+def orchestrator(url: str, log: Path) -> Orchestrator:
+    made = Orchestrator(url, lease=LEASE)
+    made.register(Agent(name="shop", model=Model(), tools=tools(log)), workers=2)
+    return made
+
+
+class Killing:
+    """A store that kills its process at a given append."""
+
+    def __init__(self, inner: Store, kill_at: int) -> None:
+        self._inner = inner
+        self._left = kill_at // 2
+        self._after = kill_at % 2 == 1
+
+    async def append(self, scope: Any, events: Any) -> None:
+        last = self._left == 0
+        self._left -= 1
+        if last and not self._after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        await self._inner.append(scope, events)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+async def main(url: str, log: str, kill_at: str = "") -> None:
+    made = orchestrator(url, Path(log))
+    if kill_at:
+        for registered in made.agents.values():
+            registered.runner.store = Killing(made.store, int(kill_at))  # type: ignore[assignment]
+    await made.worker().run()
+
+
+if __name__ == "__main__":
+    anyio.run(main, *sys.argv[1:])
