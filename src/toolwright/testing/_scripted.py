@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -104,8 +105,9 @@ def _play(message: ModelMessage, on_delta: OnDelta) -> None:
     index = 0
     for part in message.parts:
         if isinstance(part, TextPart):
-            for word in part.text.split(" "):
-                on_delta(Delta(kind="text", text=word if word is part.text else f"{word} "))
+            for piece in re.findall(r"\S*\s*", part.text):
+                if piece:
+                    on_delta(Delta(kind="text", text=piece))
         elif isinstance(part, ToolCall):
             on_delta(Delta(kind="call", name=part.name, text=part.arguments, index=index))
             index += 1
