@@ -1,0 +1,1 @@
+"""The guided tour: `python -m examples.tour` serves a workshop agent and prints one address."""

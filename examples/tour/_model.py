@@ -1,0 +1,92 @@
+"""A model whose words were written beforehand; what its tools do is real."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from toolwright.messages import (
+    ModelMessage,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from toolwright.models import Delta, ModelRequest, OnDelta
+
+__all__ = ["TourModel"]
+
+_PAUSE = 0.02
+
+
+class TourModel:
+    """Plays the chapter that the last message names, one turn after the other.
+
+    Which turn is next follows from the history alone, so a chapter can pause for days, be
+    branched, or go on in another process.
+    """
+
+    name = "recorded:tour"
+
+    def __init__(
+        self, chapters: Mapping[str, Sequence[Any]], otherwise: str, pause: float = _PAUSE
+    ) -> None:
+        self._chapters = chapters
+        self._otherwise = otherwise
+        self._pause = pause
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        """The chapter's next turn, written word by word."""
+        messages = list(request.history)
+        begin = max(i for i, m in enumerate(messages) if isinstance(m, UserMessage))
+        said = messages[begin]
+        assert isinstance(said, UserMessage)
+        chapter = self._chapters.get(said.text.strip(), [self._otherwise])
+        done = sum(isinstance(message, ModelMessage) for message in messages[begin:])
+        turn = chapter[min(done, len(chapter) - 1)]
+        if inspect.isfunction(turn):
+            turn = turn(_last_result(messages))
+        items = [turn] if isinstance(turn, str | ToolCall) else list(turn)
+        parts = [_part(item, f"{len(messages)}-{n}") for n, item in enumerate(items)]
+        for part in parts:
+            await self._write(part, on_delta)
+        return _message(parts, request)
+
+    async def _write(self, part: Any, on_delta: OnDelta | None) -> None:
+        if on_delta is None or isinstance(part, ToolCall):
+            return
+        kind = "reasoning" if isinstance(part, ReasoningPart) else "text"
+        for word in part.text.split(" "):
+            on_delta(Delta(kind=kind, text=f"{word} "))
+            await anyio.sleep(self._pause)
+
+
+def _part(item: Any, key: str) -> Any:
+    if isinstance(item, str):
+        return TextPart(item)
+    if isinstance(item, ToolCall):
+        return ToolCall(call_id=f"call-{key}", name=item.name, arguments=item.arguments)
+    return item
+
+
+def _last_result(messages: Sequence[Any]) -> ToolResult:
+    last = messages[-1]
+    assert isinstance(last, ToolMessage)
+    return last.results[-1]
+
+
+def _message(parts: Sequence[Any], request: ModelRequest) -> ModelMessage:
+    """Tokens are guessed from lengths, so that the page has something to add up."""
+    read = sum(len(repr(message)) for message in request.history) // 4
+    wrote = sum(len(repr(part)) for part in parts) // 4
+    calls = any(isinstance(part, ToolCall) for part in parts)
+    return ModelMessage(
+        parts=tuple(parts),
+        model=TourModel.name,
+        usage=Usage(requests=1, input_tokens=read, output_tokens=wrote),
+        finish_reason="calls" if calls else "stop",
+    )
