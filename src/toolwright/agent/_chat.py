@@ -46,7 +46,9 @@ class ChatNode(AgentNode):
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
     ) -> None:
-        self._given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
+        self._given = {
+            key: value for key, value in locals().items() if key not in ("self", "__class__")
+        }
         super().__init__(
             name=name,
             description=description,
@@ -56,6 +58,7 @@ class ChatNode(AgentNode):
             disallow_transfer_to_peers=disallow_transfer_to_peers,
         )
         self._model = model
+        self._owns_model = isinstance(model, str)
         self.instructions = instructions
         self.input_schema = input_schema
         self.output_schema = output_schema
@@ -105,9 +108,12 @@ class ChatNode(AgentNode):
         return self._maker
 
     async def close(self) -> None:
-        """Close the toolsets of this agent and of those below it."""
+        """Close the toolsets of this agent and of those below it, and a model made from its name."""
         for toolset in self.shelf.toolsets:
             await toolset.close()
+        close_model = getattr(self._model, "close", None)
+        if self._owns_model and close_model is not None:
+            await close_model()
         await super().close()
 
     def _check_interrupts(self) -> None:

@@ -168,12 +168,23 @@ async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
         return None
     agent = run.agent
     if agent.output_adapter is None:
-        return Outcome(status="done", text=reply.text, output=reply.text)
+        return Outcome(status="done", text=reply.text, output=reply.text, reason=_cut_short(reply))
     try:
         output = agent.output_adapter.validate_json(_json_in(reply.text))
     except ValueError as error:
         return _ask_again(run, error)
     return Outcome(status="done", text=reply.text, output=output)
+
+
+def _cut_short(reply: ModelMessage) -> str:
+    """Why the reply may not be what was wanted, if the provider said so."""
+    reasons = {
+        "length": "it reached its output limit",
+        "refused": "it refused",
+        "error": "of an error",
+    }
+    why = reasons.get(reply.finish_reason)
+    return f"The model stopped because {why}." if why else ""
 
 
 def _json_in(text: str) -> str:
