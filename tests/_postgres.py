@@ -1,6 +1,8 @@
 """A Postgres server for the tests, from a wheel; or the one that TOOLWRIGHT_TEST_POSTGRES names."""
 
+import atexit
 import os
+import shutil
 import tempfile
 import uuid
 import warnings
@@ -30,6 +32,8 @@ def postgres_url() -> str:
 
         # The path of a socket has to be short, so it is not in pytest's temporary directory.
         directory = Path(tempfile.mkdtemp(prefix="twpg"))
+        # Registered before the server's own, so it runs after that has stopped it.
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
         return get_server(directory / "data", cleanup_mode="delete").get_uri()
 
 
