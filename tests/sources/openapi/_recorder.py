@@ -54,15 +54,18 @@ class Recorder:
         return self.seen[-1]
 
     @contextmanager
-    def running(self) -> Iterator["Recorder"]:
-        """Serve on a free port, in a thread of its own."""
-        config = uvicorn.Config(self, port=0, log_level="warning", lifespan="off")
+    def running(self, certificate: str | None = None) -> Iterator["Recorder"]:
+        """Serve on a free port, in a thread of its own; encrypted, with a certificate and its key."""
+        config = uvicorn.Config(
+            self, port=0, log_level="warning", lifespan="off", ssl_certfile=certificate
+        )
         server = uvicorn.Server(config)
         started = threading.Event()
         thread = threading.Thread(target=anyio.run, args=[_serve, server, started])
         thread.start()
         started.wait(20)
-        self.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        scheme = "https" if certificate else "http"
+        self.url = f"{scheme}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:

@@ -1,12 +1,15 @@
 """Signing in: schemes from the document, credentials from the developer or the user."""
 
 import base64
+import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dirty_equals import IsPartialDict
 from starlette.responses import JSONResponse
 from tests.sources.openapi._calling import act, document
+from tests.sources.openapi._certificates import self_signed
 from tests.sources.openapi._recorder import Recorder
 
 from toolwright.agent import Agent, Runner
@@ -155,3 +158,17 @@ async def test_a_scheme_given_by_hand_needs_no_document_entry(server: Recorder) 
     )
     await act(toolset)
     assert server.last.headers["authorization"] == "Bearer tok-123"
+
+
+async def test_a_certificate_of_ones_own_is_trusted_only_when_given(tmp_path: Path) -> None:
+    bundle = self_signed(tmp_path)
+    context = ssl.create_default_context(cafile=bundle)
+    spec = document({})
+    with Recorder().running(bundle) as server:
+        refused = await act(OpenAPIToolset(spec_dict=spec, server_url=server.url))
+        assert (refused.status, server.seen) == ("error", [])
+        assert "certificate" in refused.text.lower()
+        for trusted in (bundle, Path(bundle), context, False):
+            toolset = OpenAPIToolset(spec_dict=spec, server_url=server.url, ssl_verify=trusted)
+            assert (await act(toolset)).status == "ok"
+            await toolset.close()
