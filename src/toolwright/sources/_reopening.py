@@ -58,12 +58,14 @@ class Reopening(Generic[B]):
         slot = self._slot()
         if slot.value is not None and slot.works:
             return slot.value
+        tried = self._failures
         async with slot.lock:
             if slot.value is not None and slot.works:
                 return slot.value
-            if slot.value is not None and time.monotonic() - slot.opened_at < _STABLE:
-                self._note_failure("it stopped right after it was started")
-            await slot.close()
+            if self._failures > tried:
+                # Somebody else has just tried in vain: what waited meanwhile need not try again.
+                raise Unavailable(f"{self._name} is not available: {self._last_error}")
+            await self._clear(slot)
             return await self._open(slot)
 
     async def close(self) -> None:
@@ -83,9 +85,18 @@ class Reopening(Generic[B]):
             slot = self._by_loop[loop] = _Slot()
         return slot
 
+    async def _clear(self, slot: "_Slot[B]") -> None:
+        """Close what broke; what somebody began to open and did not wait for is left to open."""
+        if slot.value is None:
+            return
+        if time.monotonic() - slot.opened_at < _STABLE:
+            self._note_failure("it stopped right after it was started")
+        await slot.close()
+
     async def _open(self, slot: "_Slot[B]") -> B:
-        await self._pause()
-        slot.owner = Owned(self._make, self._timeout)
+        if slot.owner is None or slot.owner.ended:
+            await self._pause()
+            slot.owner = Owned(self._make, self._timeout)
         try:
             slot.value = await slot.owner.opened()
         except UsageError:

@@ -107,6 +107,34 @@ async def test_a_server_that_keeps_failing_is_tried_less_and_less_often(tmp_path
     assert "no licence found); it will be tried again in" in said[-1]
 
 
+async def test_many_callers_wait_for_one_attempt_to_start_a_server(tmp_path: Path) -> None:
+    toolset = rogue("hang", tmp_path, timeout=0.5)
+    with anyio.fail_after(8):  # Each in turn would take fifteen seconds.
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(toolset.list_tools)
+
+
+async def test_a_caller_that_gives_up_leaves_the_server_to_the_next_one(tmp_path: Path) -> None:
+    toolset = rogue("fine", tmp_path)
+    with anyio.move_on_after(0.01):
+        await toolset.list_tools()
+    try:
+        assert await tool_named(toolset, "go")
+    finally:
+        await toolset.close()
+    assert (tmp_path / "starts").read_text() == "x"
+
+
+async def test_names_that_models_do_not_take_are_changed_for_them(tmp_path: Path) -> None:
+    toolset = rogue("names", tmp_path)
+    try:
+        tool = await tool_named(toolset, "files_read_text")
+        assert (await run_tool(tool)).text == "fine"
+    finally:
+        await toolset.close()
+
+
 async def test_log_messages_of_a_server_reach_our_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.testing import PluginUnderTest, check_plugin, plugin_report
+from toolwright.testing import PLUGIN_CHECKS, PluginUnderTest, check_plugin, plugin_report
 
 pytestmark = pytest.mark.anyio
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
@@ -23,16 +23,25 @@ async def test_our_examples_pass_every_check(tmp_path: Path) -> None:
         ("sametool", "check_init_is_answered_with_tools", "two tools have the same name"),
         ("unknown", "check_every_call_is_answered", "the result is for 'nobody-asked'"),
         ("crash", "check_every_call_is_answered", "the plugin ended instead of sending 'result'"),
-        ("silent", "check_every_call_is_answered", "no 'result' within 0.6 s"),
+        ("silent", "check_every_call_is_answered", "no 'result' within 2 s"),
     ],
 )
 async def test_a_rule_that_is_broken_is_named(
     how: str, check: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plugin = PluginUnderTest(path=str(ROGUE), args=[how, "always"], timeout=0.6)
-    problems = {result.name: result.problem for result in await plugin_report(plugin)}
-    assert said in problems[check]
+    timeout = 2 if how == "silent" else 20
+    plugin = PluginUnderTest(path=str(ROGUE), args=[how, "always"], timeout=timeout)
+    (broken,) = [found for found in PLUGIN_CHECKS if found.__name__ == check]
+    with pytest.raises(AssertionError) as failure:
+        await broken(plugin)
+    assert said in str(failure.value)
+
+
+async def test_the_report_names_every_check_and_its_problem(tmp_path: Path) -> None:
+    report = await plugin_report(PluginUnderTest(path=str(tmp_path / "nothing")))
+    assert [check.name for check in report] == [check.__name__ for check in PLUGIN_CHECKS]
+    assert all("cannot be started" in check.problem for check in report)
 
 
 async def test_a_program_that_cannot_be_started_says_so(tmp_path: Path) -> None:

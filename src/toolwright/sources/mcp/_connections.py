@@ -20,7 +20,7 @@ __all__ = ["Connections", "HeaderProvider"]
 
 HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 """Gives the headers for whoever the context belongs to."""
-_MOST = 64
+_MOST = 1000
 """Connections kept at a time; the one that was not used for longest goes first."""
 
 

@@ -1,6 +1,7 @@
 """The tools of an MCP server."""
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ from toolwright.tools import (
 __all__ = ["McpToolset"]
 
 _log = logging.getLogger("toolwright.mcp")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+"""MCP names may have dots and slashes; models do not take those."""
 ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None] | None]
 
 
@@ -163,7 +166,7 @@ class McpToolset(Toolset):
 
         tool = Tool(
             spec=ToolSpec(
-                name=name,
+                name=_NOT_IN_NAMES.sub("_", name)[:64],
                 description=listed.description or listed.title or "",
                 parameters=parameters,
                 returns=listed.output_schema,

@@ -26,7 +26,7 @@ VERSION = 2
 """Version 1 is `init`, `call` and `result`; a plugin that names no version speaks that."""
 FEATURES = ("parallel", "progress", "cancel", "log")
 """What version 2 adds; each is used only when the plugin has said that it knows it."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class BadMessage(ValueError):
@@ -92,7 +92,7 @@ def _read_tool(tool: Any) -> ToolSpec:
     name = tool.get("name") if isinstance(tool, dict) else None
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadMessage(
-            f"a tool without a usable name: {_short(tool)} (up to 64 letters, digits, _ . -)"
+            f"a tool without a usable name: {_short(tool)} (up to 64 letters, digits, _ or -)"
         )
     parameters = tool.get("parameters") or {"type": "object", "properties": {}}
     if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
