@@ -160,7 +160,9 @@ def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
         key_from_file(path)
 
 
-@pytest.mark.parametrize("key", ["", "short", "ä" * 44, new_key()[:-4]])
+@pytest.mark.parametrize(
+    "key", ["", "short", "ä" * 44, new_key()[:-4]], ids=["none", "short", "odd", "cut"]
+)
 def test_a_wrong_key_is_refused_without_being_shown(tmp_path: Path, key: str) -> None:
     with pytest.raises(UsageError, match="32 random bytes") as caught:
         SqliteCredentials(tmp_path / "c.db", keys=[key])
