@@ -1,0 +1,58 @@
+"""What the page on running commands and code shows, works."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+_SNIPPETS = Path(__file__).parents[2] / "docs" / "snippets" / "sandboxes"
+
+
+def _run(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(_SNIPPETS / f"{name}.py"))
+
+
+def _texts(result: Any) -> list[str]:
+    return [r.text for m in result.history if m.kind == "tool" for r in m.results]
+
+
+def test_an_agent_runs_python_and_bash_in_a_sandbox() -> None:
+    first, second, third = _texts(_run("sandbox_agent")["result"])
+    assert "[1, 2, 3]" in first
+    assert second == "6 greeting.txt"
+    assert "6" in third
+
+
+def test_a_sandbox_runs_commands_and_code_within_limits() -> None:
+    said, ended, partial, total = _run("open_sandbox")["outputs"]
+    assert said.startswith("hello from /")
+    assert (ended, partial, total) == ("timeout", "early\n", "6")
+
+
+def test_hosts_that_were_not_named_are_refused() -> None:
+    found = _run("allow_hosts")
+    assert found["confined"]
+    assert "403" in found["refused"]
+
+
+def test_the_policy_finds_what_is_hidden() -> None:
+    found = _run("policy")
+    assert found["fine"].allowed
+    assert "'curl' is not allowed" in found["hidden"].reason
+    assert not found["flags"].allowed
+
+
+def test_the_bash_tool_asks_and_refuses() -> None:
+    listed, refused = _run("execute_bash")["answers"]
+    assert '"stdout": "notes.txt\\n"' in listed
+    assert "'rm' is not allowed" in refused
+
+
+def test_the_portable_sandbox_needs_no_processes() -> None:
+    found = _run("portable")
+    assert found["listed"] == "1\n2\n3\n"
+    assert found["value"] == "['1', '2', '3']"
+    assert found["notes"]
+
+
+def test_an_executor_is_checked() -> None:
+    _run("own_executor")
