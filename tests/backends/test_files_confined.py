@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolwright.backends.files import FilesystemBackend, Query, find, grep
+from toolwright.backends.files._landlock import is_confining, start_confined
 from toolwright.errors import ToolError, UsageError
 
 pytestmark = pytest.mark.anyio
@@ -97,6 +99,38 @@ async def test_a_directory_swapped_for_a_link_again_and_again_never_lets_a_path_
             with suppress(OSError):
                 await files.write("/swap/planted.txt", b"x")
     assert os.listdir(tmp_path / "d") == ["secret.txt"]
+
+
+@pytest.mark.parametrize("ripgrep", [True, False])
+async def test_a_search_during_such_swaps_shows_nothing_from_outside(
+    tmp_path: Path, ripgrep: bool
+) -> None:
+    if ripgrep:
+        _demand_landlock()
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("SECRET")
+    for number in range(30):
+        (root / f"d{number}").mkdir(parents=True)
+    files = FilesystemBackend(root, ripgrep=ripgrep)
+    with _swapping(root / "d15", outside):
+        for _ in range(150 if ripgrep else 30):
+            assert (await grep(files, Query(pattern="SECRET"))).files == []
+
+
+def _demand_landlock() -> None:
+    if not is_confining("/bin/cat"):
+        pytest.skip("this kernel has no Landlock, or does not let programs use it")
+
+
+def test_a_confined_program_reads_only_what_it_was_given(tmp_path: Path) -> None:
+    _demand_landlock()
+    (tmp_path / "in.txt").write_text("inside")
+    for path, expected in ((tmp_path / "in.txt", b"inside"), (Path("/etc/passwd"), b"")):
+        process = start_confined(
+            ["/bin/cat", str(path)], [str(tmp_path)], stdout=PIPE, stderr=DEVNULL
+        )
+        assert process.communicate()[0] == expected
 
 
 @contextmanager

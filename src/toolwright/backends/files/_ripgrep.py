@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.abc
 import anyio.to_thread
 
 from toolwright.backends.files._confined import open_directory, open_file
@@ -18,6 +17,7 @@ from toolwright.backends.files._files import Files
 from toolwright.backends.files._glob import Glob
 from toolwright.backends.files._grep import Grepped, Query
 from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
+from toolwright.backends.files._landlock import start_confined
 from toolwright.backends.files._ripgrep_output import (
     parse_counts,
     parse_files,
@@ -90,27 +90,41 @@ class Ripgrep:
         return Grepped(files=[f.in_mode(query.mode) for f in found], complete=ran.complete)
 
     async def _run(self, files: Files, options: Sequence[str], start: str) -> "_Ran":
-        with _ignoring(await rules_above(files, start)) as ignoring:
+        with _ignoring(await rules_above(files, start)) as rules:
+            ignoring = [f"--ignore-file={path}" for path in rules]
             # The path comes after `--`, and begins with `./`: it can never be an option.
-            return await self._finish([*_ALWAYS, *ignoring, *options, "--", f".{start}"])
+            arguments = [*_ALWAYS, *ignoring, *options, "--", f".{start}"]
+            return await self._finish(arguments, readable=[self._root, *rules])
 
-    async def _finish(self, arguments: Sequence[str], stdin: int = subprocess.DEVNULL) -> "_Ran":
-        process = await anyio.open_process(
+    async def _finish(
+        self,
+        arguments: Sequence[str],
+        stdin: int = subprocess.DEVNULL,
+        readable: Sequence[str] = (),
+    ) -> "_Ran":
+        process = await anyio.to_thread.run_sync(self._start, arguments, stdin, readable)
+        try:
+            with anyio.move_on_after(_TIMEOUT):
+                return await anyio.to_thread.run_sync(_collect, process, abandon_on_cancel=True)
+            raise ToolError(f"The search took over {_TIMEOUT:.0f} seconds; search a smaller part.")
+        finally:
+            # Ends an abandoned reader too: it reads to the end of the pipes.
+            process.kill()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(process.wait)
+
+    def _start(
+        self, arguments: Sequence[str], stdin: int, readable: Sequence[str]
+    ) -> subprocess.Popen[bytes]:
+        return start_confined(
             [self._program, *arguments],
+            readable,
             stdin=stdin,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=self._root,
             env={},
         )
-        try:
-            with anyio.move_on_after(_TIMEOUT):
-                return await _collect(process)
-            raise ToolError(f"The search took over {_TIMEOUT:.0f} seconds; search a smaller part.")
-        finally:
-            with anyio.CancelScope(shield=True):
-                if process.returncode is None:
-                    process.kill()
-                await process.aclose()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,32 +133,31 @@ class _Ran:
     complete: bool
 
 
-async def _collect(process: anyio.abc.Process) -> _Ran:
+def _collect(process: subprocess.Popen[bytes]) -> _Ran:
     """Output up to a limit; an error only when there is no output at all."""
     assert process.stdout is not None
     assert process.stderr is not None
-    output = bytearray()
-    async for chunk in process.stdout:
-        output += chunk
-        if len(output) > _MAX_OUTPUT:
-            return _Ran(bytes(output), complete=False)
-    if await process.wait() == 2 and not output:
-        message = b"".join([chunk async for chunk in process.stderr]).decode("utf-8", "replace")
-        if message:
+    with process:
+        output = process.stdout.read(_MAX_OUTPUT)
+        if len(output) == _MAX_OUTPUT:
+            process.kill()
+            return _Ran(output, complete=False)
+        message = process.stderr.read().decode("utf-8", "replace")
+        if process.wait() == 2 and message and not output:
             raise ToolError(f"The search failed. {message.removeprefix('rg: ').strip()}")
-    return _Ran(bytes(output), complete=True)
+        return _Ran(output, complete=True)
 
 
 @contextmanager
 def _ignoring(rules: Sequence[str]) -> Iterator[list[str]]:
-    """The option that makes ripgrep obey these rules, which it would not find by itself."""
+    """A file of rules that ripgrep would not find by itself, if there are any."""
     if not rules:
         yield []
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write("\n".join(rules))
         file.flush()
-        yield [f"--ignore-file={file.name}"]
+        yield [file.name]
 
 
 def _options(query: Query, mode: str = "") -> list[str]:
