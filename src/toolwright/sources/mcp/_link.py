@@ -10,6 +10,7 @@ import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -27,6 +28,8 @@ __all__ = ["Link", "linked"]
 _log = logging.getLogger("toolwright.mcp")
 _PAGES = 1000
 """A server that always has a next page must not keep us listing for ever."""
+_LISTEN_AGAIN = 5.0
+"""Seconds before a stream of changes that ended is opened again."""
 _GONE = ("Connection closed", "Session terminated", "SSE stream")
 
 
@@ -138,13 +141,18 @@ class Link:
         modern = self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not modern or capability is None or not capability.list_changed:
             return
-        try:
-            async with self.client.listen(tools_list_changed=True) as events:
-                async for _ in events:
-                    self.forget_listing()
-        except (MCPError, RuntimeError, TimeoutError) as error:
-            _log.debug("%s: no news of changed tools any more: %s", self.name, error)
-        self.forget_listing()
+        while not self.broken:
+            try:
+                async with self.client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        self.forget_listing()
+            except (MCPError, TimeoutError) as error:
+                _log.debug("%s gives no news of changed tools: %s", self.name, error)
+                return
+            except SubscriptionLost:
+                _log.debug("%s: the stream of changes ended; it is opened again", self.name)
+            self.forget_listing()  # What changed while nobody listened is not told.
+            await anyio.sleep(_LISTEN_AGAIN)
 
 
 @asynccontextmanager
