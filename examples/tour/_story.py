@@ -1,6 +1,5 @@
 """What the recorded model says and asks for, chapter by chapter."""
 
-import sys
 from typing import Any
 
 from toolwright.messages import ReasoningPart, ToolResult
@@ -39,7 +38,7 @@ SUGGESTIONS = (
         title="Make a sign", prompt=SIGN, detail="Lets you choose a colour, then draws a picture."
     ),
 )
-_TESTS = f"{sys.executable} -m unittest -v"
+_TESTS = "python3 -B -m unittest -v"
 
 
 def _plan(done: int) -> Any:
@@ -114,7 +113,7 @@ CHAPTERS: dict[str, list[Any]] = {
     RELEASE: [
         [
             "I make sure that the tests pass before I ask you.",
-            call("bash", command=f"{sys.executable} -m unittest"),
+            call("bash", command=_TESTS),
         ],
         _ask_for_release,
         _after_release,

@@ -129,10 +129,14 @@ def test_ten_thousand_events_open_quickly_and_scroll_smoothly(page: Page) -> Non
         page.goto(f"{address}/#/chat/long")
         expect(page.get_by_text("Turn 2499.")).to_be_visible()
         assert page.locator(".turn").count() < 400
-        assert page.locator(".talk > .scroll").evaluate(LONGEST_FRAME) < 400
+        worst = page.locator(".talk-main > .scroll").evaluate(LONGEST_FRAME)
+        print("WORST", worst)
+        assert worst < 400
         page.goto(f"{address}/#/runs/session/long")
         page.get_by_role("button", name="Events").click()
         expect(page.get_by_text("10,002 events")).to_be_visible()
         assert page.get_by_role("listitem").count() < 100
-        assert page.locator(".event-rows").evaluate(LONGEST_FRAME) < 200
+        worst = page.locator(".event-rows").evaluate(LONGEST_FRAME)
+        print("WORST", worst)
+        assert worst < 200
         expect(page.get_by_role("listitem").last).to_contain_text("run ended")

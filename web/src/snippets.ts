@@ -31,5 +31,17 @@ export function asCurl(tool: ToolInfo, args: JsonObject): string {
 }
 
 export function asCli(tool: ToolInfo, args: JsonObject): string {
-  return `toolwright tools call ${tool.name} ${shell(JSON.stringify(args))}`;
+  const words = Object.entries(args).map(([key, value]) => shell(`${key}=${word(value)}`));
+  return ["toolwright tools call", tool.name, ...words].join(" ");
+}
+
+/** Text as it is, unless it would be read as JSON. */
+function word(value: Json): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  try {
+    JSON.parse(value);
+    return JSON.stringify(value);
+  } catch {
+    return value;
+  }
 }

@@ -28,6 +28,7 @@ _STATUS: dict[str, Status] = {
     "FAILED": "failed",
     "CANCELLED": "cancelled",
 }
+_COUNTED: tuple[Status, ...] = ("running", "queued", "waiting", "done", "failed")
 _SHOWN = 300
 _MINUTE = 60.0
 
@@ -121,8 +122,8 @@ class Tasks:
         ended = await self.orchestrator.list(status="COMPLETED", limit=_SHOWN)
         recent = [task for task in ended if task.updated_at > time.time() - _MINUTE]
         return {
-            **{status: counts[status] for status in _STATUS.values()},
-            "workers": len({task.worker for task in active if task.worker}),
+            **{status: counts[status] for status in _COUNTED},
+            "busy_workers": len({task.worker for task in active if task.worker}),
             "done_last_minute": len(recent),
         }
 

@@ -1,5 +1,5 @@
 // Talk to the agent: sessions on one side, the conversation, and what it works on beside it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import { Blocks, type Actions } from "../parts/blocks";
 import { Composer } from "../parts/composer";
@@ -63,12 +63,47 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
   const atEnd = useFollowEnd(scroll);
   const interrupted = !conversation.running && sessions.find((s) => s.id === id)?.status === "interrupted";
 
+  // The same object from draw to draw: a new one would draw every block again.
+  const actions = useMemo(() => actionsFor(id), [id]);
+  useEffect(() => {
+    setDraft(sessionStorage.getItem(`draft:${id}`) ?? "");
+    sessionStorage.removeItem(`draft:${id}`);
+  }, [id]);
+
+  return (
+    <>
+      {!connected && <p class="banner" role="status">Connecting to the server…</p>}
+      <div class="talk">
+        <div class="talk-main">
+          <div class="scroll" ref={scroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+            <div class="column">
+              <Blocks blocks={conversation.blocks} place="session" id={id} live actions={conversation.running ? undefined : actions} />
+              {interrupted && (
+                <p class="note">This run was interrupted. <button type="button" class="small" onClick={() => void api.resume(id)}>Go on</button></p>
+              )}
+            </div>
+            {!atEnd.now && (
+              <button type="button" class="to-end" onClick={atEnd.go}><Icon name="chevron" /> Latest</button>
+            )}
+          </div>
+          <Composer draft={draft} running={conversation.running}
+            onSend={(text) => (conversation.running ? api.steer("session", id, text) : api.run(id, text))}
+            onStop={() => api.cancel("session", id)} />
+        </div>
+        <SidePanel open={panel} id={id} conversation={conversation} onClose={closePanel} />
+      </div>
+    </>
+  );
+}
+
+/** Going back always makes another session; nothing that happened is changed. */
+function actionsFor(id: string): Actions {
   const branchAt = async (upto: number) => {
     const session = await api.branch(id, upto);
     void refresh();
     return session.id;
   };
-  const actions: Actions = {
+  return {
     edit: (said) => void branchAt(said.seq - 1).then((key) => {
       sessionStorage.setItem(`draft:${key}`, textOf(said.parts));
       go("chat", key);
@@ -79,33 +114,6 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
     }),
     branch: (seq) => void branchAt(seq).then((key) => go("chat", key)),
   };
-  useEffect(() => {
-    setDraft(sessionStorage.getItem(`draft:${id}`) ?? "");
-    sessionStorage.removeItem(`draft:${id}`);
-  }, [id]);
-
-  return (
-    <>
-      {!connected && <p class="banner" role="status">Connecting to the server…</p>}
-      <div class="talk">
-        <div class="scroll" ref={scroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
-          <div class="column">
-            <Blocks blocks={conversation.blocks} place="session" id={id} live actions={conversation.running ? {} : actions} />
-            {interrupted && (
-              <p class="note">This run was interrupted. <button type="button" class="small" onClick={() => void api.resume(id)}>Go on</button></p>
-            )}
-          </div>
-          {!atEnd.now && (
-            <button type="button" class="to-end" onClick={atEnd.go}><Icon name="chevron" /> Latest</button>
-          )}
-        </div>
-        <SidePanel open={panel} id={id} conversation={conversation} onClose={closePanel} />
-      </div>
-      <Composer draft={draft} running={conversation.running}
-        onSend={(text) => (conversation.running ? api.steer("session", id, text) : api.run(id, text))}
-        onStop={() => api.cancel("session", id)} />
-    </>
-  );
 }
 
 /** Keep the end in sight while new things come, unless the person has scrolled away from it. */

@@ -13,7 +13,8 @@ import type { AgentEvent, Place, Status } from "../types";
 import { useConversation } from "../use-conversation";
 import { count } from "../words";
 
-type Tab = "timeline" | "events" | "replay";
+type Tab = "timeline" | "conversation" | "events" | "replay";
+const TABS: Tab[] = ["timeline", "conversation", "events", "replay"];
 
 export function RunView({ place, id }: { place: Place; id: string }) {
   const { events, conversation } = useConversation(place, id);
@@ -30,13 +31,16 @@ export function RunView({ place, id }: { place: Place; id: string }) {
       </header>
       <div class="subbar">
         <div class="tabs" role="group" aria-label="Show">
-          {(["timeline", "events", "replay"] as Tab[]).map((t) => (
+          {TABS.map((t) => (
             <button type="button" key={t} aria-pressed={tab === t} onClick={() => setTab(t)}>{t[0]!.toUpperCase() + t.slice(1)}</button>
           ))}
         </div>
         <span class="quiet small-text">{count(events.length, "event")} · {count(conversation.usage.requests, "turn")} · {(conversation.usage.input_tokens + conversation.usage.output_tokens).toLocaleString()} tokens</span>
       </div>
       {tab === "timeline" && <div class="scroll"><Timeline events={events} count={events.length} /></div>}
+      {tab === "conversation" && (
+        <div class="scroll"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live /></div></div>
+      )}
       {tab === "events" && <EventList events={events} count={events.length} />}
       {tab === "replay" && <Replay place={place} id={id} events={events} />}
     </div>

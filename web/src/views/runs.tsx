@@ -3,8 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { api } from "../api";
 import { Icon } from "../parts/icon";
 import { StatusChip, StatusMark } from "../parts/status";
-import { href } from "../router";
-import { useShared } from "../shared";
+import { go, href } from "../router";
+import { refresh, useShared } from "../shared";
 import type { Json, Place, Status } from "../types";
 import { ago } from "../words";
 import { RunView } from "./run";
@@ -42,6 +42,7 @@ function RunList() {
       <div class="scroll">
         <div class="column wide-column">
           {info?.features.tasks && <Queue />}
+          {info?.features.tasks && <NewTask agent={info.agent.name} />}
           <div class="filters">
             <label class="search">
               <Icon name="search" /><span class="hidden">Search runs</span>
@@ -70,6 +71,31 @@ function RunList() {
         </div>
       </div>
     </div>
+  );
+}
+
+function NewTask({ agent }: { agent: string }) {
+  const [message, setMessage] = useState("");
+  const [problem, setProblem] = useState("");
+  const send = async () => {
+    try {
+      const task = await api.enqueue(agent, message);
+      setMessage("");
+      setProblem("");
+      void refresh();
+      go("runs", "task", task.id);
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  return (
+    <form class="new-task" onSubmit={(e) => { e.preventDefault(); void send(); }}>
+      <label class="hidden" for="new-task">Task for {agent}</label>
+      <input id="new-task" type="text" required autocomplete="off" value={message}
+        placeholder={`A task for ${agent}, to be worked on in the background`} onInput={(e) => setMessage(e.currentTarget.value)} />
+      <button type="submit"><Icon name="plus" /> Enqueue</button>
+      {problem && <p class="bad-text" role="alert">{problem}</p>}
+    </form>
   );
 }
 
