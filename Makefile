@@ -33,7 +33,7 @@ bench: setup
 	@$(BIN)/python -m bench
 
 docs: setup
-	@$(BIN)/python -m mkdocs build --strict --quiet --site-dir site
+	@$(BIN)/zensical build --strict
 
 lock:  # after a change of dependencies
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header --all-extras --group dev pyproject.toml -o constraints.txt
