@@ -9,7 +9,7 @@ from pydantic import Field
 
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import Effects
-from toolwright.sources._sql_guard import open_engine, query_options, transaction
+from toolwright.sources._sql_guard import open_engine, query_options, query_text, transaction
 from toolwright.tools import FunctionTool, ReadonlyContext, ToolFilter, Toolset
 
 try:
@@ -115,8 +115,9 @@ class SqlToolset(Toolset):
         """Run one statement."""
 
         def ask(connection: Connection) -> dict[str, Any]:
+            statement = text(query_text(self._engine, query, read_only=self._read_only))
             options = query_options(self._engine, read_only=self._read_only)
-            result = connection.execute(text(query), parameters or {}, execution_options=options)
+            result = connection.execute(statement, parameters or {}, execution_options=options)
             if not result.returns_rows:
                 return {"changed_rows": result.rowcount}
             rows = result.fetchmany(self._max_rows + 1)
@@ -140,9 +141,8 @@ class SqlToolset(Toolset):
             ) as connection:
                 return work(connection)
         except NoSuchTableError as error:
-            raise ToolError(
-                f"There is no table {str(error)!r}; sql_list_tables shows them."
-            ) from error
+            name = str(error).strip("`")
+            raise ToolError(f"There is no table {name!r}; sql_list_tables shows them.") from error
         except SQLAlchemyError as error:
             raise ToolError(f"The database refused: {_reason(error)}") from error
 

@@ -1,7 +1,7 @@
 """Make a database itself refuse to write, and to work longer than it may.
 
-Nothing here looks at the text of a query: SQLite asks an authorizer while it compiles a statement,
-Postgres runs a cursor in a read-only transaction, MySQL runs a read-only transaction.
+Nothing here decides by looking at a query: SQLite asks an authorizer while it compiles a statement,
+Postgres runs a cursor in a read-only transaction, MySQL an expression in a read-only transaction.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise ImportError("SQL tools need an extra: pip install 'toolwright[sql]'") from error
 
-__all__ = ["open_engine", "query_options", "transaction"]
+__all__ = ["open_engine", "query_options", "query_text", "transaction"]
 
 _DRIVERS = {
     "postgresql": "postgresql+psycopg",
@@ -68,6 +68,17 @@ def query_options(engine: Engine, *, read_only: bool) -> dict[str, Any]:
     no second statement behind a semicolon that would end the read-only transaction first.
     """
     return {"stream_results": read_only and engine.dialect.name == "postgresql"}
+
+
+def query_text(engine: Engine, query: str, *, read_only: bool) -> str:
+    """A query from outside as it is sent.
+
+    What MySQL finds between parentheses can by its grammar only be a query. Without them a
+    statement could end the read-only transaction (as any `DROP` does) or set it aside.
+    """
+    if read_only and engine.dialect.name in ("mysql", "mariadb"):
+        return f"({query.rstrip().rstrip(';')}\n)"
+    return query
 
 
 @contextmanager
@@ -146,4 +157,5 @@ def _begin_mysql(connection: Connection, read_only: bool, seconds: float, max_ro
     else:
         connection.exec_driver_sql(f"SET SESSION max_execution_time = {int(seconds * 1000)}")
     if read_only:
+        connection.exec_driver_sql("SET SESSION TRANSACTION READ ONLY")
         connection.exec_driver_sql("START TRANSACTION READ ONLY")
