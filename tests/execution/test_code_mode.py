@@ -1,5 +1,6 @@
 """Code mode: one tool, which runs Python that calls the others."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -9,7 +10,7 @@ from typing_extensions import TypedDict
 from toolwright import Agent, Approve, FunctionTool, Reject, Runner, code_mode
 from toolwright.agent import Limits as RunLimits
 from toolwright.agent import Result
-from toolwright.backends import Limits
+from toolwright.backends import Limits, open_sandbox
 from toolwright.errors import UsageError
 from toolwright.messages import ToolResult, ToolSpec
 from toolwright.testing import ScriptedModel, call
@@ -212,6 +213,33 @@ async def test_a_gap_of_the_interpreter_is_named() -> None:
     answer = await run(World(), "def f():\n    yield 1\nlist(f())")
     assert "does not yet support yield" in answer.text
     assert "part of Python" in answer.text
+
+
+async def test_with_a_sandbox_such_code_runs_on_cpython_and_pauses_there_too(
+    tmp_path: Path,
+) -> None:
+    world = World()
+    code = (
+        "import asyncio\n"
+        "def names():\n"
+        "    yield 'paris'\n"
+        "    yield 'lyon'\n"
+        "sizes = await asyncio.gather(*(population(n) for n in names()))\n"
+        "try:\n"
+        "    await population('nowhere')\n"
+        "except RuntimeError as error:\n"
+        "    print(error)\n"
+        "(sizes, await rename('a', to='b'))"
+    )
+    async with await open_sandbox(tmp_path) as sandbox:
+        runner = Runner(agent(world, code, sandbox=sandbox), app_name="test")
+        paused = await runner.run("go", user_id="ada", session_id="s")
+        assert [p.name for p in paused.pending] == ["rename"]
+        await runner.answer("s", paused.pending[0].call_id, Approve())
+        done = await runner.resume("s")
+    assert answers(done)[0].text == ('population: ValueError: no such city\n[[5,4],"a is now b"]')
+    assert world.calls.count("paris") == 1
+    assert len(world.calls) == 4
 
 
 async def test_large_toolsets_are_described_on_demand() -> None:

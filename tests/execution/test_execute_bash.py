@@ -9,6 +9,7 @@ import pytest
 from toolwright import Agent, Approve, BashToolPolicy, ExecuteBashTool, Reject, Runner
 from toolwright.agent import Result
 from toolwright.backends import open_sandbox
+from toolwright.errors import UsageError
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -96,6 +97,11 @@ async def test_in_a_sandbox_listed_interpreters_run(tmp_path: Path) -> None:
         inside = ExecuteBashTool(workspace=tmp_path, policy=policy, executor=sandbox)
         _, answer = await run(inside, "python3 -c 'print(6 * 7)'", Approve())
     assert answer["stdout"] == "42\n"
+
+
+def test_what_the_executor_must_enforce_is_demanded_when_the_tool_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not provide network_confined"):
+        ExecuteBashTool(workspace=tmp_path, require=["network_confined"])
 
 
 async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:

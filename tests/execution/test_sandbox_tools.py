@@ -132,7 +132,7 @@ async def test_single_hosts_can_be_opened_and_no_others(tmp_path: Path) -> None:
             self.end_headers()
             self.wfile.write(b"hello")
 
-        def log_message(self, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:
             return
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello)

@@ -1,12 +1,13 @@
 """The `execute_bash` tool: shell commands under a policy, each with a person's consent."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from toolwright.backends import Executor, Finished, LocalExecutor
+from toolwright.backends import Executor, Finished, LocalExecutor, demand
 from toolwright.builtin.bash import BashToolPolicy, BashVerdict
 from toolwright.messages import ToolSpec
 from toolwright.tools import (
@@ -38,7 +39,8 @@ class ExecuteBashTool(BaseTool):
     """Runs commands that `policy` allows, in `workspace`, after a person has agreed.
 
     Give it a sandbox as `executor` to let policies allow interpreters and build tools; the
-    default runs on this machine. The workspace is made if it is not there.
+    default runs on this machine. `require` names `Capabilities` that the executor must have. The
+    workspace is made if it is not there.
     """
 
     effects = "destructive"
@@ -50,12 +52,14 @@ class ExecuteBashTool(BaseTool):
         workspace: str | Path | None = None,
         policy: BashToolPolicy | None = None,
         executor: Executor | None = None,
+        require: Sequence[str] = (),
         name: str = "execute_bash",
     ) -> None:
         super().__init__(name=name, description=_DESCRIPTION)
         self.workspace = Path(workspace or ".").absolute()
         self.policy = policy or BashToolPolicy()
         self.executor: Executor = executor or LocalExecutor(self.workspace)
+        demand(self.executor, *require)
 
     def _get_declaration(self) -> ToolSpec:
         command = {"type": "string", "description": "The bash command to run."}

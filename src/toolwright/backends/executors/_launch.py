@@ -130,6 +130,8 @@ def _sweep(child: int, status: int | None) -> int:
 
     The command's own group goes first: the kernel does that in one step, which no fork can outrun.
     """
+    if status is not None and _is_childless():
+        return status
     until = time.monotonic() + _SWEEP_SECONDS
     _signal_group(child, _SIGKILL)
     while time.monotonic() < until:
@@ -141,6 +143,17 @@ def _sweep(child: int, status: int | None) -> int:
             break
         time.sleep(0.002)
     return _SIGKILL if status is None else status
+
+
+def _is_childless() -> bool:
+    """Whether nothing is left at all: what loses its parent becomes a child of this process."""
+    if not _LINUX:
+        return False
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def _stop_all() -> set[int]:

@@ -29,7 +29,7 @@ from toolwright.backends.sandboxes._packages import (
 )
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
-from toolwright.backends.sandboxes._warm_python import REPL, WarmPython
+from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.errors import StoreError, ToolError, UsageError
 
 __all__ = ["OsSandbox"]
@@ -165,6 +165,22 @@ class OsSandbox:
         """
         self._check_open()
         return await self._python.run(code, limits or self.limits)
+
+    async def run_calling(
+        self,
+        code: str,
+        functions: Sequence[str],
+        answer_calls: AnswerCalls,
+        *,
+        limits: Limits | None = None,
+    ) -> Finished:
+        """Run Python in a fresh interpreter that has async `functions`, answered out here."""
+        self._check_open()
+        python = WarmPython(self._start_python)
+        try:
+            return await python.run(code, limits or self.limits, functions, answer_calls)
+        finally:
+            await python.close()
 
     async def install(self, packages: Sequence[str]) -> Finished:
         """Install packages with pip, itself confined; commands and code can read, not change them."""

@@ -1,7 +1,9 @@
 """Run pieces of Python one after another in one namespace. Runs inside a sandbox, as a program.
 
-Each request and each answer is one line of JSON on the socket whose descriptor is the argument;
-what the code prints goes where it would go anyway.
+Each message is one line of JSON on the socket whose descriptor is the argument: a request with
+`code` comes in, `{"exit_code": …, "value": …}` goes out. Functions that a request names are answered
+outside: while the code runs, `{"calls": …}` goes out and `{"results": …}` comes in. What the code
+prints goes where it would go anyway.
 """
 
 import ast
@@ -12,6 +14,7 @@ import linecache
 import socket
 import sys
 import traceback
+from collections.abc import Awaitable, Callable
 from types import CodeType
 from typing import Any
 
@@ -23,11 +26,54 @@ def main() -> None:
     connection.set_inheritable(False)
     sys.argv = [""]
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for number, line in enumerate(connection.makefile("rb"), start=1):
-        answer = _answer(json.loads(line)["code"], f"<code {number}>", namespace)
+    outside = Outside(connection)
+    for number, request in enumerate(iter(outside.receive, None), start=1):
+        namespace.update({name: outside.function(name) for name in request.get("functions", ())})
+        answer = _answer(request["code"], f"<code {number}>", namespace)
         sys.stdout.flush()
         sys.stderr.flush()
-        connection.sendall(json.dumps(answer).encode() + b"\n")
+        outside.send(answer)
+
+
+class Outside:
+    """The other end: requests come from it, and calls to functions are answered by it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        self._waiting: list[tuple[dict[str, Any], asyncio.Future[Any]]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+    def receive(self) -> Any:
+        line = self._lines.readline()
+        return json.loads(line) if line else None
+
+    def function(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """An async function whose calls are answered outside."""
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            loop = asyncio.get_running_loop()
+            answer: asyncio.Future[Any] = loop.create_future()
+            if not self._waiting:
+                # After all tasks have had their turn, so that calls made together go together.
+                loop.call_later(0, self._ask)
+            self._waiting.append(({"name": name, "args": args, "kwargs": kwargs}, answer))
+            return await answer
+
+        return call
+
+    def _ask(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.send({"calls": [call for call, _ in waiting]})
+        for (_, answer), result in zip(waiting, self.receive()["results"], strict=True):
+            if answer.cancelled():
+                continue
+            if "error" in result:
+                answer.set_exception(RuntimeError(result["error"]))
+            else:
+                answer.set_result(result["value"])
 
 
 def _answer(code: str, filename: str, namespace: dict[str, Any]) -> dict[str, Any]:

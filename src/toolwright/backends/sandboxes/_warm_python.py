@@ -1,9 +1,10 @@
 """A Python interpreter that stays: started once, asked many times."""
 
 import json
+import math
 import socket
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ import anyio
 from toolwright.backends.executors import Finished, Limits
 from toolwright.backends.executors._process import Process
 
-__all__ = ["REPL", "WarmPython"]
+__all__ = ["REPL", "AnswerCalls", "WarmPython"]
 
 REPL = Path(__file__).with_name("_repl.py").read_text(encoding="utf-8")
 """The program to run inside. Handed over as text: this package's files are not visible there."""
 
 Start = Callable[[int, Limits], Process]
 """Starts the interpreter; it is told the descriptor to talk through."""
+AnswerCalls = Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]] | None]]
+"""Takes calls, `{"name", "args", "kwargs"}`; gives `{"value"}` or `{"error"}` for each, or None to
+end the interpreter."""
 _LOST = "[The interpreter was ended; its variables are gone.]\n"
 
 
@@ -32,8 +36,19 @@ class WarmPython:
         self._socket: socket.socket | None = None
         self._lock = anyio.Lock()
 
-    async def run(self, code: str, limits: Limits) -> Finished:
-        """Run one piece of code; concurrent ones take turns."""
+    async def run(
+        self,
+        code: str,
+        limits: Limits,
+        functions: Sequence[str] = (),
+        answer_calls: AnswerCalls | None = None,
+    ) -> Finished:
+        """Run one piece of code; concurrent ones take turns.
+
+        `functions` are async functions for the code, whose calls `answer_calls` answers; time spent
+        on that does not count.
+        """
+        talk = _Talk(code, functions, answer_calls)
         async with self._lock:
             process, connection = self._running(limits)
             process.rewind()
@@ -41,7 +56,7 @@ class WarmPython:
             timed_out = False
             try:
                 with anyio.move_on_after(limits.timeout) as scope:
-                    answer = await process.alongside(partial(_ask, connection, code))
+                    answer = await process.alongside(partial(talk.hold, connection, scope))
                 timed_out = scope.cancelled_caught
             finally:
                 ended = await self._end() if answer is None else None
@@ -72,22 +87,56 @@ class WarmPython:
             return await process.communicate()
 
 
-async def _ask(connection: socket.socket, code: str) -> dict[str, Any] | None:
-    """Send the code and wait for its answer; None when the interpreter is gone."""
-    unsent = memoryview(json.dumps({"code": code}).encode() + b"\n")
-    received = b""
-    try:
-        while unsent:
-            await anyio.wait_writable(connection)
-            unsent = unsent[connection.send(unsent) :]
-        while not received.endswith(b"\n"):
-            await anyio.wait_readable(connection)
-            chunk = connection.recv(65536)
-            if not chunk:
-                return None
-            received += chunk
-    except (BrokenPipeError, ConnectionResetError):
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """One request to the interpreter, the calls it makes meanwhile, and its answer."""
+
+    code: str
+    functions: Sequence[str]
+    answer_calls: AnswerCalls | None
+
+    async def hold(
+        self, connection: socket.socket, clock: anyio.CancelScope
+    ) -> dict[str, Any] | None:
+        """The interpreter's answer; None when it is gone, or is to end."""
+        try:
+            await _send(connection, {"code": self.code, "functions": list(self.functions)})
+            while (message := await _receive(connection)) is not None:
+                if "calls" not in message or self.answer_calls is None:
+                    return message
+                results = await _off_the_clock(clock, self.answer_calls, message["calls"])
+                if results is None:
+                    return None
+                await _send(connection, {"results": results})
+        except (BrokenPipeError, ConnectionResetError):
+            return None
         return None
+
+
+async def _off_the_clock(
+    clock: anyio.CancelScope, answer_calls: AnswerCalls, calls: list[dict[str, Any]]
+) -> list[dict[str, Any]] | None:
+    left, clock.deadline = clock.deadline - anyio.current_time(), math.inf
+    results = await answer_calls(calls)
+    clock.deadline = anyio.current_time() + left
+    return results
+
+
+async def _send(connection: socket.socket, message: dict[str, Any]) -> None:
+    unsent = memoryview(json.dumps(message).encode() + b"\n")
+    while unsent:
+        await anyio.wait_writable(connection)
+        unsent = unsent[connection.send(unsent) :]
+
+
+async def _receive(connection: socket.socket) -> dict[str, Any] | None:
+    received = b""
+    while not received.endswith(b"\n"):
+        await anyio.wait_readable(connection)
+        chunk = connection.recv(65536)
+        if not chunk:
+            return None
+        received += chunk
     return json.loads(received)
 
 

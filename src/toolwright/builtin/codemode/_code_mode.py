@@ -3,13 +3,15 @@
 import re
 import typing
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from toolwright.backends import Limits
+from toolwright.backends import Limits, OsSandbox
 from toolwright.builtin.codemode._calls import Calls, Paused
+from toolwright.builtin.codemode._cpython import run_on_cpython
 from toolwright.builtin.codemode._monty import CodeRejected, Ran, run_on_monty
 from toolwright.builtin.codemode._stubs import Stub, make_stub, stub_module
 from toolwright.errors import ToolError, UsageError
@@ -49,32 +51,56 @@ def code_mode(
     name: str = "run_code",
     limits: Limits | None = None,
     stubs: typing.Literal["auto", "all", "on_demand"] = "auto",
+    sandbox: OsSandbox | None = None,
 ) -> Toolset:
     """A toolset with one tool, which runs Python that calls the tools of `toolset`.
 
     Every call in the code is an ordinary call: validated, approved, limited, recorded. When one
     waits for a person, the whole waits; afterwards the code runs again from the start, and calls
     that have their result are not repeated. `limits` are for the code itself, calls not counted.
+    With a `sandbox`, code that the small interpreter cannot run, and that has made no call yet, runs
+    there on CPython.
     """
     inner = toolset if isinstance(toolset, Toolset) else combined(toolset)
-    return _CodeMode(inner, name, limits or Limits(timeout=30.0, memory=256 * 1024 * 1024), stubs)
+    engine = _Engine(limits or Limits(timeout=30.0, memory=256 * 1024 * 1024), sandbox)
+    return _CodeMode(inner, name, engine, stubs)
 
 
 class _CodeMode(Toolset):
-    def __init__(self, inner: Toolset, name: str, limits: Limits, stubs: str) -> None:
+    def __init__(self, inner: Toolset, name: str, engine: "_Engine", stubs: str) -> None:
         super().__init__()
         self._inner = inner
         self._name = name
-        self._limits = limits
+        self._engine = engine
         self._stubs = stubs
         self.cache_listing = inner.cache_listing
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> Sequence[Tool]:
         tools = await self._inner.list_tools(readonly_context)
-        return [_code_tool(self._name, _by_function(tools), self._limits, self._stubs)]
+        return [_code_tool(self._name, _by_function(tools), self._engine, self._stubs)]
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """What runs the code: Monty, and CPython in a sandbox for what Monty cannot."""
+
+    limits: Limits
+    sandbox: OsSandbox | None
+
+    async def run(self, code: str, calls: Calls, stubs: str) -> Ran:
+        seed = calls.ctx.idempotency_key
+        now = await _moment(calls.ctx) if _CLOCK.search(code) else None
+        try:
+            return await run_on_monty(
+                code, calls, stubs=stubs, limits=self.limits, seed=seed, now=now
+            )
+        except CodeRejected as rejected:
+            if not rejected.gap or calls.made or self.sandbox is None:
+                raise
+            return await run_on_cpython(code, calls, self.sandbox, self.limits)
 
 
 def _by_function(tools: Sequence[Tool]) -> dict[str, Stub]:
@@ -101,7 +127,7 @@ def _returns(tool: Tool) -> Mapping[str, Any] | None:
         return None
 
 
-def _code_tool(name: str, stubs: Mapping[str, Stub], limits: Limits, mode: str) -> Tool:
+def _code_tool(name: str, stubs: Mapping[str, Stub], engine: _Engine, mode: str) -> Tool:
     listing = stub_module(list(stubs.values()))
     on_demand = mode == "on_demand" or (mode == "auto" and len(listing) > _LARGE)
     functions = _with_describe(stubs) if on_demand else stubs
@@ -118,17 +144,8 @@ def _code_tool(name: str, stubs: Mapping[str, Stub], limits: Limits, mode: str) 
     )
 
     async def run(args: Args, ctx: ToolContext) -> Output:
-        calls = Calls(ctx, functions)
         try:
-            now = await _moment(ctx) if _CLOCK.search(args["code"]) else None
-            ran = await run_on_monty(
-                args["code"],
-                calls,
-                stubs=checked_against,
-                limits=limits,
-                seed=ctx.idempotency_key,
-                now=now,
-            )
+            ran = await engine.run(args["code"], Calls(ctx, functions), checked_against)
         except Paused:
             return Output(status="pending")
         except CodeRejected as rejected:
