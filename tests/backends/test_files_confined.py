@@ -177,6 +177,14 @@ async def test_a_write_keeps_permissions_and_leaves_no_temporary_file(tmp_path: 
     assert os.listdir(tmp_path) == ["run.sh"]
 
 
+async def test_a_file_that_was_made_read_only_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("keep")
+    (tmp_path / "a.txt").chmod(0o444)
+    with pytest.raises(PermissionError, match="read-only"):
+        await FilesystemBackend(tmp_path).write("/a.txt", b"lost")
+    assert (tmp_path / "a.txt").read_text() == "keep"
+
+
 async def test_names_that_are_not_utf_8_can_be_listed(tmp_path: Path) -> None:
     descriptor = os.open(bytes(tmp_path) + b"/\xff.txt", os.O_CREAT | os.O_WRONLY)
     os.write(descriptor, b"needle")

@@ -5,6 +5,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,7 @@ class FilesystemBackend:
         self.root = str(root)
         program = ripgrep_program() if ripgrep else None
         self._ripgrep = Ripgrep(program, self.root) if program else None
-        self._locks = PathLocks()
+        self._locks = PathLocks(f"directory:{self.root}")
 
     async def ls(self, path: str) -> list[Entry]:
         """What is directly in a directory."""
@@ -104,7 +105,8 @@ def _write(root: str, path: str, data: bytes, expected: str | None) -> None:
                     os.fchmod(file.fileno(), mode)
             _put_in_place(parent, temporary, name, expected)
         except BaseException:
-            os.unlink(temporary, dir_fd=parent)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=parent)
             raise
 
 
@@ -120,6 +122,9 @@ def _checked_mode(root: str, path: str, parent: int, name: str, expected: str | 
         raise IsADirectoryError(path)
     if expected == ABSENT:
         raise FileExistsError(path)
+    if not status.st_mode & 0o222:
+        # Replacing a file needs no right to write to it; whoever took that right away meant it.
+        raise PermissionError(errno.EACCES, "the file is read-only")
     if expected is not None and version_of(_read(root, path)) != expected:
         raise FileChanged(f"{path} was changed since it was read.")
     return stat.S_IMODE(status.st_mode)

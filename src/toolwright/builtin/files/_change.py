@@ -17,7 +17,7 @@ class ChangingTools:
     def __init__(self, files_for: Callable[[ToolContext], Files], seen: SeenVersions) -> None:
         self._files_for = files_for
         self._seen = seen
-        self._locks = PathLocks()
+        self._locks = PathLocks(f"tools:{id(self)}")
 
     async def write_file(
         self, file_path: str, content: str, tool_context: ToolContext

@@ -40,7 +40,7 @@ def web_tools(
         fetch: How pages are fetched: its limits of size and time.
     """
     reader = fetch or Fetch(allow_private=allow_private)
-    searcher = engine or DuckDuckGo()
+    searcher = engine or DuckDuckGo(reader)
 
     async def web_search(
         query: str, max_results: Annotated[int, Field(ge=1, le=20)] = 10

@@ -16,7 +16,7 @@ class WriteTools:
         self._files = files
         self._paths = paths
         self._seen = seen
-        self._locks = PathLocks()
+        self._locks = PathLocks(f"tools:{id(self)}")
 
     async def write(self, path: str, content: str, tool_context: ToolContext) -> str:
         """Create a file, or overwrite it completely. Missing directories are created.
