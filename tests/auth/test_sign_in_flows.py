@@ -1,6 +1,7 @@
 """Signing in, refreshing and exchanging, against a real provider."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -232,6 +233,20 @@ async def test_many_calls_at_once_refresh_once(flows: AuthlibFlows, provider: Pr
 
     assert provider.admin()["grants"].count("refresh_token") == 1
     assert {credential.bearer_token for credential in found} == {found[0].bearer_token}
+
+
+def test_threads_with_event_loops_of_their_own_do_not_wait_for_each_other(
+    provider: Provider, store: MemoryCredentials
+) -> None:
+    provider.admin(lifetime=30)
+    config, flows = provider.oidc(), AuthlibFlows(store)
+    anyio.run(signed_in, flows, provider, config)
+    provider.admin(lifetime=3600)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: anyio.run(flows.ready, ADA, config), range(4), timeout=30))
+
+    assert all(credential is not None for credential in found)
 
 
 async def test_a_refresh_token_that_another_process_used_up_is_no_harm(

@@ -5,6 +5,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
+from anyio.lowlevel import RunVar
 
 from toolwright.backends.auth._answers import credential_in, redirect_in
 from toolwright.backends.auth._http import SignInRefused
@@ -17,6 +18,7 @@ from toolwright.messages import AuthConfig, AuthCredential, AuthCredentialTypes,
 
 __all__ = ["AuthlibFlows"]
 
+Locks = WeakValueDictionary[tuple[str, str, str], anyio.Lock]
 _SIGN_IN_TYPES = ("oauth2", "openIdConnect")
 _LEEWAY = 60.0
 """Seconds before its end at which a token counts as expired: a call with it takes time, too."""
@@ -36,7 +38,7 @@ class AuthlibFlows:
     def __init__(self, store: CredentialStore) -> None:
         self._store = store
         self._providers: dict[str, Provider] = {}
-        self._locks: WeakValueDictionary[tuple[str, str, str], anyio.Lock] = WeakValueDictionary()
+        self._locks: RunVar[Locks] = RunVar("locks")
 
     async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
         """A usable credential (given, saved, refreshed or exchanged); None if a person is needed."""
@@ -189,8 +191,14 @@ class AuthlibFlows:
 
     def _alone(self, scope: Scope, config: AuthConfig) -> anyio.Lock:
         """Held while a credential is looked up or changed: one refresh, however many calls wait."""
+        # Per event loop: a lock cannot wake a waiter in another one. Two loops get along as two
+        # processes do.
+        try:
+            locks = self._locks.get()
+        except LookupError:
+            self._locks.set(locks := WeakValueDictionary())
         name = (scope.app_name, scope.user_id, config.credential_key)
-        return self._locks.setdefault(name, anyio.Lock())
+        return locks.setdefault(name, anyio.Lock())
 
 
 def _flow_key(config: AuthConfig) -> str:
