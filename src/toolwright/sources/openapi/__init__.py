@@ -1,5 +1,11 @@
 """Tools from OpenAPI documents: one for each operation."""
 
+try:
+    import httpx  # noqa: F401 (whether it is there; every file below uses it)
+    import yaml  # noqa: F401
+except ImportError as error:
+    raise ImportError("OpenAPI tools need an extra: pip install 'toolwright[openapi]'") from error
+
 from toolwright.backends.auth import (
     openid_url_to_scheme_credential,
     service_account_dict_to_scheme_credential,

@@ -1,6 +1,7 @@
 """Turn an HTTP answer into an output: text for the model, files to where files are kept."""
 
 import mimetypes
+import re
 import tempfile
 from http import HTTPStatus
 from pathlib import Path
@@ -60,7 +61,7 @@ def _text(response: httpx.Response) -> Output:
 async def _keep(name: str, part: BlobPart, content: bytes, ctx: ToolContext) -> Output:
     """Put a binary answer where the model can find it again without reading it."""
     ending = mimetypes.guess_extension(part.media_type) or ".bin"
-    filename = f"{name}-{ctx.call.call_id}{ending}".replace("/", "_")
+    filename = re.sub(r"[^\w.-]", "_", f"{name}-{ctx.call.call_id}{ending}")
     if ctx.run.services.artifacts is not None:
         version = await ctx.save_artifact(filename, part)
         where: dict[str, Any] = {"artifact": filename, "version": version}

@@ -32,6 +32,8 @@ class CallLimits:
 
     timeout: float = 30.0
     """Seconds for connecting, and for each wait on the server."""
+    deadline: float = 300.0
+    """Seconds for the whole call, redirects and further tries included."""
     retries: int = 2
     """How often a 429 or 503 is tried again."""
     longest_wait: float = 30.0
@@ -66,21 +68,28 @@ class Api:
 
     async def send(self, request: httpx.Request, secrets: Collection[str]) -> httpx.Response:
         """The answer, read to its end. `secrets` are headers that must not go to another origin."""
+        host, limits = request.url.host, self.limits
         try:
-            response = await self._send_patiently(request)
-            for _ in range(_MAX_REDIRECTS):
-                following = response.next_request
-                if following is None or not self._may_follow(request, following):
-                    return response
-                if not _same_origin(request, following):
-                    for name in secrets:
-                        following.headers.pop(name, None)
-                response = await self._send_patiently(following)
+            with anyio.fail_after(limits.deadline):
+                return await self._send_on(request, secrets)
         except httpx.TimeoutException as error:
-            seconds = self.limits.timeout
-            raise ToolError(f"{request.url.host} did not answer within {seconds:g} s.") from error
+            raise ToolError(f"{host} did not answer within {limits.timeout:g} s.") from error
+        except TimeoutError as error:
+            raise ToolError(f"{host} was not done within {limits.deadline:g} s.") from error
         except httpx.TransportError as error:
-            raise ToolError(f"{request.url.host} could not be reached: {error}.") from error
+            raise ToolError(f"{host} could not be reached: {error}.") from error
+
+    async def _send_on(self, request: httpx.Request, secrets: Collection[str]) -> httpx.Response:
+        """Follow redirects as far as allowed; the last answer counts."""
+        response = await self._send_patiently(request)
+        for _ in range(_MAX_REDIRECTS):
+            following = response.next_request
+            if following is None or not self._may_follow(request, following):
+                return response
+            if not _same_origin(request, following):
+                for name in secrets:
+                    following.headers.pop(name, None)
+            response = await self._send_patiently(following)
         raise ToolError(f"{request.url.host} redirects more than {_MAX_REDIRECTS} times.")
 
     async def close(self) -> None:

@@ -4,13 +4,9 @@ import re
 from typing import Any, Literal
 
 import pydantic_core
+import yaml
 
 from toolwright.errors import UsageError
-
-try:
-    import yaml
-except ImportError as error:
-    raise ImportError("OpenAPI tools need an extra: pip install 'toolwright[openapi]'") from error
 
 __all__ = ["TextKind", "parse_text"]
 
@@ -51,6 +47,8 @@ def parse_text(text: str | bytes, kind: TextKind | None = None, *, origin: str) 
 
     `origin` says in errors where the text came from.
     """
+    if kind not in (None, "json", "yaml"):
+        raise UsageError(f"A document is written in 'json' or 'yaml'; got {kind!r}.")
     if isinstance(text, bytes):
         text = text.removeprefix(b"\xef\xbb\xbf")
         kind = kind or ("json" if text.lstrip()[:1] == b"{" else "yaml")

@@ -31,13 +31,16 @@ class Servers:
     def url_for(self, operation: Operation) -> httpx.URL:
         """The address that the operation's path is appended to."""
         text = self._server_url or self._named_by(operation.raw, operation.shared)
-        url = httpx.URL(text)
+        try:
+            url = httpx.URL(text).copy_with(userinfo=b"", fragment=None)
+        except httpx.InvalidURL:
+            url = httpx.URL("")
         if url.scheme not in ("http", "https") or not url.host:
             raise ToolError(
                 f"This API's document names no server that can be called (found {text!r}); "
                 "the developer can give one with OpenAPIToolset(server_url='https://…')."
             )
-        return url.copy_with(userinfo=b"", fragment=None)
+        return url
 
     def private_hosts(self) -> list[str]:
         """Hosts that may be private addresses, because the developer or their document says so.
