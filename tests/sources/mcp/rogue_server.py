@@ -21,6 +21,8 @@ def tool(name: str) -> dict[str, Any]:
 def page(cursor: str | None) -> dict[str, Any]:
     if how == "endless":
         return {"tools": [], "nextCursor": str(int(cursor or 0) + 1)}
+    if how == "dielisting":
+        os._exit(1)
     if how == "names":
         return {"tools": [tool("files/read.text")]}
     if how == "pages" and cursor != "3":

@@ -11,6 +11,7 @@ import pytest
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from starlette.responses import Response
 from tests._npm import npm_program
 from tests.sources._calling import StubRun, context, run_tool, tool_named
 from tests.sources.mcp.conftest import EVERYTHING
@@ -99,7 +100,7 @@ async def whoami_server() -> AsyncIterator[str]:
         headers = ctx.request_context.request.headers  # type: ignore[union-attr]
         return f"{headers.get('x-user', '')}{headers.get('authorization', '')}"
 
-    app = server.streamable_http_app()
+    app = _refusing(server.streamable_http_app())
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         web = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
@@ -110,6 +111,19 @@ async def whoami_server() -> AsyncIterator[str]:
                     await anyio.sleep(0.01)
             yield f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
             web.should_exit = True
+
+
+def _refusing(app: Any) -> Any:
+    """The same app, which does not take the token `old`."""
+
+    async def guard(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", ()))
+        if headers.get(b"authorization") == b"Bearer old":
+            await Response(status_code=401)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return guard
 
 
 def run_of(user: str, services: Services | None = None) -> StubRun:
@@ -131,8 +145,10 @@ async def test_each_user_has_their_own_headers() -> None:
 class Flows:
     """A credential machinery in which users are signed in or are not."""
 
-    def __init__(self, tokens: dict[str, str]) -> None:
+    def __init__(self, tokens: dict[str, str], fresh: dict[str, str] | None = None) -> None:
         self.tokens = tokens
+        self.fresh = dict(fresh or {})
+        """What a refused token can be renewed to."""
 
     async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
         token = self.tokens.get(scope.user_id)
@@ -140,7 +156,10 @@ class Flows:
         return AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=http) if token else None
 
     async def renew(self, scope: Scope, config: AuthConfig, refused: Any) -> Any:
-        return None
+        self.tokens.pop(scope.user_id, None)
+        if token := self.fresh.pop(scope.user_id, None):
+            self.tokens[scope.user_id] = token
+        return await self.ready(scope, config)
 
     async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
         return {}
@@ -170,6 +189,24 @@ async def test_a_user_who_has_not_signed_in_is_offered_that_and_then_the_tools()
     assert ctx.requested is not None
     assert ctx.requested.kind == "credential"
     assert (said, said_to_bob) == ("Bearer t1", "Bearer t2")
+
+
+async def test_a_refused_credential_is_renewed_or_else_asked_for_again() -> None:
+    flows = Flows({"ada": "good", "bob": "good"}, fresh={"ada": "better"})
+    services = Services(auth=flows)
+    async with whoami_server() as url:
+        toolset = McpToolset(
+            StreamableHTTPConnectionParams(url), auth_scheme=BEARER, credential_key="w"
+        )
+        ada, bob = run_of("ada", services), run_of("bob", services)
+        (tool,) = await toolset.list_tools(_readonly(ada))
+        await toolset.list_tools(_readonly(bob))
+        flows.tokens.update(ada="old", bob="old")  # The server takes them no longer.
+        renewed = await run_tool(tool, run=ada)
+        asked = await run_tool(tool, run=bob)
+        await toolset.close()
+    assert renewed.text == "Bearer better"
+    assert asked.status == "pending"
 
 
 async def test_a_call_without_a_credential_waits_for_one() -> None:

@@ -155,12 +155,23 @@ async def test_every_page_of_a_listing_is_read(tmp_path: Path) -> None:
 
 
 async def test_a_listing_without_an_end_is_given_up(tmp_path: Path) -> None:
-    toolset = rogue("endless", tmp_path)
+    toolset = rogue("endless", tmp_path, required=True)
     try:
         with anyio.fail_after(30), pytest.raises(ToolError, match="more than 1000 pages"):
             await toolset.list_tools()
     finally:
         await toolset.close()
+
+
+async def test_a_server_that_dies_while_it_lists_has_no_tools_for_now(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    toolset = rogue("dielisting", tmp_path)
+    try:
+        assert await toolset.list_tools() == []
+    finally:
+        await toolset.close()
+    assert "stopped while listing was under way" in caplog.text
 
 
 async def test_a_changed_listing_is_read_again(tmp_path: Path) -> None:

@@ -1,40 +1,59 @@
 """Sign requests to a remote server with the user's credential, fetched anew for each request."""
 
 import base64
+import logging
 from collections.abc import AsyncGenerator
 
 import httpx2
 
-from toolwright.messages import AuthConfig, AuthCredential, Scope
+from toolwright.errors import ToolError
+from toolwright.messages import AuthConfig, AuthCredential
 from toolwright.tools import ReadonlyContext
 
 __all__ = ["CredentialAuth", "needs_sign_in"]
 
+_log = logging.getLogger("toolwright.mcp")
+
 
 class CredentialAuth(httpx2.Auth):
-    """Puts the credential of one user on every request, so that a refreshed token is used at once."""
+    """Puts the credential of one user on every request, so that a refreshed token is used at once.
+
+    After a 401 it is renewed and the request sent once more; a credential that cannot be renewed
+    is gone from the store after that, and its user must sign in again.
+    """
 
     def __init__(self, context: ReadonlyContext | None, config: AuthConfig) -> None:
         self._flows = context.run.services.auth if context is not None else None
         self._scope = context.run.scope if context is not None else None
         self._config = config
-        self.refused = False
-        """Whether the server has answered 401 to the last request."""
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Add the credential, and note whether it was accepted."""
-        credential = await self._credential(self._scope)
+        """Add the credential; once more with another one, if this one is refused."""
+        credential = await self._credential()
         if credential is not None:
             _put(request, credential, self._config)
         response = yield request
-        self.refused = response.status_code == 401
+        if response.status_code == 401 and credential is not None:
+            renewed = await self._renewed(credential)
+            if renewed is not None:
+                _put(request, renewed, self._config)
+                yield request
 
-    async def _credential(self, scope: Scope | None) -> AuthCredential | None:
-        if self._flows is None or scope is None:
+    async def _credential(self) -> AuthCredential | None:
+        if self._flows is None or self._scope is None:
             return self._config.raw_auth_credential
-        return await self._flows.ready(scope, self._config)
+        return await self._flows.ready(self._scope, self._config)
+
+    async def _renewed(self, refused: AuthCredential) -> AuthCredential | None:
+        if self._flows is None or self._scope is None:
+            return None
+        try:
+            return await self._flows.renew(self._scope, self._config, refused)
+        except ToolError as error:
+            _log.warning("A credential was refused and cannot be renewed: %s", error)
+            return None
 
 
 async def needs_sign_in(context: ReadonlyContext | None, config: AuthConfig | None) -> bool:

@@ -42,12 +42,15 @@ class Link:
         self.broken = False
         self.tools: list[Tool] | None = None
         """What was made of the last listing; None when it must be asked for again."""
+        self.changes = 0
+        """How often the server has said that its tools changed."""
         self._questions = questions
         self._listing_ends = float("inf")
 
     def forget_listing(self) -> None:
         """The server has said that its tools changed."""
         self.tools = None
+        self.changes += 1
 
     @property
     def listing_is_fresh(self) -> bool:

@@ -26,7 +26,7 @@ _MARK = "mcp_elicitation"
 _log = logging.getLogger("toolwright.mcp")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Asking:
     """One call in flight: who is asked on its behalf, and what they have answered so far."""
 

@@ -10,9 +10,8 @@ import httpx2
 import mcp_types as types
 from mcp.shared.dispatcher import ProgressFnT
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
-from toolwright.sources._reopening import Unavailable
 from toolwright.sources.mcp._answers import Answers
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
@@ -115,7 +114,7 @@ class McpToolset(Toolset):
         try:
             link = await self._connections.get(readonly_context)
             tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
-        except Unavailable as error:
+        except ToolError as error:
             if self._required:
                 raise
             _log.error("%s Its tools are left out.", error)
@@ -148,12 +147,14 @@ class McpToolset(Toolset):
         return messages_of(await link.ask(request, f"prompt {name!r} was asked for"))
 
     async def _make_tools(self, link: Link) -> list[Tool]:
+        changes = link.changes
         tools = [self._make_tool(tool) for tool in await link.list_tools()]
         if self._use_resources:
             resources = await link.list_resources()
             templates = await link.list_resource_templates()
             tools.append(resource_tool(resources, templates, self._connections.get))
-        link.tools = tools
+        if link.changes == changes:  # Otherwise it has changed again while it was listed.
+            link.tools = tools
         return tools
 
     def _make_tool(self, listed: types.Tool) -> Tool:
@@ -180,14 +181,16 @@ class McpToolset(Toolset):
 
     async def _call(self, name: str, args: Args, ctx: ToolContext) -> Output:
         if self._auth_config and await needs_sign_in(ctx, self._auth_config):
-            ctx.request_credential(self._auth_config)
-            return Output()
+            return _ask_to_sign_in(ctx, self._auth_config)
         link = await self._connections.get(ctx)
         asking = Asking(ctx, self._answers.so_far(ctx))
         try:
             result = await link.call(name, args, asking, self._call_timeout, self._on_progress(ctx))
-        except Exception:
+        except ToolError:
             if asking.question is None:
+                # The server may have refused a credential that looked good.
+                if self._auth_config and await needs_sign_in(ctx, self._auth_config):
+                    return _ask_to_sign_in(ctx, self._auth_config)
                 raise
         else:
             if asking.question is None:
@@ -209,6 +212,11 @@ class McpToolset(Toolset):
                     await called
 
         return show
+
+
+def _ask_to_sign_in(ctx: ToolContext, config: AuthConfig) -> Output:
+    ctx.request_credential(config)
+    return Output(status="pending", request=ctx.requested)
 
 
 def _auth_config(
