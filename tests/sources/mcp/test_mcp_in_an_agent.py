@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests._npm import npm_program
@@ -26,6 +27,37 @@ async def test_what_a_server_asks_waits_for_an_answer_and_the_call_goes_on_with_
         done = await runner.resume("s1")
     assert (paused.status, done.status, done.text) == ("paused", "done", "Thank you.")
     assert pending.schema is not None
+    assert "Ada Lovelace" in model.requests[1].history[-1].results[0].text  # type: ignore[union-attr]
+
+
+async def test_a_question_is_answered_after_a_restart(tmp_path: Path) -> None:
+    def runner(*turns: Any) -> Runner:
+        server = McpToolset(stdio([*npm_program(*EVERYTHING), "stdio"]))
+        agent = Agent(name="a", model=ScriptedModel(*turns), tools=[server])
+        return Runner(agent, app_name="t", store=f"sqlite:///{tmp_path / 'runs.db'}")
+
+    async with runner(call("trigger-elicitation-request")) as before:
+        paused = await before.run("go", session_id="s1")
+    async with runner("Thank you.") as after:
+        answer = Approve(payload={"name": "Ada Lovelace"})
+        await after.answer("s1", paused.pending[0].call_id, answer)
+        done = await after.resume("s1")
+    assert done.text == "Thank you."
+    assert "Ada Lovelace" in done.history[-2].results[0].text  # type: ignore[union-attr]
+
+
+async def test_a_call_can_be_confirmed_and_then_ask_a_question_of_its_own() -> None:
+    server = McpToolset(stdio([*npm_program(*EVERYTHING), "stdio"]), require_confirmation=True)
+    model = ScriptedModel(call("trigger-elicitation-request"), "Thank you.")
+    async with Runner(Agent(name="a", model=model, tools=[server]), app_name="t") as runner:
+        paused = await runner.run("go", session_id="s1")
+        await runner.answer("s1", paused.pending[0].call_id, Approve())
+        asked = await runner.resume("s1")
+        (question,) = asked.pending
+        await runner.answer("s1", question.call_id, Approve(payload={"name": "Ada Lovelace"}))
+        done = await runner.resume("s1")
+    assert (paused.status, asked.status, done.status) == ("paused", "paused", "done")
+    assert question.call_id != paused.pending[0].call_id
     assert "Ada Lovelace" in model.requests[1].history[-1].results[0].text  # type: ignore[union-attr]
 
 
