@@ -2,19 +2,29 @@
 
 import base64
 import json
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import anyio
 import pytest
 from dirty_equals import IsPartialDict, IsStr
 from inline_snapshot import snapshot
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from tests.sources.openapi._calling import act, answers, document
 from tests.sources.openapi._recorder import Recorder
 
-from toolwright.messages import BlobPart
+from toolwright.agent import Agent, Runner
+from toolwright.backends import open_artifacts
+from toolwright.messages import BlobPart, ToolCall, ToolMessage
+from toolwright.models import ModelRequest
 from toolwright.sources import CallLimits, OpenAPIToolset
-from toolwright.testing import call
+from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
 
@@ -212,6 +222,50 @@ async def test_other_binary_answers_go_to_a_file(server: Recorder) -> None:
     told = json.loads(result.text)
     assert told == {"file": IsStr(regex=r".*\.zip"), "media_type": "application/zip", "bytes": 4}
     assert await anyio.Path(told["file"]).read_bytes() == b"PK\0\1"
+
+
+async def test_files_come_from_and_go_to_artifacts_where_there_are_some(server: Recorder) -> None:
+    toolset = toolset_at(server, body("application/octet-stream", {}), method="post")
+    server.replies.append(Response(b"PK\0\1", media_type="application/zip"))
+
+    def send_it_back(request: ModelRequest) -> ToolCall:
+        told = json.loads(cast(ToolMessage, request.history[-1]).results[0].text)
+        return call("act", body={"artifact": told["artifact"]})
+
+    model = ScriptedModel(
+        call("act", body={"text": "zip it"}),
+        send_it_back,
+        call("act", body={"artifact": "nowhere.txt"}),
+        "done",
+    )
+    runner = Runner(
+        Agent(name="a", model=model, tools=[toolset]), artifacts=open_artifacts("memory://")
+    )
+    result = await runner.run("go")
+    assert server.last.body == b"PK\0\1"
+    last = [m for m in result.history if isinstance(m, ToolMessage)][-1].results[0]
+    assert "There is no artifact 'nowhere.txt' to send; there are: act-" in last.text
+
+
+async def _endless() -> AsyncIterator[bytes]:
+    yield b"a"
+    await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (CallLimits(timeout=0.1), "did not answer within 0.1 s"),
+        (CallLimits(deadline=0.1), "was not done within 0.1 s"),
+    ],
+)
+async def test_a_server_that_does_not_finish_is_given_up(
+    server: Recorder, limits: CallLimits, told: str
+) -> None:
+    server.replies.append(StreamingResponse(_endless()))
+    toolset = toolset_at(server, limits=limits)
+    assert told in (await act(toolset)).text
+    await toolset.close()
 
 
 async def test_an_answer_that_is_too_large_is_not_read_to_its_end(server: Recorder) -> None:
