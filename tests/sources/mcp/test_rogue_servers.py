@@ -216,5 +216,6 @@ async def test_a_program_that_is_not_there_is_the_developers_to_fix() -> None:
 
 
 def test_connection_params_of_another_kind_are_refused() -> None:
+    wrong: Any = {"command": "npx"}
     with pytest.raises(UsageError, match="StdioConnectionParams"):
-        McpToolset({"command": "npx"})
+        McpToolset(wrong)

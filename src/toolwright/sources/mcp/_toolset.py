@@ -4,7 +4,6 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import mcp_types as types
@@ -17,7 +16,11 @@ from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
 from toolwright.sources.mcp._link import Link
-from toolwright.sources.mcp._params import ConnectionParams, connection_params_of
+from toolwright.sources.mcp._params import (
+    ConnectionParams,
+    StdioServerParameters,
+    connection_params_of,
+)
 from toolwright.sources.mcp._prompts import messages_of
 from toolwright.sources.mcp._questions import AllowSampling, Asking, Questions, pending_for
 from toolwright.sources.mcp._resources import read_resource, resource_tool
@@ -54,7 +57,7 @@ class McpToolset(Toolset):
 
     def __init__(
         self,
-        connection_params: ConnectionParams | Any,
+        connection_params: ConnectionParams | StdioServerParameters | str,
         *,
         tool_filter: ToolFilter = None,
         tool_name_prefix: str | None = None,
@@ -126,23 +129,26 @@ class McpToolset(Toolset):
         """End the connections and stop the server if we started it."""
         await self._connections.close()
 
-    async def list_resources(self) -> list[types.Resource]:
+    async def list_resources(self, context: ReadonlyContext | None = None) -> list[types.Resource]:
         """All resources of the server."""
-        return await (await self._connections.get(None)).list_resources()
+        return await (await self._connections.get(context)).list_resources()
 
-    async def read_resource(self, uri: str) -> Output:
+    async def read_resource(self, uri: str, context: ReadonlyContext | None = None) -> Output:
         """The contents of one resource."""
-        return await read_resource(await self._connections.get(None), uri)
+        return await read_resource(await self._connections.get(context), uri)
 
-    async def list_prompts(self) -> list[types.Prompt]:
+    async def list_prompts(self, context: ReadonlyContext | None = None) -> list[types.Prompt]:
         """All prompts of the server."""
-        return await (await self._connections.get(None)).list_prompts()
+        return await (await self._connections.get(context)).list_prompts()
 
     async def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        context: ReadonlyContext | None = None,
     ) -> list[Message]:
         """A prompt of the server, filled in, as messages to start a conversation with."""
-        link = await self._connections.get(None)
+        link = await self._connections.get(context)
         request = link.client.get_prompt(name, dict(arguments or {}))
         return messages_of(await link.ask(request, f"prompt {name!r} was asked for"))
 
