@@ -93,12 +93,17 @@ SHOTS: dict[str, Callable[[Page, str], None]] = {
 
 
 def _take_all(chromium: Browser, address: str) -> None:
-    looks = {"": WIDE, "-dark": {**WIDE, "color_scheme": "dark"}, "-phone": PHONE}
-    for suffix, look in looks.items():
+    dark = {**WIDE, "color_scheme": "dark"}
+    looks = {
+        "": (WIDE, list(SHOTS)),
+        "-dark": (dark, ["chat", "approval"]),
+        "-phone": (PHONE, ["picture", "inbox"]),
+    }
+    for suffix, (look, names) in looks.items():
         context = chromium.new_context(**look, device_scale_factor=1, reduced_motion="reduce")
         page = context.new_page()
-        for name, go in SHOTS.items():
-            go(page, address)
+        for name in names:
+            SHOTS[name](page, address)
             page.wait_for_timeout(500)
             page.screenshot(path=IMAGES / f"{name}{suffix}.png")
         context.close()
