@@ -102,14 +102,12 @@ def attempt(build: Callable[[], dict]) -> dict | str:
 
 
 def why_invalid(schema: dict) -> str:
-    from jsonschema import Draft202012Validator, SchemaError
+    import jsonschema_rs
 
     try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return f"not JSON Schema: {brief(error)}"
+        jsonschema_rs.validator_for(schema)
     except Exception as error:
-        return f"cannot be checked: {brief(error)}"
+        return f"not JSON Schema: {brief(error)}"
     return ""
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -49,16 +49,19 @@ class Ranking:
 
     def _count(self, stem: str) -> dict[int, int]:
         """How often words with this stem stand in each document that has one."""
-        counts: Counter[int] = Counter()
+        counts: dict[int, int] = {}
+        fits: dict[str, bool] = {}
+        number = 0
         # Words with the same stem begin alike, but for its last letters: repositori, repository.
         beginning = stem[: max(2, len(stem) - 2)]
         for match in re.finditer(re.escape(beginning) + r"[^\W_]*", self._text):
-            start = match.start()
-            inside = start > 0 and self._text[start - 1].isalnum()
-            if not inside and _stem(match[0]) == stem:
-                number = bisect_right(self._starts, start) - 1
+            word, start = match[0], match.start()
+            if word not in fits:
+                fits[word] = _stem(word) == stem
+            if fits[word] and (start == 0 or not self._text[start - 1].isalnum()):
+                number = bisect_right(self._starts, start, lo=number) - 1
                 in_title = start - self._starts[number] < self._title_lengths[number]
-                counts[number] += _TITLE_WEIGHT if in_title else 1
+                counts[number] = counts.get(number, 0) + (_TITLE_WEIGHT if in_title else 1)
         return counts
 
 
