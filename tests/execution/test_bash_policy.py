@@ -118,7 +118,7 @@ def test_a_mistake_in_the_judge_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
     def broken(source: str) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("toolwright.builtin.bash._policy.read_script", broken)
+    monkeypatch.setattr("toolwright.builtin.bash._judge.read_script", broken)
     assert not POLICY.check("ls").allowed
 
 

@@ -64,8 +64,13 @@ _EXECUTING: dict[str, tuple[str, tuple[str, ...]]] = {
                    "--exec", "--open-files-in-pager", "--ext-diff", "--textconv", "--template",
                    "--editor", "--gpg-sign", "--show-signature", "--output", "--work-tree",
                    "--git-dir", "--namespace", "--super-prefix", "--smtp-server")),
-    "install": ("", ("--strip-program",)),
-    "rg": ("", ("--pre", "--hostname-bin")),
+    "file": ("zZ", ("--uncompress", "--uncompress-noreport")),
+    "install": ("s", ("--strip", "--strip-program")),
+    "ar": ("", ("--plugin",)),
+    "nm": ("", ("--plugin",)),
+    "objdump": ("", ("--plugin",)),
+    "strip": ("", ("--plugin",)),
+    "rg": ("z", ("--pre", "--hostname-bin", "--search-zip")),
     "rsync": ("e", ("--rsh", "--rsync-path", "--config", "--files-from")),
     "sort": ("", ("--compress-program",)),
     "split": ("", ("--filter",)),
@@ -79,6 +84,9 @@ _EXECUTING: dict[str, tuple[str, tuple[str, ...]]] = {
     "wait": ("p", ()),
 }  # fmt: skip
 """Flags that make a program run another one, or change its settings so that it does."""
+
+_REMOTE = ("rsync", "tar")
+"""Programs that start a remote shell for arguments like `host:path`."""
 
 _GIT_READS = frozenset({
     "blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base",
@@ -103,7 +111,8 @@ GIT_QUIET = (
     "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "-c", "core.editor=true", "-c", "sequence.editor=true", "-c", "core.sshCommand=ssh",
     "-c", "core.askPass=true", "-c", "credential.helper=", "-c", "diff.external=",
-    "-c", "protocol.ext.allow=never", "-c", "gpg.program=true", "-c", "commit.gpgSign=false",
+    "-c", "protocol.ext.allow=never", "-c", "gpg.program=true",
+    "-c", "gpg.ssh.program=true", "-c", "gpg.x509.program=true", "-c", "commit.gpgSign=false",
     "-c", "core.alternateRefsCommand=true", "-c", "uploadpack.packObjectsHook=",
 )  # fmt: skip
 """Settings that a repository could use to run its own programs, turned off."""
@@ -162,11 +171,20 @@ def executing_flag(argv: Sequence[str]) -> str | None:
             break
         option = argument.partition("=")[0]
         if argument.startswith("--"):
-            if len(option) > 2 and any(flag.startswith(option) for flag in long):
-                return argument
-        elif argument.startswith("-") and any(flag in argument[1:] for flag in short):
+            hit = len(option) > 2 and any(flag.startswith(option) for flag in long)
+        elif argument.startswith("-"):
+            hit = any(flag in argument[1:] for flag in short)
+        else:
+            hit = name in _REMOTE and re.match(r"[^/]*:", argument) is not None
+        if hit:
             return argument
     return None
+
+
+def can_be_told_to_execute(program: str) -> bool:
+    """Whether some argument could make this program run another one."""
+    name = _plain(program)
+    return name in _EXECUTING or name in ("sed", "gsed", "awk", "gawk", "mawk", "nawk", "find")
 
 
 def only_reads(argv: Sequence[str]) -> bool:

@@ -8,134 +8,26 @@ different reading of the original might have been.
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
 
-from toolwright.builtin.bash._words import (
-    Refused,
-    Word,
-    bare_word,
-    unescape_double,
-)
+from toolwright.builtin.bash._script import INPUT, OUTPUT, Redirect, Script, SimpleCommand
+from toolwright.builtin.bash._tree import Node, parsed, text_of
+from toolwright.builtin.bash._words import Refused, Word, bare_word, unescape_double
 
-try:
-    import tree_sitter_bash
-    from tree_sitter import Language, Node, Parser
-except ImportError as error:
-    raise ImportError("Bash policies need an extra: pip install 'toolwright[sandbox]'") from error
+__all__ = ["read_script"]
 
-__all__ = ["Redirect", "Script", "SimpleCommand", "read_script"]
-
-_LONGEST = 64 * 1024
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_BETWEEN = re.compile(r"(\s|\\\n)*")
 _WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation",
                     "command_substitution", "process_substitution"})  # fmt: skip
 _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _JOINS = frozenset({"&&", "||", "|", "|&"})
-_OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
-_INPUT = frozenset({"<"})
-
-
-@dataclass(frozen=True, slots=True)
-class Redirect:
-    """Where one descriptor of a command leads."""
-
-    operator: str
-    rendered: str
-    target: str | None = None
-    """The file, when it is one."""
-
-    @property
-    def writes(self) -> bool:
-        """Whether a file is written."""
-        return self.operator in _OUTPUT and self.target is not None
-
-
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
-    """One program or builtin and its arguments."""
-
-    words: tuple[Word, ...]
-
-    @property
-    def argv(self) -> tuple[str, ...]:
-        """The arguments as far as they are certain, otherwise as they were written."""
-        return tuple(word.source if word.text is None else word.text for word in self.words)
-
-
-@dataclass(slots=True)
-class Script:
-    """Simple commands and what stands between them, in order."""
-
-    pieces: list[SimpleCommand | Redirect | str] = field(default_factory=list)
-    operators: set[str] = field(default_factory=set)
-
-    def commands(self) -> Iterator[SimpleCommand]:
-        """All commands, those inside substitutions first."""
-        for piece in self.pieces:
-            if isinstance(piece, SimpleCommand):
-                for script in (s for word in piece.words for s in word.scripts):
-                    yield from script.commands()
-                yield piece
-
-    def redirects(self) -> Iterator[Redirect]:
-        """All redirects, those inside substitutions included."""
-        for piece in self.pieces:
-            if isinstance(piece, Redirect):
-                yield piece
-            elif isinstance(piece, SimpleCommand):
-                for script in (s for word in piece.words for s in word.scripts):
-                    yield from script.redirects()
-
-    def all_operators(self) -> set[str]:
-        """The operators used anywhere."""
-        inner = [s.all_operators() for c in self.commands() for w in c.words for s in w.scripts]
-        return self.operators.union(*inner)
 
 
 def read_script(source: str) -> Script:
     """The commands in `source`; raises `Refused` for what is not understood."""
-    if len(source) > _LONGEST:
-        raise Refused(f"it is longer than {_LONGEST} characters")
-    if found := _CONTROL.search(source):
-        raise Refused(f"it holds the control character {found[0]!r}")
-    data = source.encode("utf-8", "surrogatepass")
-    root = _parser().parse(data).root_node
-    if root.has_error:
-        raise Refused("it is not well-formed shell, or not as far as the parser can tell")
-    _refuse_gaps(root, data)
     script = Script()
-    _statements(root.children, script)
+    _statements(parsed(source).children, script)
     if not any(isinstance(piece, SimpleCommand) for piece in script.pieces):
         raise Refused("there is no command in it")
     return script
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "surrogatepass")
-
-
-def _refuse_gaps(root: Node, data: bytes) -> None:
-    """Every character must belong to something that was understood."""
-    position = 0
-    for leaf in _leaves(root):
-        gap = data[position : leaf.start_byte].decode("utf-8", "replace")
-        if not _BETWEEN.fullmatch(gap):
-            raise Refused(f"{gap.strip()!r} is not understood")
-        position = max(position, leaf.end_byte)
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    if node.child_count == 0 or node.type in ("string", "heredoc_body"):
-        yield node
-    for child in node.children if node.type not in ("string", "heredoc_body") else ():
-        yield from _leaves(child)
 
 
 def _statements(nodes: list[Node], script: Script) -> None:
@@ -174,10 +66,10 @@ def _statement(node: Node, script: Script) -> None:
             _statement(node.children[-1], script)
         case "subshell":
             _enclosed(node, "( ", " )", script)
-        case "compound_statement" if _text(node).startswith("{"):
+        case "compound_statement" if text_of(node).startswith("{"):
             _enclosed(node, "{ ", " ; }", script)
         case _:
-            raise Refused(f"{node.type.replace('_', ' ')} {_text(node)[:60]!r} is not judged; "
+            raise Refused(f"{node.type.replace('_', ' ')} {text_of(node)[:60]!r} is not judged; "
                           "use plain commands, pipes, lists and redirections")  # fmt: skip
 
 
@@ -211,21 +103,21 @@ def _command(node: Node, script: Script) -> None:
         elif child.type in ("file_redirect", "herestring_redirect"):
             raise Refused("a redirection stands between arguments; write it behind them")
         elif child.type == "variable_assignment":
-            raise Refused(f"the assignment {_text(child)!r} could change what a program does")
+            raise Refused(f"the assignment {text_of(child)!r} could change what a program does")
         else:
-            raise Refused(f"{child.type.replace('_', ' ')} {_text(child)[:60]!r} is not judged; "
+            raise Refused(f"{child.type.replace('_', ' ')} {text_of(child)[:60]!r} is not judged; "
                           "write the value itself, or quote it with ''")  # fmt: skip
     if not words or words[0].text is None:
-        raise Refused(f"the program in {_text(node)[:60]!r} is not named plainly")
+        raise Refused(f"the program in {text_of(node)[:60]!r} is not named plainly")
     script.pieces.append(SimpleCommand(tuple(words)))
 
 
 def _test_words(node: Node) -> Iterator[Word]:
     """The words of `[ … ]`; its operators are ordinary words to the program."""
     if node.children[0].type != "[":
-        raise Refused(f"{_text(node)[:60]!r} is not judged; use [ … ] instead")
+        raise Refused(f"{text_of(node)[:60]!r} is not judged; use [ … ] instead")
     for leaf in _test_leaves(node):
-        yield _word(leaf) if leaf.type in _WORDS else Word.literal(_text(leaf))
+        yield _word(leaf) if leaf.type in _WORDS else Word.literal(text_of(leaf))
 
 
 def _test_leaves(node: Node) -> Iterator[Node]:
@@ -235,7 +127,7 @@ def _test_leaves(node: Node) -> Iterator[Node]:
         elif child.type.endswith("_expression"):
             yield from _test_leaves(child)
         else:
-            raise Refused(f"{_text(child)[:60]!r} is not judged; write the value itself")
+            raise Refused(f"{text_of(child)[:60]!r} is not judged; write the value itself")
 
 
 def _redirected(node: Node, script: Script) -> None:
@@ -255,17 +147,17 @@ def _redirected(node: Node, script: Script) -> None:
 
 
 def _file_redirect(node: Node, script: Script) -> Redirect:
-    kinds = [child for child in node.children if child.type in _OUTPUT | _INPUT]
+    kinds = [child for child in node.children if child.type in OUTPUT | INPUT]
     if len(kinds) != 1:
-        raise Refused(f"the redirection {_text(node)!r} is not judged")
+        raise Refused(f"the redirection {text_of(node)!r} is not judged")
     operator, target = kinds[0].type, node.children[-1]
     script.operators.add(operator)
-    number = _text(node.children[0]) if node.children[0].type == "file_descriptor" else ""
+    number = text_of(node.children[0]) if node.children[0].type == "file_descriptor" else ""
     if operator == ">&" and target.type == "number":
-        return Redirect(operator, f" {number}>&{int(_text(target))}")
+        return Redirect(operator, f" {number}>&{int(text_of(target))}")
     word = _word(target)
     if word.text is None:
-        raise Refused(f"the target of {_text(node)!r} is not named plainly")
+        raise Refused(f"the target of {text_of(node)!r} is not named plainly")
     return Redirect(operator, f" {number}{operator} {shlex.quote(word.text)}", target=word.text)
 
 
@@ -277,9 +169,9 @@ def _here(word: Word) -> Redirect:
 
 def _here_document(node: Node, script: Script) -> None:
     script.operators.add("<<")
-    start = next(_text(child) for child in node.children if child.type == "heredoc_start")
+    start = next(text_of(child) for child in node.children if child.type == "heredoc_start")
     body = next((child for child in node.children if child.type == "heredoc_body"), None)
-    text = "" if body is None else _text(body)
+    text = "" if body is None else text_of(body)
     literal = start[:1] in "'\"\\"
     if not literal and re.search(r"[$`\\]", text):
         raise Refused(f"the here-document {start} holds an expansion; write <<'{start}'")
@@ -293,11 +185,11 @@ def _here_document(node: Node, script: Script) -> None:
         elif child.type == "file_redirect":
             script.pieces.append(_file_redirect(child, script))
         elif child.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"):
-            raise Refused(f"{_text(child)[:60]!r} behind a here-document is not judged")
+            raise Refused(f"{text_of(child)[:60]!r} behind a here-document is not judged")
 
 
 def _word(node: Node, *, first: bool = True) -> Word:
-    source = _text(node)
+    source = text_of(node)
     match node.type:
         case "word" | "number":
             return bare_word(source, first=first)
@@ -315,12 +207,12 @@ def _word(node: Node, *, first: bool = True) -> Word:
 
 
 def _concatenation(node: Node) -> Word:
-    source = _text(node)
+    source = text_of(node)
     # An empty pair of braces expands to nothing but itself; any other might.
     empty_pairs = not re.search(r"[{}]", source.replace("{}", ""))
     parts = [
-        Word.literal(_text(child))
-        if empty_pairs and _text(child) in ("{", "}")
+        Word.literal(text_of(child))
+        if empty_pairs and text_of(child) in ("{", "}")
         else _word(child, first=index == 0)
         for index, child in enumerate(node.children)
     ]
@@ -328,7 +220,7 @@ def _concatenation(node: Node) -> Word:
 
 
 def _string(node: Node) -> Word:
-    source = _text(node)
+    source = text_of(node)
     inner = [child for child in node.children if child.type not in ('"', "string_content")]
     if not inner:
         return Word.literal(unescape_double(source[1:-1]))
@@ -350,7 +242,7 @@ def _quoted_piece(data: bytes) -> Word:
 
 def _substitution(node: Node) -> Word:
     """`$(…)` or its old form; its own commands are judged like all others."""
-    source = _text(node)
+    source = text_of(node)
     opening = node.children[0].type
     if opening not in ("$(", "`"):
         raise Refused(f"{source[:60]!r} is not judged")

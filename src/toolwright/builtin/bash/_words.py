@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolwright.builtin.bash._syntax import Script
+    from toolwright.builtin.bash._script import Script
 
 __all__ = ["Refused", "Word", "bare_word", "unescape_double"]
 

@@ -58,7 +58,24 @@ def inner_command(name: str, words: Sequence[Word]) -> tuple[int, bool]:
     position = _after_options(name, wrapper, words)
     if name == "env" and position < len(words) and "=" in (words[position].text or ""):
         raise Refused(f"the assignment {words[position].source!r} could change what a program does")
-    return min(position + wrapper.before, len(words)), wrapper.adds_arguments
+    start = min(position + wrapper.before, len(words))
+    if name == "xargs":
+        _refuse_replacement(words[1:start], words[start:])
+    return start, wrapper.adds_arguments
+
+
+def _refuse_replacement(options: Sequence[Word], command: Sequence[Word]) -> None:
+    """What `xargs -I mark` puts in place of a mark must not become the program."""
+    texts = [word.text or "" for word in options]
+    following = [*texts[1:], ""]
+    marks = [text.partition("=")[2] for text in texts if text.startswith("--replace")]
+    for text, value in zip(texts, following, strict=False):
+        if text.startswith("-I"):
+            marks.append(text[2:] or value)
+    if any(mark != "{}" for mark in marks):
+        raise Refused("xargs may only replace '{}'")
+    if marks and command and "{}" in (command[0].text or ""):
+        raise Refused("the program that xargs runs is not named plainly")
 
 
 def _after_options(name: str, wrapper: _Wrapper, words: Sequence[Word]) -> int:

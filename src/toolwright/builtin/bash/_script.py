@@ -1,0 +1,68 @@
+"""A command line as it was understood: simple commands, redirects, and what stands between them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from toolwright.builtin.bash._words import Word
+
+__all__ = ["INPUT", "OUTPUT", "Redirect", "Script", "SimpleCommand"]
+
+OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
+INPUT = frozenset({"<"})
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Where one descriptor of a command leads."""
+
+    operator: str
+    rendered: str
+    target: str | None = None
+    """The file, when it is one."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a file is written."""
+        return self.operator in OUTPUT and self.target is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One program or builtin and its arguments."""
+
+    words: tuple[Word, ...]
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The arguments as far as they are certain, otherwise as they were written."""
+        return tuple(word.source if word.text is None else word.text for word in self.words)
+
+
+@dataclass(slots=True)
+class Script:
+    """Simple commands and what stands between them, in order."""
+
+    pieces: list[SimpleCommand | Redirect | str] = field(default_factory=list)
+    operators: set[str] = field(default_factory=set)
+
+    def commands(self) -> Iterator[SimpleCommand]:
+        """All commands, those inside substitutions first."""
+        for piece in self.pieces:
+            if isinstance(piece, SimpleCommand):
+                for script in (s for word in piece.words for s in word.scripts):
+                    yield from script.commands()
+                yield piece
+
+    def redirects(self) -> Iterator[Redirect]:
+        """All redirects, those inside substitutions included."""
+        for piece in self.pieces:
+            if isinstance(piece, Redirect):
+                yield piece
+            elif isinstance(piece, SimpleCommand):
+                for script in (s for word in piece.words for s in word.scripts):
+                    yield from script.redirects()
+
+    def all_operators(self) -> set[str]:
+        """The operators used anywhere."""
+        inner = [s.all_operators() for c in self.commands() for w in c.words for s in w.scripts]
+        return self.operators.union(*inner)

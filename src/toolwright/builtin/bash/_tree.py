@@ -1,0 +1,63 @@
+"""The syntax tree of a command line, as long as the parser is sure of every character of it."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from toolwright.builtin.bash._words import Refused
+
+try:
+    import tree_sitter_bash
+    from tree_sitter import Language, Node, Parser
+except ImportError as error:
+    raise ImportError("Bash policies need an extra: pip install 'toolwright[sandbox]'") from error
+
+__all__ = ["Node", "parsed", "text_of"]
+
+_LONGEST = 64 * 1024
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_BETWEEN = re.compile(r"(\s|\\\n)*")
+_OPAQUE = ("string", "heredoc_body")
+"""Nodes whose text may lie between their children."""
+
+
+def parsed(source: str) -> Node:
+    """The root of the tree; raises `Refused` for text that is not wholly understood."""
+    if len(source) > _LONGEST:
+        raise Refused(f"it is longer than {_LONGEST} characters")
+    if found := _CONTROL.search(source):
+        raise Refused(f"it holds the control character {found[0]!r}")
+    data = source.encode("utf-8", "surrogatepass")
+    root = _parser().parse(data).root_node
+    if root.has_error:
+        raise Refused("it is not well-formed shell, or not as far as the parser can tell")
+    _refuse_gaps(root, data)
+    return root
+
+
+def text_of(node: Node) -> str:
+    """The piece of the command line that a node stands for."""
+    return (node.text or b"").decode("utf-8", "surrogatepass")
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _refuse_gaps(root: Node, data: bytes) -> None:
+    """Every character must belong to something: the parser drops some constructs in silence."""
+    position = 0
+    for leaf in _leaves(root):
+        gap = data[position : leaf.start_byte].decode("utf-8", "replace")
+        if not _BETWEEN.fullmatch(gap):
+            raise Refused(f"{gap.strip()!r} is not understood")
+        position = max(position, leaf.end_byte)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    if node.child_count == 0 or node.type in _OPAQUE:
+        yield node
+        return
+    for child in node.children:
+        yield from _leaves(child)
