@@ -8,6 +8,7 @@ ToolwrightError
 ├── ModelError         wait, or give up (`retryable` says which)
 ├── LimitError         the owner of the run
 └── StoreError         the operator of a database, file system or service
+    └── UnreadableError … what was stored was written by a newer version, or damaged
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ __all__ = [
     "StoreError",
     "ToolError",
     "ToolwrightError",
+    "UnreadableError",
     "UsageError",
 ]
 
@@ -81,3 +83,7 @@ class LimitError(ToolwrightError):
 
 class StoreError(ToolwrightError):
     """A store, file system or service behind a backend failed or refused."""
+
+
+class UnreadableError(StoreError):
+    """Something stored cannot be read by this program: trying again will not help."""

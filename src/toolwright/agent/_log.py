@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from toolwright.backends import Store
+import anyio
+
+from toolwright.backends import OpenCall, Store
 from toolwright.messages import (
     Actions,
     AnyEvent,
@@ -123,10 +125,11 @@ class Log:
             listener(event)
 
     async def flush(self) -> None:
-        """Store what has been added, in one transaction."""
+        """Store what has been added, in one transaction; not cancelled halfway, nor forgotten."""
         if self._unsaved:
             batch, self._unsaved = self._unsaved, []
-            await self.store.append(self.scope, batch)  # type: ignore[union-attr]
+            with anyio.CancelScope(shield=True):
+                await self.store.append(self.scope, batch)  # type: ignore[union-attr]
 
     def thread(self, path: str) -> Thread:
         """The conversation at `path`, begun if it is new."""
@@ -148,11 +151,14 @@ class Log:
         """Take in answers that have come from outside; whether there were new ones."""
         if self.store is None:
             return False
-        new = False
-        for row in await self.store.open_calls(self.scope.app_name, self.scope.session_id):
-            if row.answered:
-                new = self.take_answer(row.pending.call_id, row.answer) or new
-        return new
+        return self.take_answers(
+            await self.store.open_calls(self.scope.app_name, self.scope.session_id)
+        )
+
+    def take_answers(self, calls: Sequence[OpenCall]) -> bool:
+        """Note the answers among `calls`; whether there were new ones."""
+        taken = [self.take_answer(row.pending.call_id, row.answer) for row in calls if row.answered]
+        return any(taken)
 
     def take_answer(self, address: str, answer: Any) -> bool:
         """Note an answer to the pending call at `address`; False when it is not waiting for one."""

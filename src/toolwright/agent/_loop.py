@@ -106,32 +106,42 @@ async def _next_turn(run: Run) -> ModelMessage:
     run.shared.meter.usage += reply.usage
     run.emit(ModelReplied, message=reply)
     begin_turn(run.thread, reply)
-    if run.log.store is not None:
+    # The last reply is stored together with the end of the run, which follows at once.
+    last = not (reply.calls or run.path or run.log.inbox or run.agent.output_adapter)
+    if run.log.store is not None and not last:
         await run.log.flush()
     return reply
 
 
 async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
-    hooks = run.agent.hooks
-    if hooks.before_model is not None:
-        said = await hooks.before_model(run.readonly, request)
-        if isinstance(said, ModelMessage):
-            return said
-        request = said or request
+    """Ask the model, with the runner's hooks around the agent's own."""
+    for hooks in run.hooks:
+        if hooks.before_model is not None:
+            said = await hooks.before_model(run.readonly, request)
+            if isinstance(said, ModelMessage):
+                return said
+            request = said or request
+    reply = await _reply(run, request)
+    for hooks in reversed(run.hooks):
+        if hooks.after_model is not None:
+            reply = await hooks.after_model(run.readonly, reply) or reply
+    return reply
+
+
+async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
     try:
         with anyio.fail_after(run.shared.meter.seconds_left()):
-            reply = await run.agent.model.respond(request, on_delta)
+            return await run.agent.model.respond(request, on_delta)
     except TimeoutError as error:
         raise LimitError("The run used up its wall time.", limit="seconds") from error
     except ModelError as error:
-        said = await hooks.on_model_error(run.readonly, error) if hooks.on_model_error else None
-        if said is None:
-            raise
-        reply = said
-    if hooks.after_model is not None:
-        reply = await hooks.after_model(run.readonly, reply) or reply
-    return reply
+        for hooks in run.hooks:
+            if hooks.on_model_error is not None:
+                said = await hooks.on_model_error(run.readonly, error)
+                if said is not None:
+                    return said
+        raise
 
 
 def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:

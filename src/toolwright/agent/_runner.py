@@ -1,7 +1,7 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -9,6 +9,7 @@ import anyio
 from toolwright import backends
 from toolwright.agent._answers import decode_answer
 from toolwright.agent._credentials import answer_key
+from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import Log, Waiting
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
@@ -63,8 +64,11 @@ class Runner:
         credentials: str | Credentials | None = None,
         auth: AuthFlows | None = None,
         deps: Any = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self.agent = agent
+        self.hooks = hooks
+        """See what every agent does, inner ones too."""
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -125,12 +129,39 @@ class Runner:
         While a call still waits it only says so, at no cost; a session that is done stays done.
         """
         row = await self._session(session_id)
-        job = carry_on(self.agent, await self._start(row.scope, deps, None, task_id))
+        start = await self._start(row.scope, deps, None, task_id)
+        return await self._go_on(start)
+
+    async def begin_or_resume(
+        self,
+        prompt: Prompt,
+        *,
+        user_id: str,
+        session_id: str,
+        state: Mapping[str, Any] | None = None,
+        task_id: str | None = None,
+        steered: Sequence[Prompt] = (),
+    ) -> Result:
+        """`run` in a session where nothing has happened yet, else `resume` it.
+
+        `steered` are messages to put in before the next turn.
+        """
+        scope = self._scope(user_id, session_id)
+        start = await self._start(scope, None, state, task_id)
+        assert start.log is not None
+        new = start.log.seq == 0
+        start.log.inbox.extend(Waiting(user_message(message)) for message in steered)
+        if new:
+            return await self._guarded(session_id, begin(self.agent, prompt, start))
+        return await self._go_on(start)
+
+    async def _go_on(self, start: Start) -> Result:
+        job = carry_on(self.agent, start)
         run = job.run
         ended = run.thread.ended
         if ended is not None and ended.status == "done" and not run.log.inbox:
             return make_result(run, Outcome(status="done", text=ended.text, output=ended.text))
-        return await self._guarded(session_id, job)
+        return await self._guarded(run.scope.session_id, job)
 
     async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
         """End a session that waits; its open calls cannot be answered any more."""
@@ -259,19 +290,19 @@ class Runner:
             raise UsageError(
                 f"Session {scope.session_id!r} has a run going; wait for it, steer it or cancel it."
             )
-        row = await self.store.open(scope)
-        log = Log(row.scope, self.store)
-        if row.last_seq:
-            log.replay(await self.store.events(row.scope))
-            await log.fetch_answers()
+        found = await self.store.load(scope)
+        log = Log(found.row.scope, self.store)
+        if found.row.last_seq:
+            log.replay(found.events)
+            log.take_answers(found.calls)
             log.inbox.extend(late_updates(log))
-        stored = await self.store.state(row.scope)
         return Start(
             log=log,
             deps=self.deps if deps is None else deps,
-            state={**stored, **(state or {})},
+            state={**found.state, **(state or {})},
             services=self.services,
             task_id=task_id,
+            hooks=self.hooks,
         )
 
     async def _guarded(self, session_id: str, job: Job) -> Result:

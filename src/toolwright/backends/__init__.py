@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.backends._memory_store import MemoryStore
 from toolwright.backends._open_store import open_store
-from toolwright.backends._store import OpenCall, SessionRow, Store
+from toolwright.backends._store import Loaded, OpenCall, SessionRow, Store
 from toolwright.backends._truncate import Truncated, format_size, truncate_head, truncate_tail
 from toolwright.backends.executors import (
     Capabilities,
@@ -126,6 +126,7 @@ __all__ = [
     "Job",
     "KeyringCredentials",
     "Limits",
+    "Loaded",
     "LocalExecutor",
     "MemoryArtifacts",
     "MemoryCredentials",

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
-from toolwright.backends._store import OpenCall, SessionRow
+from toolwright.backends._store import Loaded, OpenCall, SessionRow
 from toolwright.messages import Answered, Event, Scope
 
 __all__ = ["MemoryStore"]
@@ -42,6 +42,19 @@ class MemoryStore:
             if found.row.scope != scope:
                 raise refusals.of_another_user(scope)
             return found.row
+
+    async def load(self, scope: Scope) -> Loaded:
+        """`open`, with the session's events, open calls and state, all of one moment."""
+        with self._lock:
+            row = await self.open(scope)
+            if not row.last_seq:
+                return Loaded(row=row, state=await self.state(scope))
+            return Loaded(
+                row=row,
+                events=await self.events(scope),
+                calls=await self.open_calls(scope.app_name, scope.session_id),
+                state=await self.state(scope),
+            )
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
         """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""

@@ -1,12 +1,12 @@
 """Where sessions are kept: their events, their state and the calls that wait for an answer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from toolwright.messages import Answered, Event, Pending, Scope
 
-__all__ = ["OpenCall", "SessionRow", "Store"]
+__all__ = ["Loaded", "OpenCall", "SessionRow", "Store"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,17 @@ class OpenCall:
     answer: Any = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """All that a run needs to know of a session."""
+
+    row: SessionRow
+    events: Sequence[Event] = ()
+    calls: Sequence[OpenCall] = ()
+    """Those that are not closed, answered ones included."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Store(Protocol):
     """Keeps sessions. One run at a time writes to a session; answers come from anywhere.
 
@@ -41,6 +52,10 @@ class Store(Protocol):
 
     async def open(self, scope: Scope) -> SessionRow:
         """The session, made if it is new; `UsageError` when it belongs to another user."""
+        ...
+
+    async def load(self, scope: Scope) -> Loaded:
+        """`open`, with the session's events, open calls and state, all of one moment."""
         ...
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:

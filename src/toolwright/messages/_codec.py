@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from toolwright.errors import StoreError
+from toolwright.errors import UnreadableError
 from toolwright.messages._events import AnyEvent, Event
 from toolwright.messages._messages import Message
 
@@ -71,11 +71,11 @@ def _decode(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
         fields = json.loads(text)
         version = fields.pop("v", None)
         if version != VERSION:
-            raise StoreError(
+            raise UnreadableError(
                 f"This log entry has version {version!r}; this program reads version {VERSION}. "
                 "Upgrade toolwright to read it."
             )
         # From JSON rather than from `fields`, so that bytes come back from base64.
         return adapter.validate_json(json.dumps(fields))
     except (ValueError, ValidationError, AttributeError) as error:
-        raise StoreError(f"Unreadable log entry {str(text)[:200]!r}: {error}") from error
+        raise UnreadableError(f"Unreadable log entry {str(text)[:200]!r}: {error}") from error

@@ -83,6 +83,21 @@ async def check_events_come_back_as_they_were(store: Store) -> None:
     assert row.updated_at >= row.created_at
 
 
+async def check_a_session_is_loaded_whole(store: Store) -> None:
+    """Loading makes a session, or gives all of it at once; strangers get nothing."""
+    made = await store.load(ADA)
+    assert (made.row.last_seq, made.events, made.calls, dict(made.state)) == (0, (), (), {})
+    waits = PendingOpened(seq=2, pending=Pending(call_id="c1", name="ask", kind="choice"))
+    events: list[Event] = [StateChanged(seq=1, delta={"x": 1}), waits]
+    await store.append(ADA, events)
+    await _answer(store, "c1", "yes", "accepted")
+    found = await store.load(ADA)
+    assert (found.row.last_seq, list(found.events)) == (2, events)
+    assert [(c.pending.call_id, c.answered, c.answer) for c in found.calls] == [("c1", True, "yes")]
+    assert dict(found.state) == {"x": 1}
+    await raises(UsageError, store.load(replace(ADA, user_id="bob")))
+
+
 async def check_only_events_that_follow_on_are_taken(store: Store) -> None:
     """A gap, a repetition or an unopened session is refused, and nothing of it is kept."""
     await raises(StoreError, store.append(ADA, [RunStarted(seq=1)]))

@@ -7,6 +7,7 @@ awaiting every statement, nothing can be cancelled halfway, and no connection is
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -14,6 +15,7 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from toolwright.backends.sql._address import driver_url, shown
+from toolwright.backends.sql._group import GroupWriter
 from toolwright.errors import StoreError
 from toolwright.messages import redact
 
@@ -62,17 +64,14 @@ class Database:
 
     def __init__(self, url: str, component: str, version: int, metadata: MetaData) -> None:
         self._url = driver_url(url)
-        self._component = component
-        self._version = version
-        self._metadata = metadata
+        self._components = [(component, version, metadata)]
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
         self._opening = threading.Lock()
         # SQLite has one writer at a time: waiting here costs nothing, waiting there polls.
-        self._writers = _Threads(1 if self.is_sqlite else _POSTGRES_CONNECTIONS)
+        self._one_writer = GroupWriter(partial(self._transact, write=True))
+        self._threads = _Threads(_READERS if self.is_sqlite else _POSTGRES_CONNECTIONS)
         in_memory = self._url.database == ":memory:"
-        in_file = self.is_sqlite and not in_memory
-        self._readers = _Threads(_READERS) if in_file else self._writers
         # In memory there is one connection, whichever thread asks.
         self._alone = threading.Lock() if in_memory else nullcontext()
 
@@ -86,13 +85,19 @@ class Database:
         """`insert` with the database's own `on_conflict_…`."""
         return sqlite.insert if self.is_sqlite else postgresql.insert
 
+    def add(self, component: str, version: int, metadata: MetaData) -> None:
+        """Make these tables in the same database; to be said before the first use."""
+        self._components.append((component, version, metadata))
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns; it runs in a thread, in a transaction that changes nothing."""
-        return await self._readers.run(lambda: self._transact(work, write=False))
+        return await self._threads.run(lambda: self._transact(work, write=False))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns; it runs in a thread, in a transaction undone if it raises."""
-        return await self._writers.run(lambda: self._transact(work, write=True))
+        if self.is_sqlite:
+            return await self._one_writer.run(work)
+        return await self._threads.run(lambda: self._transact(work, write=True))
 
     def write_now(self, work: Callable[[Connection], T]) -> T:
         """`write` for threads that have no event loop: it blocks the caller."""
@@ -132,16 +137,22 @@ class Database:
             # Two processes that start at once would otherwise both make the tables.
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('toolwright_schema'))"))
         _VERSIONS.metadata.create_all(connection)
-        row = select(_VERSIONS.c.version).where(_VERSIONS.c.component == self._component)
+        for component, version, metadata in self._components:
+            self._make_tables(connection, component, version, metadata)
+
+    def _make_tables(
+        self, connection: Connection, component: str, version: int, metadata: MetaData
+    ) -> None:
+        row = select(_VERSIONS.c.version).where(_VERSIONS.c.component == component)
         found = connection.execute(row).scalar()
         if found is None:
-            self._metadata.create_all(connection)
-            new = {"component": self._component, "version": self._version}
+            metadata.create_all(connection)
+            new = {"component": component, "version": version}
             connection.execute(_VERSIONS.insert(), new)
-        elif found > self._version:
+        elif found > version:
             raise StoreError(
-                f"The {self._component} tables in {self} have version {found}; this program knows "
-                f"versions up to {self._version}. Upgrade toolwright, or use another database."
+                f"The {component} tables in {self} have version {found}; this program knows "
+                f"versions up to {version}. Upgrade toolwright, or use another database."
             )
 
     @contextmanager

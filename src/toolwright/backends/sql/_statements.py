@@ -18,6 +18,7 @@ __all__ = [
     "ADVANCE",
     "ANSWER",
     "CALL",
+    "CALLS",
     "CLOSE",
     "FIND",
     "INSERT_EVENTS",
@@ -28,6 +29,7 @@ __all__ = [
     "SELECT_EVENTS",
     "SELECT_OPEN",
     "SELECT_STATE",
+    "SESSION_CALLS",
     "insert_session",
     "upsert_state",
 ]
@@ -64,6 +66,13 @@ CALL = (
     .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
     .where(_IS_SESSION, PENDING.c.call_id == bindparam("call"))
 )
+CALLS = (
+    select(PENDING, SESSIONS)
+    .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
+    .where(IS_OPEN, SESSIONS.c.app_name == bindparam("app"))
+    .order_by(PENDING.c.session_key, PENDING.c.call_id)
+)
+SESSION_CALLS = CALLS.where(SESSIONS.c.session_id == bindparam("session"))
 ANSWER = (
     update(PENDING)
     .where(

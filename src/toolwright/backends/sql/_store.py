@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Executable, Row, delete, select, update
 
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
-from toolwright.backends._store import OpenCall, SessionRow
+from toolwright.backends._store import Loaded, OpenCall, SessionRow
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
-from toolwright.backends.sql._schema import METADATA, PENDING, SESSIONS, STATE, VERSION
+from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
 from toolwright.errors import StoreError
 from toolwright.messages import Answered, Event, Scope, decode_event
 
@@ -22,21 +22,50 @@ __all__ = ["SqlStore"]
 
 
 class SqlStore:
-    """Keeps sessions in the database at `url`. Opens it, and makes its tables, on first use."""
+    """Keeps sessions in the database at `url`. Opens it, and makes its tables, on first use.
+
+    A subclass may write more in the transactions that add events (`on_append`) and take answers
+    (`on_answer`); what it raises undoes them.
+    """
 
     def __init__(self, url: str) -> None:
-        self._database = Database(url, "sessions", VERSION, METADATA)
-        self._insert_session = sql.insert_session(self._database)
-        self._upsert_state = sql.upsert_state(self._database)
+        self.database = Database(url, "sessions", VERSION, METADATA)
+        self._insert_session = sql.insert_session(self.database)
+        self._upsert_state = sql.upsert_state(self.database)
 
     async def open(self, scope: Scope) -> SessionRow:
         """The session, made if it is new; `UsageError` when it belongs to another user."""
         row = await self.find(scope.app_name, scope.session_id)
         if row is None:
-            row = await self._database.write(lambda connection: self._open(connection, scope))
+            row = await self.database.write(lambda connection: self._open(connection, scope))
         if row.scope != scope:
             raise refusals.of_another_user(scope)
         return row
+
+    async def load(self, scope: Scope) -> Loaded:
+        """`open`, with the session's events, open calls and state, all of one moment."""
+        mine = _mine(scope)
+
+        def work(connection: Connection) -> Loaded | None:
+            row = _find(connection, scope.app_name, scope.session_id)
+            if row is None:
+                return None
+            if row.scope != scope:
+                raise refusals.of_another_user(scope)
+            state = _state(connection, mine)
+            if not row.last_seq:
+                return Loaded(row=row, state=state)
+            return Loaded(
+                row=row, state=state, events=_events(connection, mine, 0),
+                calls=self.calls_in(connection, scope.app_name, scope.session_id),
+            )  # fmt: skip
+
+        found = await self.database.read(work)
+        if found is None:
+            await self.open(scope)
+            found = await self.database.read(work)
+        assert found is not None
+        return found
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
         """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
@@ -53,47 +82,69 @@ class SqlStore:
             if found.title and not row.title:
                 _set_title(connection, row.key, found.title)
             self._write(connection, scope, row.key, bodies, found)
-            if row.has_open or found.opened:
+            waits = bool(row.has_open or found.opened)
+            if waits:
                 _close_calls(connection, row.key, found)
+            self.on_append(connection, scope, events, waits=waits)
 
-        await self._database.write(work)
+        await self.database.write(work)
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
-        found = await self._all(sql.SELECT_EVENTS, _mine(scope) | {"since": since})
-        return [decode_event(row.body) for row in found]
+        return await self.database.read(lambda c: _events(c, _mine(scope), since))
 
     async def state(self, scope: Scope) -> dict[str, Any]:
         """All state visible to the session: `app:`, `user:` and its own keys."""
-        found = await self._all(sql.SELECT_STATE, _mine(scope))
-        return {row.key: json.loads(row.value) for row in found}
+        return await self.database.read(lambda c: _state(c, _mine(scope)))
 
     async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
         """Calls not yet closed, answered ones included; of all sessions when none is named."""
-        query = (
-            select(PENDING, SESSIONS)
-            .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
-            .where(sql.IS_OPEN, SESSIONS.c.app_name == app_name)
-            .order_by(PENDING.c.session_key, PENDING.c.call_id)
-        )
-        if session_id is not None:
-            query = query.where(SESSIONS.c.session_id == session_id)
-        return [rows.open_call(row) for row in await self._all(query)]
+        return await self.database.read(lambda c: self.calls_in(c, app_name, session_id))
 
     async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
         """Take an answer, exactly once, in one atomic step."""
+        return await self.database.write(
+            lambda connection: self.answer_in(connection, app_name, session_id, call_id, answer)
+        )
+
+    # -- inside transactions -----------------------------------------------------------------
+
+    def answer_in(
+        self, connection: Connection, app_name: str, session_id: str, call_id: str, answer: Any
+    ) -> Answered:
+        """`answer`, in a transaction that is under way."""
         where = {"app": app_name, "session": session_id, "call": call_id}
         given = {"now": time.time(), "given": json.dumps(answer)}
+        if not connection.execute(sql.ANSWER, where | given).rowcount:
+            return _why_not(connection, where)
+        self.on_answer(connection, app_name, session_id)
+        return "accepted"
 
-        def work(connection: Connection) -> Answered:
-            taken = connection.execute(sql.ANSWER, where | given).rowcount
-            return "accepted" if taken else _why_not(connection, where)
+    def calls_in(
+        self, connection: Connection, app_name: str, session_id: str | None = None
+    ) -> list[OpenCall]:
+        """`open_calls`, in a transaction that is under way."""
+        query = sql.CALLS if session_id is None else sql.SESSION_CALLS
+        found = connection.execute(query, {"app": app_name, "session": session_id})
+        return [rows.open_call(row) for row in found]
 
-        return await self._database.write(work)
+    def open_in(self, connection: Connection, scope: Scope) -> None:
+        """Make a session unless it is there, in a transaction that is under way."""
+        self._add_session(connection, scope)
+
+    def on_append(
+        self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
+    ) -> None:
+        """Events have been added; `waits`: the session had open calls, or has opened some."""
+
+    def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
+        """An answer has been taken."""
+
+    # -- sessions ----------------------------------------------------------------------------
 
     async def find(self, app_name: str, session_id: str) -> SessionRow | None:
         """A session by its id."""
-        return await self._database.read(lambda connection: _find(connection, app_name, session_id))
+        return await self.database.read(lambda connection: _find(connection, app_name, session_id))
 
     async def sessions(self, app_name: str, user_id: str | None = None) -> list[SessionRow]:
         """Sessions, the latest first."""
@@ -110,7 +161,7 @@ class SqlStore:
             connection.execute(delete(SESSIONS).where(sql.IS_MINE), _mine(scope))
             connection.execute(delete(STATE).where(sql.IS_STATE_OF_SESSION), _mine(scope))
 
-        await self._database.write(work)
+        await self.database.write(work)
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
@@ -119,14 +170,14 @@ class SqlStore:
             raise refusals.nothing_to_branch(scope)
         events = [event for event in await self.events(scope) if upto is None or event.seq <= upto]
         target = replace(scope, session_id=new_id)
-        return await self._database.write(lambda connection: self._copy(connection, target, events))
+        return await self.database.write(lambda connection: self._copy(connection, target, events))
 
     async def close(self) -> None:
         """Let go of connections."""
-        await self._database.close()
+        await self.database.close()
 
     async def _all(self, query: Executable, where: dict[str, Any] | None = None) -> list[Row[Any]]:
-        return await self._database.read(
+        return await self.database.read(
             lambda connection: list(connection.execute(query, where or {}))
         )
 
@@ -191,6 +242,15 @@ def _close_calls(connection: Connection, key: int, found: Changes) -> None:
     closed = closed_by(found, [rows.pending(body) for body in bodies])
     if closed:
         connection.execute(sql.CLOSE, [{"of": key, "call": call_id} for call_id in closed])
+
+
+def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Event]:
+    found = connection.execute(sql.SELECT_EVENTS, mine | {"since": since})
+    return [decode_event(row.body) for row in found]
+
+
+def _state(connection: Connection, mine: dict[str, Any]) -> dict[str, Any]:
+    return {row.key: json.loads(row.value) for row in connection.execute(sql.SELECT_STATE, mine)}
 
 
 def _set_title(connection: Connection, key: int, title: str) -> None:
