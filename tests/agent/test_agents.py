@@ -9,6 +9,7 @@ from toolwright import (
     AgentTool,
     Approve,
     FunctionTool,
+    Hooks,
     Reject,
     Runner,
     ToolContext,
@@ -17,7 +18,7 @@ from toolwright import (
 )
 from toolwright.messages import ModelReplied, ToolMessage, Transferred
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import ReadonlyContext
+from toolwright.tools import Args, ReadonlyContext, Tool
 
 pytestmark = pytest.mark.anyio
 
@@ -248,3 +249,29 @@ async def test_two_runs_in_one_session_at_once_are_refused() -> None:
 async def test_run_sync_inside_async_code_says_what_to_use() -> None:
     with pytest.raises(UsageError, match=r"await agent.run"):
         Agent(name="t", model=ScriptedModel(".")).run_sync("hi")
+
+
+@pytest.mark.parametrize(("include", "seen"), [(True, ["inner", "add"]), (False, ["inner"])])
+async def test_the_runners_hooks_see_inner_agents_unless_they_are_left_out(
+    include: bool, seen: list[str]
+) -> None:
+    called: list[str] = []
+
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> None:
+        called.append(tool.name)
+
+    @tool
+    def add(a: int) -> int:
+        """Add one."""
+        return a + 1
+
+    inner = Agent(
+        name="inner", description="Adds.", model=ScriptedModel(call("add", a=1), "2"), tools=[add]
+    )
+    outer = Agent(
+        name="outer",
+        model=ScriptedModel(call("inner", request="go"), "Done."),
+        tools=[AgentTool(inner, include_plugins=include)],
+    )
+    await Runner(outer, hooks=Hooks(before_tool=before_tool)).run("go")
+    assert called == seen

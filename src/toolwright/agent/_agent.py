@@ -48,15 +48,19 @@ class Agent(ChatNode, BaseAgent):
 
     async def go(self, run: Run) -> Outcome:
         """Ask the model, answer its calls, and so on; the agent hooks come before and after."""
-        if self.hooks.before_agent is not None:
-            text = await self.hooks.before_agent(run.readonly)
-            if text is not None:
-                return Outcome(status="done", text=text, output=text)
+        for hooks in run.hooks:
+            if hooks.before_agent is not None:
+                text = await hooks.before_agent(run.readonly)
+                if text is not None:
+                    return Outcome(status="done", text=text, output=text)
         outcome = await run_turns(run)
-        if self.hooks.after_agent is None or outcome.status != "done":
-            return outcome
-        text = await self.hooks.after_agent(run.readonly, outcome.text)
-        return outcome if text is None else Outcome(status="done", text=text, output=text)
+        for hooks in reversed(run.hooks):
+            if hooks.after_agent is not None and outcome.status == "done":
+                text = await hooks.after_agent(run.readonly, outcome.text)
+                outcome = (
+                    outcome if text is None else Outcome(status="done", text=text, output=text)
+                )
+        return outcome
 
 
 LlmAgent = Agent

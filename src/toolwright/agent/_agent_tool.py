@@ -49,7 +49,7 @@ class AgentTool(Tool):
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             prompt = args["request"] if schema is _REQUEST else json.dumps(args)
-            outcome = await run_inside(agent, prompt, ctx)
+            outcome = await run_inside(agent, prompt, ctx, include_plugins=include_plugins)
             output = _as_output(agent, outcome)
             if skip_summarization and outcome.status == "done":
                 ctx.actions.skip_summarization = True
@@ -69,11 +69,17 @@ def _parameters(agent: AgentNode) -> dict[str, Any]:
     return _REQUEST if schema is None else plain_schema(TypeAdapter(schema))
 
 
-async def run_inside(agent: AgentNode, prompt: Prompt, ctx: ToolContext) -> Outcome:
-    """Run `agent` inside the call of `ctx`, or go on with it if it was begun before."""
+async def run_inside(
+    agent: AgentNode, prompt: Prompt, ctx: ToolContext, *, include_plugins: bool = True
+) -> Outcome:
+    """Run `agent` inside the call of `ctx`, or go on with it if it was begun before.
+
+    Without `include_plugins` the runner's hooks do not see what it does.
+    """
     if not isinstance(ctx.run, Run):
         raise UsageError("An agent can only be called as a tool by a running agent.")
     run = begin_inside(ctx.run, agent, ctx.function_call_id)
+    run.plain = run.plain or not include_plugins
     outcome = await go_inside(run, prompt)
     ctx.actions.escalate = ctx.actions.escalate or run.escalated
     return outcome

@@ -14,6 +14,7 @@ import anyio
 from toolwright.agent._answers import Pass, next_step
 from toolwright.agent._bounds import bounded
 from toolwright.agent._credentials import credential_for
+from toolwright.agent._hooks import with_hooks
 from toolwright.agent._log import CallRecord
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
@@ -115,6 +116,8 @@ async def _run_tool(
 ) -> Output:
     """Parse once, run once; a credential that is there already is handed over in a second pass."""
     tool = box.find(ctx.call.name, ctx)
+    if run.outer_hooks is not None:
+        tool = with_hooks(tool, run.outer_hooks)
     repeatable = tool.effects == "read" or tool.idempotent
     if record.started and not repeatable:
         raise ToolError(OUTCOME_UNKNOWN)

@@ -10,6 +10,7 @@ import anyio.from_thread
 
 from toolwright.agent._bounds import Spill, read_output_tool
 from toolwright.agent._chat import ChatNode
+from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Meter
 from toolwright.agent._log import CallRecord, Log, full_id
 from toolwright.agent._toolbox import ListingMemo, Toolbox
@@ -63,8 +64,11 @@ class Shared:
         services: Services | None = None,
         deps: Any = None,
         task_id: str | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self.log = log
+        self.hooks = hooks
+        """The runner's hooks, which see what every agent of the run does."""
         self.meter = meter
         self.table = table or StateTable()
         self.services = services or Services()
@@ -96,6 +100,8 @@ class Run:
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.escalated = False
+        self.plain = False
+        """Whether the runner's hooks are left out."""
         self.node: NodeInfo | None = None
         """Where in a workflow this run stands."""
 
@@ -213,6 +219,17 @@ class Run:
             return await self.log.store.events(self.scope)
         return list(self.log.events)
 
+    @property
+    def outer_hooks(self) -> Hooks | None:
+        """The runner's hooks, if they are to see this agent."""
+        return None if self.plain else self.shared.hooks
+
+    @property
+    def hooks(self) -> Sequence[Hooks]:
+        """All hooks, outermost first."""
+        outer = self.outer_hooks
+        return (self.agent.hooks,) if outer is None else (outer, self.agent.hooks)
+
     # -- what the loop uses -----------------------------------------------------------------
 
     def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> None:
@@ -265,7 +282,9 @@ class Run:
                 f"Agents are nested more than {self.shared.meter.limits.depth} deep at "
                 f"{agent.name!r}; raise it with Limits(depth=…)."
             )
-        return Run(agent, self.shared, path, self.depth + 1)
+        inner = Run(agent, self.shared, path, self.depth + 1)
+        inner.plain = self.plain
+        return inner
 
     def record(self, path: str, call: ToolCall) -> CallRecord:
         """What the log knows of a call."""

@@ -10,6 +10,7 @@ import anyio
 
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._dispatch import answer_calls
+from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Limits, Meter
 from toolwright.agent._log import Log, Waiting, full_id, settle_turn
 from toolwright.agent._node import AgentNode
@@ -56,6 +57,7 @@ class Start:
     state: Mapping[str, Any] | None = None
     services: Services | None = None
     task_id: str | None = None
+    hooks: Hooks | None = None
     limits: Limits | None = None
 
 
@@ -104,6 +106,7 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
         services=start.services,
         deps=start.deps,
         task_id=start.task_id,
+        hooks=start.hooks,
     )
     current = agent.find(log.thread("").agent) or agent
     return Run(cast(ChatNode, current), shared)

@@ -35,6 +35,7 @@ def hand_runner(runner: Runner) -> Runner | None:
         credentials=services.credentials,
         auth=services.auth,
         deps=runner.deps,
+        hooks=runner.hooks,
     )
 
 
