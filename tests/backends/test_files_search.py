@@ -4,11 +4,15 @@ import os
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from toolwright.backends.files import FilesystemBackend, Glob, Query, find, grep
 from toolwright.backends.files._ripgrep import ripgrep_program
@@ -88,6 +92,36 @@ async def test_finding_without_ripgrep_gives_the_same_answers() -> None:
     fast, slow = FilesystemBackend(_SMALL), FilesystemBackend(_SMALL, ripgrep=False)
     for pattern, start in (("**/*.py", "/"), ("*", "/orm"), ("**/{base,util}.py", "/")):
         assert await find(fast, pattern, start) == await find(slow, pattern, start)
+
+
+_NAMES = st.sampled_from(["a", "b", "build", "x.log", "keep.log", ".h", "src"])
+_PATHS = st.lists(_NAMES, min_size=1, max_size=4).map("/".join)
+_RULES = st.sampled_from(
+    ["*.log", "!keep.log", "build/", "/build", "src/*.log", "**/b", "a/**", "!a/b", "/a/b", "*",
+     "!src/", "# no", "src/**/x.log", "!*.log", "a/*", "[ab]", "x.*", "b ", " b", "/*", "**", "/"]
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sets(_PATHS, min_size=2, max_size=10),
+    st.dictionaries(_PATHS | st.just("."), st.lists(_RULES, min_size=1, max_size=4), max_size=4),
+    _PATHS | st.just("."),
+)
+async def test_ignore_rules_mean_the_same_with_and_without_ripgrep(
+    paths: set[str], rules: dict[str, list[str]], start: str
+) -> None:
+    with TemporaryDirectory() as directory:
+        root = Path(directory)
+        ignoring = {f"{where}/.gitignore": "\n".join(lines) for where, lines in rules.items()}
+        for path, text in {**dict.fromkeys(sorted(paths), ""), **ignoring}.items():
+            with suppress(OSError):
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+        begin = f"/{start}" if (root / start).is_dir() and start != "." else "/"
+        fast = await find(FilesystemBackend(root), "**", begin)
+        slow = await find(FilesystemBackend(root, ripgrep=False), "**", begin)
+        assert fast.paths == slow.paths
 
 
 @pytest.mark.parametrize("ripgrep", [True, False])

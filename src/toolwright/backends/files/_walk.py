@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from toolwright.backends.files._files import Entry, Files
-from toolwright.backends.files._ignore import GitIgnoreSpec, IgnoreRules, rules_above
+from toolwright.backends.files._ignore import IgnoreRules, rules_above
 
 __all__ = ["walk"]
 
@@ -14,19 +14,16 @@ async def walk(files: Files, start: str) -> AsyncIterator[Entry]:
     Hidden files are included; ignored ones, version control directories and symbolic links are
     not. A directory that cannot be read is passed over, except `start`.
     """
-    above = GitIgnoreSpec.from_lines(await rules_above(files, start))
-    outer = IgnoreRules((("/", above),))
-    waiting: list[tuple[str, IgnoreRules]] = [(start, IgnoreRules())]
+    above = IgnoreRules().adding("/", await rules_above(files, start))
+    waiting = [(start, above)]
     while waiting:
         directory, rules = waiting.pop()
         entries = await _entries(files, directory, must=directory == start)
-        rules = await rules.entering(files, directory, entries)
-        # Rules from above the start bind least, but everywhere.
-        inner = IgnoreRules((*outer.layers, *rules.layers))
+        inner = await rules.entering(files, directory, entries)
         seen = [entry for entry in entries if not entry.is_link and not inner.ignores(entry)]
         for entry in seen:
             yield entry
-        waiting += [(entry.path, rules) for entry in reversed(seen) if entry.is_dir]
+        waiting += [(entry.path, inner) for entry in reversed(seen) if entry.is_dir]
 
 
 async def _entries(files: Files, directory: str, *, must: bool) -> list[Entry]:
