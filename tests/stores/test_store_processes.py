@@ -74,7 +74,7 @@ def _kill_while_writing(address: str) -> int:
         process.stdout.readline()
     process.kill()
     written = [int(line) for line in process.communicate()[0].split()]
-    return written[-1] if written else 39
+    return written[-1] if written else 40
 
 
 async def test_what_a_killed_process_wrote_is_whole_and_can_be_gone_on_with(address: str) -> None:

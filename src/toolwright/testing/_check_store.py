@@ -287,6 +287,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_opened_once,
     check_other_users_are_kept_out,
     check_events_come_back_as_they_were,
+    check_a_session_is_loaded_whole,
     check_only_events_that_follow_on_are_taken,
     check_of_many_runs_at_once_one_writes,
     check_state_goes_where_its_prefix_says,
