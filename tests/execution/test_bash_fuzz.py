@@ -41,7 +41,7 @@ PIECES = [
     " -exec id {} +", " -exec sh -c id \\;", " --to-command=id", " --checkpoint-action=exec=id",
     " -I id", " --compress-program=id", " --filter=id", " -c alias.x=!id x", " -c core.pager=id -p log",
     " --upload-pack=id", " --open-files-in-pager=id", "eval ", "exec ", "command ", "env ", "sh -c ",
-    "xargs ", "timeout 1 ", "nohup ", "nice ", "find . ", "git ", "tar ", "sort ", "awk ", "sed ", "echo ",
+    "xargs ", "| xargs ", "xargs env ", "xargs -I{} ", "xargs -I ", " -v", "-V", "find . -exec ", " {} \\;", "--replace=", "timeout 1 ", "nohup ", "nice ", "find . ", "git ", "tar ", "sort ", "awk ", "sed ", "echo ",
     "ls ", "cat f ", "-n", "-", "--", "=", "*", "?", "~", "\t", "\\\n", "BEGIN{system(\"id\")}", "1e id", "s/a/id/e",
     "-i", "-S", "-u", "x", "f", "status", "log", "diff", "HEAD", "'a b'", "\\;", "{}", "+", "-o", "-f", "xf",
 ]  # fmt: skip
@@ -79,7 +79,7 @@ def prepare(root: Path) -> tuple[Path, Path]:
     for path in (*(programs / name for name in CANARIES), work / "evil", work / "ls"):
         path.write_text(trace)
         path.chmod(0o755)
-    (work / "f").write_text("some text\n")
+    (work / "f").write_text("id\n./evil\n; id\n-exec id {} +\n")
     subprocess.run(["git", "init", "-q", str(work)], check=True)
     return programs, work
 
@@ -91,7 +91,7 @@ def run_all(commands: list[str], programs: Path, work: Path) -> list[str]:
     for number, command in enumerate(commands):
         (directory / f"{number:05}").write_text(command)
     loop = (
-        "for c in commands/*; do timeout 2 real-shell -c \"$(cat $c)\" < /dev/null > /dev/null 2>&1; "
+        "for c in commands/*; do timeout 2 real-shell -c \"$(cat $c)\" < /work/f > /dev/null 2>&1; "
         "if [ -s trace ]; then echo $c; cat trace; : > trace; fi; done"
     )  # fmt: skip
     system = [

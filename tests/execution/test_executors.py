@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -183,6 +184,17 @@ async def test_the_whole_of_a_long_output_is_in_the_spill_file(tmp_path: Path) -
     assert spill.read_text().split() == [str(n) for n in range(1, 5001)]
     short = await LocalExecutor(tmp_path).run("echo hi", spill=tmp_path / "none.txt")
     assert (short.spilled, (tmp_path / "none.txt").exists()) == (None, False)
+
+
+def test_limits_that_allow_nothing_are_refused_at_once() -> None:
+    for name, value in (("timeout", 0), ("memory", -1), ("grace", -0.1), ("open_files", 0)):
+        with pytest.raises(UsageError, match=f"{name}={value} allows nothing"):
+            replace(Limits(), **{name: value})
+
+
+async def test_text_that_no_command_can_hold_is_told_to_the_model(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="null"):
+        await LocalExecutor(tmp_path).run("echo a\0b")
 
 
 async def test_a_directory_that_is_not_there_is_told_to_the_model(tmp_path: Path) -> None:

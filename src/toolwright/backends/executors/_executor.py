@@ -47,6 +47,16 @@ class Limits:
     grace: float = 0.5
     """Seconds between asking the processes to end (TERM) and ending them (KILL)."""
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            may_be_zero = field.name in ("grace", "output", "processes")
+            if value is not None and (value < 0 or (value == 0 and not may_be_zero)):
+                raise UsageError(
+                    f"The limit {field.name}={value!r} allows nothing; give a positive number, "
+                    "or None for no limit."
+                )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
@@ -126,11 +136,14 @@ class Executor(Protocol):
     """Runs commands in one place: this machine, a sandbox, another machine.
 
     A command that fails, is killed or cannot be found is a `Finished`, not an exception. Raised are:
-    `ToolError`, when the model could ask differently (a working directory or file that is not
-    there, a path that leads outside); `UsageError`, when the program is wrong (an executor that is
-    closed, an empty command, something this executor cannot do); `StoreError`, when the place
-    itself fails (a sandbox that does not start, a connection that is lost). Cancelling `run` ends
-    the command and everything it started before the cancellation goes on.
+
+    - `ToolError`, when the model could ask differently: a file that is not there, a path that leads
+      outside, a working directory that is known not to be there;
+    - `UsageError`, when the program is wrong: an executor that is closed, an empty command, something
+      that this executor cannot do;
+    - `StoreError`, when the place itself fails: a sandbox that does not start, a lost connection.
+
+    Cancelling `run` ends the command and everything it started before the cancellation goes on.
     """
 
     @property

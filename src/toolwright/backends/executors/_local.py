@@ -113,7 +113,7 @@ class LocalExecutor:
         unhurried = replace(self.limits, timeout=None)
         spec = self._spec(command, cwd, env, limits or unhurried)
         job = ProcessJob(Process(spec), spec.limits.output)
-        self._jobs.append(job)
+        self._jobs = [*(one for one in self._jobs if one.poll() is None), job]
         return job
 
     async def read_file(self, path: str) -> bytes:

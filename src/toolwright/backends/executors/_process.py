@@ -80,8 +80,11 @@ class Process:
         self._mark = uuid.uuid4().hex
         self._started = time.monotonic()
         self._control, theirs = socket.socketpair()
-        with theirs, _stdin(spec.stdin) as stdin:
-            self._popen = _spawn(spec, theirs.fileno(), stdin, self._mark)
+        with contextlib.ExitStack() as on_failure:
+            on_failure.enter_context(self._control)
+            with theirs, _stdin(spec.stdin) as stdin:
+                self._popen = _spawn(spec, theirs.fileno(), stdin, self._mark)
+            on_failure.pop_all()
         room = spec.limits.output
         self._streams: list[_Stream] = []
         if out := self._popen.stdout:

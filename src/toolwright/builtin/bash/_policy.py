@@ -64,6 +64,9 @@ class BashToolPolicy:
                 f"An empty prefix in {self.allowed_command_prefixes!r} allows nothing."
             )
         object.__setattr__(self, "_prefixes", prefixes)
+        _ = (
+            self.limits
+        )  # Raises for limits that make no sense, now rather than at the first command.
 
     @property
     def limits(self) -> Limits:
