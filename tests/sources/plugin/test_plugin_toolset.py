@@ -169,6 +169,27 @@ async def test_after_a_second_result_for_the_same_call_the_plugin_is_started_aga
     assert (tmp_path / "starts").read_text() == "xx"
 
 
+async def test_a_plugin_that_cannot_cancel_is_stopped_at_once_and_the_next_call_gets_another(
+    tmp_path: Path,
+) -> None:
+    plugin = rogue("silent", tmp_path)
+    outputs: list[str] = []
+    try:
+        tool = await tool_named(plugin, "go")
+
+        async def next_call() -> None:
+            outputs.append((await run_tool(tool)).text)
+
+        async with anyio.create_task_group() as tasks:
+            with anyio.move_on_after(0.5):
+                tasks.start_soon(next_call)  # Waits for its turn behind the one given up here.
+                await run_tool(tool)
+    finally:
+        await plugin.close()
+    assert outputs == ["fine"]
+    assert (tmp_path / "starts").read_text() == "xx"
+
+
 async def test_a_flood_on_stderr_does_not_block_the_plugin(tmp_path: Path) -> None:
     plugin = rogue("flood", tmp_path)
     try:

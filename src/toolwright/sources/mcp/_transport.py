@@ -124,7 +124,9 @@ async def _read(child: Child, to_client: MemoryObjectSendStream[Any], name: str)
                     continue
                 await to_client.send(SessionMessage(message))
         except LineTooLong as error:
-            _log.error("%s wrote %s; the connection is closed", name, error)
+            _log.error("%s wrote %s; it is stopped", name, error)
+            to_client.close()
+            await child.stop()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # The session has ended.
 

@@ -17,6 +17,7 @@ __all__ = [
     "call_line",
     "cancel_line",
     "init_line",
+    "read_call_id",
     "read_content",
     "read_hello",
     "read_message",
@@ -82,10 +83,13 @@ def read_hello(message: dict[str, Any]) -> Hello:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise BadMessage(f"two tools with the same name: {', '.join(twice)}")
     version = message.get("version", 1)
-    if not isinstance(version, int) or version < 1:
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise BadMessage(f'"version" {version!r} where a whole number was expected')
     offered = message.get("features") or []
-    return Hello(tools=specs, version=version, features=frozenset(FEATURES) & frozenset(offered))
+    if not isinstance(offered, list):
+        raise BadMessage(f'"features" that are not a list: {_short(message)}')
+    features = frozenset(feature for feature in FEATURES if feature in offered)
+    return Hello(tools=specs, version=version, features=features)
 
 
 def _read_tool(tool: Any) -> ToolSpec:
@@ -104,6 +108,14 @@ def _read_tool(tool: Any) -> ToolSpec:
     )
 
 
+def read_call_id(message: dict[str, Any]) -> str:
+    """Which call a message is about."""
+    call_id = message.get("call_id")
+    if not isinstance(call_id, str):
+        raise BadMessage(f'a {message["type"]} without a "call_id": {_short(message)}')
+    return call_id
+
+
 def read_content(message: dict[str, Any]) -> tuple[Content, ...]:
     """The `content` of a result as parts."""
     content = message.get("content") or []
@@ -120,7 +132,7 @@ def _read_part(part: Any) -> Content:
         return BlobPart(
             media_type=str(part.get("mime_type") or "application/octet-stream"),
             data=_decoded(part["data"]),
-            name=part.get("name"),
+            name=str(part["name"]) if part.get("name") else None,
         )
     raise BadMessage(
         f'content {_short(part)} that is neither {{"type": "text", "text": …}} '

@@ -19,13 +19,14 @@ from toolwright.sources.plugin._protocol import (
     call_line,
     cancel_line,
     init_line,
+    read_call_id,
     read_content,
     read_hello,
     read_message,
 )
 from toolwright.tools import Output
 
-__all__ = ["OnProgress", "PluginSession", "running_plugin"]
+__all__ = ["NotSent", "OnProgress", "PluginSession", "running_plugin"]
 
 OnProgress = Callable[[str, Any], None]
 _log = logging.getLogger("toolwright.plugin")
@@ -40,6 +41,10 @@ class _Waiting:
     on_progress: OnProgress
 
 
+class NotSent(ToolError):
+    """The plugin broke before it was asked; another one can be asked instead."""
+
+
 class PluginSession:
     """A plugin that has said hello. Broken, it stays broken: a new one is started instead."""
 
@@ -51,6 +56,7 @@ class PluginSession:
         self._in_flight: dict[str, _Waiting] = {}
         self._abandoned: set[str] = set()
         self._why_broken = ""
+        self._broke = anyio.Event()
         # A plugin that does not know several calls at once gets one at a time.
         self._turn: AbstractAsyncContextManager[Any] = (
             nullcontext() if "parallel" in hello.features else anyio.Lock()
@@ -60,11 +66,6 @@ class PluginSession:
     def tools(self) -> tuple[ToolSpec, ...]:
         """What it can do."""
         return self._hello.tools
-
-    @property
-    def hello(self) -> Hello:
-        """What it said at the start."""
-        return self._hello
 
     @property
     def broken(self) -> bool:
@@ -77,7 +78,7 @@ class PluginSession:
         """Run one tool; raises `ToolError` when the plugin fails, and cancels it when we are."""
         async with self._turn:
             if self.broken:
-                raise ToolError(f"{self._name} {self._why_broken}.")
+                raise NotSent(f"{self._name} {self._why_broken}.")
             call_id = f"call-{next(self._ids)}"
             answer = asyncio.get_running_loop().create_future()
             self._in_flight[call_id] = _Waiting(answer, on_progress)
@@ -110,9 +111,15 @@ class PluginSession:
     def fail(self, why: str) -> None:
         """Give up on this process: every call in flight ends with `why`."""
         self._why_broken = self._why_broken or why
+        self._broke.set()
         for waiting in self._in_flight.values():
             if not waiting.answer.done():
                 waiting.answer.set_exception(ToolError(f"{self._name} {why}."))
+
+    async def stop_when_broken(self) -> None:
+        """End the process as soon as it is given up, so that it does nothing unseen."""
+        await self._broke.wait()
+        await self._child.stop()
 
     async def read(self) -> None:
         """Take what the plugin writes until it ends or breaks the protocol."""
@@ -138,11 +145,11 @@ class PluginSession:
                 raise BadMessage(f"a message of unknown type {other!r}")
 
     def _take_result(self, message: dict[str, Any]) -> None:
-        call_id = message.get("call_id")
+        call_id = read_call_id(message)
         if call_id in self._abandoned:
             self._abandoned.discard(call_id)
             return
-        waiting = self._in_flight.get(str(call_id))
+        waiting = self._in_flight.get(call_id)
         if waiting is not None and waiting.answer.cancelled():
             return  # It was given up a moment ago.
         if waiting is None or waiting.answer.done():
@@ -150,7 +157,7 @@ class PluginSession:
         waiting.answer.set_result(_result_output(message))
 
     def _take_progress(self, message: dict[str, Any]) -> None:
-        waiting = self._in_flight.get(str(message.get("call_id")))
+        waiting = self._in_flight.get(read_call_id(message))
         if waiting is not None:  # Late progress of a call that ended is of no interest.
             waiting.on_progress(str(message.get("text") or ""), message.get("data"))
 
@@ -177,11 +184,12 @@ async def running_plugin(
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(session.read)
+            tasks.start_soon(session.stop_when_broken)
             try:
                 yield session
             finally:
-                session.fail("was closed")
                 tasks.cancel_scope.cancel()
+                session.fail("was closed")
 
 
 async def _shake_hands(child: Child, command: ChildCommand, timeout: float) -> Hello:

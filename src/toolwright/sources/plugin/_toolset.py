@@ -4,13 +4,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._child import ChildCommand
 from toolwright.sources._reopening import Reopening, Unavailable
-from toolwright.sources.plugin._session import PluginSession, running_plugin
+from toolwright.sources.plugin._session import NotSent, PluginSession, running_plugin
 from toolwright.tools import (
     Args,
     Output,
@@ -93,12 +92,12 @@ class PluginToolset(Toolset):
         name = spec.name  # What the plugin calls it; the model may know it by a prefixed name.
 
         async def run(args: Args, ctx: ToolContext) -> Output:
-            session = await self._plugin.get()
-
-            def on_progress(text: str, data: Any) -> None:
-                ctx.progress(text, data)
-
-            return await session.call(name, args, self._call_timeout, on_progress)
+            while True:
+                session = await self._plugin.get()
+                try:
+                    return await session.call(name, args, self._call_timeout, ctx.progress)
+                except NotSent:
+                    continue  # It broke while this call waited for its turn.
 
         return Tool(spec=spec, parse=schema_parser(name, spec.parameters), run=run)
 
