@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -187,9 +186,12 @@ async def test_the_whole_of_a_long_output_is_in_the_spill_file(tmp_path: Path) -
 
 
 def test_limits_that_allow_nothing_are_refused_at_once() -> None:
-    for name, value in (("timeout", 0), ("memory", -1), ("grace", -0.1), ("open_files", 0)):
-        with pytest.raises(UsageError, match=f"{name}={value} allows nothing"):
-            replace(Limits(), **{name: value})
+    with pytest.raises(UsageError, match="timeout=0 allows nothing"):
+        Limits(timeout=0)
+    with pytest.raises(UsageError, match="memory=-1 allows nothing"):
+        Limits(memory=-1)
+    with pytest.raises(UsageError, match="grace=-0.1 allows nothing"):
+        Limits(grace=-0.1)
 
 
 async def test_text_that_no_command_can_hold_is_told_to_the_model(tmp_path: Path) -> None:
