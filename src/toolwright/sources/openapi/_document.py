@@ -30,17 +30,17 @@ class Document:
         base: str = "",
         read: Reader | None = None,
         files: "dict[str, Document] | None" = None,
+        is_swagger: bool | None = None,
     ) -> None:
         self.root = root
+        self.is_swagger: bool = (
+            isinstance(root, Mapping) and "swagger" in root if is_swagger is None else is_swagger
+        )
+        """Whether it is written in Swagger 2.0, as the files it refers to then are too."""
         self.base = base
         """The address or path it came from; empty when it was handed over as a value."""
         self._read = read
         self._files: dict[str, Document] = {base: self} if files is None else files
-
-    @property
-    def is_swagger(self) -> bool:
-        """Whether it is written in Swagger 2.0."""
-        return "swagger" in self.root
 
     def follow(self, node: Any) -> "tuple[Any, Document]":
         """What `node` stands for when it is a `$ref`, itself otherwise, and the file that holds it."""
@@ -66,7 +66,9 @@ class Document:
         target = urljoin(self.base, address)
         if target not in self._files:
             root = parse_text(self._read(target), origin=target)
-            self._files[target] = Document(root, base=target, read=self._read, files=self._files)
+            self._files[target] = Document(
+                root, base=target, read=self._read, files=self._files, is_swagger=self.is_swagger
+            )
         return self._files[target]
 
 

@@ -111,7 +111,8 @@ class _Planner:
                     found[raw.get("in"), raw["name"]] = raw, home
         for name in re.findall(r"\{([^{}]+)\}", self.operation.path):
             # Documents forget to declare these, but the path cannot do without.
-            undeclared = {"name": name, "in": "path", "type": "string"}
+            text = {"type": "string"}
+            undeclared = {"name": name, "in": "path", "schema": text, **text}
             found.setdefault(("path", name), (undeclared, self.operation.home))
         return list(found.values())
 
