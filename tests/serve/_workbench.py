@@ -8,7 +8,17 @@ from typing import Any
 import anyio
 from tests.serve._serving import serving
 
-from toolwright import Agent, BlobPart, Runner, ToolContext, deferred_tool, tool
+from toolwright import (
+    Agent,
+    AgentTool,
+    AuthConfig,
+    BlobPart,
+    CustomAuthScheme,
+    Runner,
+    ToolContext,
+    deferred_tool,
+    tool,
+)
 from toolwright.backends import MemoryArtifacts
 from toolwright.backends.files import FilesystemBackend
 from toolwright.builtin import ask_user, get_user_choice, todo_tools
@@ -48,6 +58,9 @@ STORY: dict[str, list[Any]] = {
     ],
     "think": [ReasoningPart(text="First I weigh it up."), "Weighed."],
     "wait": [call("wait_for_it"), "It came."],
+    "sign in": [call("read_mail"), "You have no mail."],
+    "delegate": [call("apprentice", request="sweep"), "The floor is clean."],
+    "sweep": [call("add", a=4, b=4), "I swept it."],
 }
 
 
@@ -128,6 +141,19 @@ async def order_parts(part: str) -> None:
     """Order a part; it comes later."""
 
 
+KEY = AuthConfig(auth_scheme=CustomAuthScheme(type="apiKey", location="header", name="X-Key"))
+
+
+@tool
+async def read_mail(tool_context: ToolContext) -> str:
+    """Read the mail, once there is a key for it."""
+    given = tool_context.get_auth_response(KEY)
+    if given is None:
+        tool_context.request_credential(KEY)
+        return "asking"
+    return f"{len(given.api_key or '')} characters of key"
+
+
 def bench_runner(
     store: str = "memory://", gate: anyio.Event | None = None, story: Any = STORY
 ) -> Runner:
@@ -142,13 +168,23 @@ def bench_runner(
         return "it came"
 
     tools = [wipe, add, draw, fail, order_parts, get_user_choice, ask_user, *todo_tools()]
+    apprentice = Agent(
+        name="apprentice", description="Does small jobs.", model=Story(story), tools=[add]
+    )
+    tools += [read_mail, AgentTool(apprentice)]
     agent = Agent(
         name="smith",
         description="Looks after the workshop.",
         model=Story(story),
         tools=[*tools, wait_for_it],
     )
-    return Runner(agent, app_name="workshop", store=store, artifacts=MemoryArtifacts())
+    return Runner(
+        agent,
+        app_name="workshop",
+        store=store,
+        artifacts=MemoryArtifacts(),
+        credentials="memory://",
+    )
 
 
 @contextmanager

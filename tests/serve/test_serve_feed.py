@@ -77,6 +77,22 @@ async def test_an_event_that_is_shown_but_not_yet_stored_reaches_a_newcomer_too(
     assert [shown.event.seq for shown in await take(feed, log, 2)] == [1, 2]
 
 
+async def test_a_sentence_that_the_store_has_whole_is_not_shown_in_pieces_afterwards() -> None:
+    feed, log = Feed(), Log()
+    log.stored += [turn(1), replied(2, "Hello there")]
+    feed.publish(turn(1))
+    feed.publish(TextDelta(text="Hello "))
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(5):
+            first = await anext(batches)
+            feed.publish(TextDelta(text="there"))
+            feed.publish(replied(2, "Hello there"))
+            feed.publish(turn(3))
+            second = await anext(batches)
+    assert [shown.event.seq for shown in first] == [1, 2]
+    assert [shown.event.seq for shown in second] == [3]
+
+
 async def test_a_follower_that_falls_far_behind_still_gets_every_stored_event() -> None:
     feed, log = Feed(), Log()
     seen: list[int] = []

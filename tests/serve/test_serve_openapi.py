@@ -56,7 +56,7 @@ def test_every_operation_answers_as_documented(address: str, mode: GenerationMod
         operation: Any = found.ok()  # type: ignore[union-attr]
 
         @settings(
-            max_examples=15,
+            max_examples=8,
             deadline=None,
             database=None,
             derandomize=True,

@@ -16,7 +16,9 @@ from tests.serve._serving import (
     until,
 )
 
-from toolwright import Runner
+from toolwright import ModelError, Runner, StoreError
+from toolwright.backends import MemoryStore, SessionRow
+from toolwright.messages import Scope
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import call
 
@@ -245,3 +247,58 @@ async def test_a_message_can_be_put_into_a_run() -> None:
             while (await http.get(f"/api/sessions/{session}")).json()["status"] == "running":
                 await anyio.lowlevel.checkpoint()
         assert "steered" in [event["type"] for event in await events_of(http, session)]
+
+
+async def test_two_calls_answered_at_the_same_moment_are_both_accepted() -> None:
+    both = [call("wipe", target="one"), call("wipe", target="two")]
+    runner, wiped = wiping(turns=[both, "Done."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe both")
+        await ended(http, session, "paused")
+        waiting = (await http.get("/api/pending")).json()
+        replies: list[int] = []
+
+        async def approve(call_id: str) -> None:
+            yes = {"call_id": call_id, "answer": {"kind": "approve"}}
+            reply = await http.post(f"/api/sessions/{session}/answers", json=yes)
+            replies.append(reply.status_code)
+
+        async with anyio.create_task_group() as group:
+            for one in waiting:
+                group.start_soon(approve, one["pending"]["call_id"])
+        await ended(http, session, "done")
+    assert replies == [200, 200]
+    assert sorted(wiped) == ["one", "two"]
+
+
+class Failing(MemoryStore):
+    """A store that cannot open one session."""
+
+    async def open(self, scope: Scope) -> SessionRow:
+        if scope.session_id == "broken":
+            raise StoreError("The disk is full.")
+        return await super().open(scope)
+
+
+async def test_a_run_that_cannot_begin_says_why_and_the_server_goes_on() -> None:
+    runner, _ = wiping(turns=["Hello."])
+    broken = Runner(runner.agent, app_name="test", store=Failing())
+    async with client(broken) as http:
+        reply = await http.post("/api/sessions", json={"session_id": "broken"})
+        assert (reply.status_code, reply.json()["detail"]) == (503, "The disk is full.")
+        session = await new_session(http)
+        await say(http, session, "Hi")
+        await ended(http, session, "done")
+
+
+async def test_a_model_that_fails_ends_its_run_and_no_other() -> None:
+    runner, _ = wiping(turns=[ModelError("No credit left.", reason="auth"), "Hello."])
+    async with client(runner) as http:
+        session = await new_session(http)
+        await http.post(f"/api/sessions/{session}/runs", json={"message": "Hi"})
+        seen = await ended(http, session, "stopped")
+        assert "No credit left." in seen[-1]["reason"]
+        other = await new_session(http)
+        await say(http, other, "Hi")
+        await ended(http, other, "done")

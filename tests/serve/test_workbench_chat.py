@@ -106,3 +106,13 @@ def test_markup_in_a_message_is_shown_and_never_run(page: Page, address: str) ->
     expect(turn.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
     expect(turn.locator("strong", has_text="bold")).to_be_visible()
     assert page.locator(".turn img, .turn a").count() == 0
+
+
+def test_an_agent_inside_a_call_is_shown_inside_its_card(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "delegate")
+    expect(page.get_by_text("The floor is clean.")).to_be_visible()
+    card = page.get_by_label("Call of apprentice")
+    card.get_by_role("button").first.click()
+    expect(card.get_by_label("Turn of apprentice").first).to_be_visible()
+    expect(card.get_by_label("Call of add")).to_be_visible()

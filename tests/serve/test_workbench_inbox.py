@@ -112,3 +112,13 @@ def test_the_badge_counts_what_waits_and_calls_can_be_narrowed_by_kind(
     expect(page.get_by_role("link", name="Inbox , 2 waiting")).to_be_visible()
     page.get_by_role("group", name="Show").get_by_role("button", name="Choose").click()
     expect(page.get_by_role("heading", level=2)).to_have_text(["get_user_choice"])
+
+
+def test_a_key_is_given_and_never_shown_again(page: Page, address: str) -> None:
+    session = begin(address, "sign in")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_label("Key or token").fill("k3y-of-16-chars!")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert result(page, address, session) == "16 characters of key"
+    assert "k3y-of" not in httpx.get(f"{address}/api/sessions/{session}/events").text

@@ -109,7 +109,7 @@ class Tasks:
             found = await self.orchestrator.stored_events(task_id, since)
             if found:
                 since = found[-1].seq
-                yield [Shown(event) for event in found]
+                yield [Shown(event, event.seq) for event in found]
             else:
                 await self.orchestrator.changed(1.0)
 

@@ -25,8 +25,14 @@ class Shown:
     """An event on its way to listeners; encoded once, however many there are."""
 
     event: Event
+    at: int
+    """The number of the last stored event up to here; its own, if it is stored itself."""
     whole: bool = False
     """A text so far: it replaces, rather than continues, what the listener has of it."""
+
+    def is_new(self, seen: int) -> bool:
+        """Whether it comes next for a listener who has seen the events up to `seen`."""
+        return self.at > seen if is_stored(self.event) else self.at == seen
 
     @cached_property
     def frame(self) -> bytes:
@@ -44,6 +50,7 @@ class Feed:
         self._inboxes: set[Inbox[Shown]] = set()
         self._draft = Draft()
         self._fresh: list[Event] = []
+        self._at = 0
 
     @property
     def listeners(self) -> int:
@@ -54,8 +61,9 @@ class Feed:
         """Show an event to all who follow; never waits for any of them."""
         if is_stored(event):
             self._fresh.append(event)
+            self._at = event.seq
         self._draft.add(event)
-        shown = Shown(event)
+        shown = Shown(event, self._at)
         for inbox in self._inboxes:
             inbox.put(shown)
 
@@ -75,8 +83,11 @@ class Feed:
         try:
             while True:
                 batch = await self._missed(inbox, stored, seen) if behind else inbox.drain()
-                new = [s for s in batch if s.event.seq > seen or not is_stored(s.event)]
-                seen = max([seen, *(shown.event.seq for shown in new)])
+                new = []
+                for shown in batch:
+                    if shown.is_new(seen):
+                        seen = shown.at
+                        new.append(shown)
                 if new:
                     yield new
                 behind = not await inbox.news()
@@ -90,4 +101,7 @@ class Feed:
         # No await from here on, so that the three are of the same moment.
         inbox.drain()
         missed += [event for event in self._fresh if event.seq > upto]
-        return [Shown(e) for e in missed] + [Shown(e, whole=True) for e in self._draft.events()]
+        # The store may be ahead of what was published: its end then comes after the draft, and
+        # the draft is of a turn that is over.
+        draft = [Shown(event, self._at, whole=True) for event in self._draft.events()]
+        return [Shown(event, event.seq) for event in missed] + draft

@@ -117,9 +117,12 @@ class LiveRuns:
 
     async def _after_answer(self, row: SessionRow) -> None:
         session_id = row.scope.session_id
+        if not self.is_running(session_id) and await self._blocked(session_id):
+            return
+        # Asked again after the await: another answer may have set the run going meanwhile.
         if self.is_running(session_id):
             self._wanted.add(session_id)
-        elif not await self._blocked(session_id):
+        else:
             await self.go_on(row)
 
     async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
