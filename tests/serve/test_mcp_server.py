@@ -197,6 +197,25 @@ async def test_an_agent_is_served_as_one_tool() -> None:
     assert text(result) == "Mild, 21.5 degrees."
 
 
+@ERAS
+async def test_what_an_agent_inside_asks_reaches_the_client_question_by_question(mode: str) -> None:
+    wiped.clear()
+    careful = FunctionTool(wipe, require_confirmation=True)
+    calls = [call("wipe", disk="sda"), call("wipe", disk="sdb")]
+    agent = Agent(name="operator", model=ScriptedModel(calls, "Done."), tools=[careful])
+    asked: list[str] = []
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"approve": "sda" in params.message})
+
+    async with client(agent, mode, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("operator", {"request": "Wipe both"})
+    assert text(result) == "Done."
+    assert len(asked) == 2
+    assert wiped == ["sda"]
+
+
 async def test_a_toolset_is_listed_anew_for_each_listing() -> None:
     tools = [weather]
 

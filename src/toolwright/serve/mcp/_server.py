@@ -26,6 +26,7 @@ __all__ = ["McpServer"]
 
 _Context = ServerRequestContext[Any, Any]
 _QUESTION = "question"
+_NO_CALL = "No call waits under this request state."
 
 
 class McpServer:
@@ -102,16 +103,17 @@ class McpServer:
         self, tool: Tool, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer the call, or say what is missing; the client then calls again with it."""
-        session_id = params.request_state or uuid.uuid4().hex
         show = _progress_to(ctx)
         if params.request_state is None:
+            session_id = uuid.uuid4().hex
             outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
         else:
+            session_id = _session_in(params.request_state, tool.name)
             outcome = await self._go_on(session_id, params, show)
         if isinstance(outcome, Pending) and can_be_asked(outcome):
             request = types.ElicitRequest(params=question_for(outcome))
             return types.InputRequiredResult(
-                input_requests={_QUESTION: request}, request_state=session_id
+                input_requests={_QUESTION: request}, request_state=f"{tool.name}:{session_id}"
             )
         await self._desk.forget(session_id)
         return _ended(tool, outcome)
@@ -122,8 +124,8 @@ class McpServer:
         """Take the answer that the client has come back with."""
         pending = await self._desk.waiting(session_id)
         said = (params.input_responses or {}).get(_QUESTION)
-        if pending is None or pending.name != params.name:
-            raise MCPError(types.INVALID_PARAMS, "No call waits under this request state.")
+        if pending is None:
+            raise MCPError(types.INVALID_PARAMS, _NO_CALL)
         if not isinstance(said, types.ElicitResult):
             return pending
         return await self._desk.answer(session_id, pending, answer_from(pending, said), show)
@@ -133,6 +135,14 @@ class McpServer:
             if tool.name == name:
                 return tool
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+
+
+def _session_in(state: str, tool: str) -> str:
+    """The session that a request state names; it is only good for the tool it was given out for."""
+    name, _, session_id = state.rpartition(":")
+    if name != tool or not session_id:
+        raise MCPError(types.INVALID_PARAMS, _NO_CALL)
+    return session_id
 
 
 def _progress_to(ctx: _Context) -> OnProgress:
