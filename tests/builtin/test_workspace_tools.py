@@ -76,6 +76,16 @@ async def test_no_page_is_larger_than_the_limit(
     assert "read_output" not in page
 
 
+async def test_a_file_too_large_to_be_held_is_refused_but_searched(
+    session: Session, tmp_path: Path
+) -> None:
+    with (tmp_path / "huge.log").open("wb") as file:
+        file.write(b"needle\n" + b"hay\n" * 17_000_000)
+    refused = await session.answer("read", path="huge.log")
+    assert refused.text == snapshot("Larger than 64MB; search it with grep: huge.log")
+    assert await session.text("grep", pattern="needle") == "huge.log:1: needle"
+
+
 async def test_images_are_shown_and_binary_files_are_not(session: Session, tmp_path: Path) -> None:
     (tmp_path / "dot.gif").write_bytes(b"GIF89a\0")
     (tmp_path / "data.bin").write_bytes(b"\0\1\2")

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio
-import httpx
 
 from toolwright.backends._charset import decode_text
 from toolwright.backends._network import guarded_client
 from toolwright.errors import ToolError
+
+try:
+    import httpx
+except ImportError as error:
+    raise ImportError("Web access needs an extra: pip install 'toolwright[web]'") from error
 
 __all__ = ["Fetch", "Fetched"]
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 
+from toolwright.backends._truncate import format_size
 from toolwright.backends.files._confined import open_directory, open_file, open_parent
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
 from toolwright.backends.files._find import Found, find_by_walking
@@ -26,6 +27,8 @@ from toolwright.errors import UsageError
 __all__ = ["FilesystemBackend"]
 
 T = TypeVar("T")
+_MAX_FILE = 64 * 1024 * 1024
+"""Bytes of a file that is read or edited whole; searches have no such limit."""
 
 
 class FilesystemBackend:
@@ -86,7 +89,10 @@ def _ls(root: str, path: str) -> list[Entry]:
 
 def _read(root: str, path: str) -> bytes:
     with open_file(root, path) as descriptor, open(descriptor, "rb", closefd=False) as file:
-        return file.read()
+        data = file.read(_MAX_FILE + 1)
+    if len(data) > _MAX_FILE:
+        raise OSError(errno.EFBIG, f"larger than {format_size(_MAX_FILE)}; search it with grep")
+    return data
 
 
 def _write(root: str, path: str, data: bytes, expected: str | None) -> None:

@@ -1,9 +1,14 @@
 """`read`: a file's text, in pages."""
 
-import anyio
-
 from toolwright.backends import format_size
-from toolwright.backends.files import Files, fitting, is_binary, read_text, split_lines
+from toolwright.backends.files import (
+    Files,
+    FilesystemBackend,
+    fitting,
+    is_binary,
+    read_text,
+    split_lines,
+)
 from toolwright.builtin._images import image_part
 from toolwright.builtin._seen import SeenVersions
 from toolwright.builtin.shell import OutputFolder
@@ -46,7 +51,8 @@ class ReadTool:
             limit: How many lines to read at most.
         """
         if (output := self._outputs.find(path)) is not None:
-            return _page(await anyio.Path(output).read_bytes(), offset, limit)
+            kept = await FilesystemBackend(output.parent).read(f"/{output.name}")
+            return _page(kept.data, offset, limit)
         inner = self._paths.inner(path)
         loaded = await self._files.read(inner)
         self._seen.note(tool_context, inner, loaded.version)
