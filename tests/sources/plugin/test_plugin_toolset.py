@@ -25,6 +25,11 @@ def rogue(how: str, tmp_path: Path, **settings: Any) -> PluginToolset:
     return PluginToolset(ROGUE, [how], cwd=tmp_path, **settings)
 
 
+def is_running(pid: str) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().split()[2] != "Z"
+
+
 async def test_a_plugin_is_started_once_and_keeps_its_state_between_calls() -> None:
     notes = PluginToolset(EXAMPLES / "notes.py")
     try:
@@ -234,6 +239,23 @@ async def test_a_plugin_can_be_closed_from_another_task_than_the_one_that_used_i
     tool = await tool_named(notes, "list_notes")  # Opened again by its next use.
     await tool.run({}, context(tool))
     await notes.close()
+
+
+async def test_nothing_that_a_plugin_started_outlives_it(tmp_path: Path) -> None:
+    plugin = tmp_path / "parent.sh"
+    plugin.write_text(
+        "#!/bin/sh\n"
+        "sleep 300 & echo $! > child\n"
+        "trap '' TERM\n"
+        'read -r line; echo \'{"type": "init", "tools": []}\'\n'
+        "sleep 300\n"
+    )
+    plugin.chmod(0o755)
+    toolset = PluginToolset(plugin, cwd=tmp_path)
+    assert await toolset.list_tools() == []
+    with anyio.fail_after(10):
+        await toolset.close()
+    assert not is_running((tmp_path / "child").read_text().strip())
 
 
 async def test_a_plugin_sees_only_the_environment_it_was_given(
