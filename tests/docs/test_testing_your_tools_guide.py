@@ -1,0 +1,26 @@
+"""The tests that the page on testing shows, pass."""
+
+import pytest
+from tests.docs._snippets import run_snippet
+
+PAGE = "testing-your-tools"
+
+
+def test_a_scripted_test_passes() -> None:
+    run_snippet(PAGE, "scripted")["test_a_division_by_zero_is_told_to_the_model"]()
+
+
+def test_scripts_may_react() -> None:
+    found = run_snippet(PAGE, "reacting")
+    found["test_the_answer_repeats_what_the_tool_said"]()
+    found["test_a_model_that_is_down_ends_the_run"]()
+
+
+@pytest.mark.anyio
+async def test_a_rejected_call_never_runs() -> None:
+    await run_snippet(PAGE, "pause")["test_nothing_is_wiped_when_a_person_says_no"]()
+
+
+@pytest.mark.anyio
+async def test_backends_pass_their_suites() -> None:
+    await run_snippet(PAGE, "suites")["test_our_backends_keep_their_promises"]()
