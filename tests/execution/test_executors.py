@@ -190,7 +190,7 @@ def test_limits_that_allow_nothing_are_refused_at_once() -> None:
         Limits(timeout=0)
     with pytest.raises(UsageError, match="memory=-1 allows nothing"):
         Limits(memory=-1)
-    with pytest.raises(UsageError, match="grace=-0.1 allows nothing"):
+    with pytest.raises(UsageError, match=r"grace=-0\.1 allows nothing"):
         Limits(grace=-0.1)
 
 

@@ -8,8 +8,9 @@ import pytest
 from toolwright import Agent
 from toolwright.agent import Result
 from toolwright.backends import Limits, PortableSandbox, open_sandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, Seatbelt
 from toolwright.builtin import SandboxToolset, open_sandbox_tools, sandbox_tools
-from toolwright.errors import ToolError
+from toolwright.errors import StoreError, ToolError
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +121,29 @@ async def test_the_tools_work_on_the_portable_sandbox_and_say_what_they_cannot(
     assert answers[1].data["result"] == "'hi\\n'"
     assert "no third-party packages" in answers[2].data["results"][0]["error"]
     assert "No module named 'numpy'" in answers[3].data["error"]
+
+
+async def test_where_no_system_sandbox_works_the_portable_one_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: object) -> str:
+        return "it is broken"
+
+    for walls in (Bubblewrap, Landlock, Seatbelt):
+        monkeypatch.setattr(walls, "probe", broken)
+    toolset = SandboxToolset(tmp_path)
+    try:
+        python = (await toolset.list_tools())[0]
+        assert (
+            "There is no network. Bash and its programs are re-implementations"
+            in python.description
+        )
+        [answer] = await results([toolset], call("execute_bash", command="echo hi"))
+        assert answer.text == "hi"
+    finally:
+        await toolset.close()
+    with pytest.raises(StoreError, match="No sandbox works"):
+        await SandboxToolset(tmp_path, require=["real_python"]).list_tools()
 
 
 async def test_single_hosts_can_be_opened_and_no_others(tmp_path: Path) -> None:

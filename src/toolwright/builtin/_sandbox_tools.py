@@ -1,15 +1,25 @@
 """The tools `execute_python`, `execute_bash` and `install_packages`, on any sandbox."""
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolwright.backends import Finished, Sandbox
-from toolwright.backends.sandboxes import open_sandbox
-from toolwright.errors import ToolError
-from toolwright.tools import FunctionTool, ReadonlyContext, Tool, ToolContext, Toolset
+from toolwright.backends import Capabilities, Finished, Sandbox
+from toolwright.backends.sandboxes import PortableSandbox, open_sandbox
+from toolwright.errors import StoreError, ToolError
+from toolwright.tools import (
+    FunctionTool,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    Toolset,
+    with_name,
+)
 
 __all__ = ["SandboxToolset", "open_sandbox_tools", "sandbox_tools"]
+
+logger = logging.getLogger("toolwright")
 
 
 def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
@@ -19,8 +29,6 @@ def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
         code: str, tool_context: ToolContext, packages: list[str] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Run Python in a sandbox; variables stay from call to call.
-
-        Files are in the working directory. There is no network.
 
         Args:
             code: The code; the value of a last expression is returned as well.
@@ -54,17 +62,27 @@ def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
         lines = [f"{r['package']}: {r['error'] or 'installed'}" for r in results]
         return "\n".join(lines), {"results": results}
 
-    return [
+    tools = [
         FunctionTool(execute_python, sequential=True),
         FunctionTool(execute_bash),
         FunctionTool(install_packages, sequential=True),
     ]
+    note = _note(sandbox.capabilities)
+    return [with_name(tool, description=f"{tool.description} {note}".strip()) for tool in tools]
+
+
+def _note(capabilities: Capabilities) -> str:
+    """What the model should know of this sandbox before it tries."""
+    network = ("There is no network.",) if capabilities.network_confined else ()
+    limits = () if capabilities.real_python else capabilities.notes
+    return " ".join((*network, *limits))
 
 
 class SandboxToolset(Toolset):
     """The three tools on a sandbox of its own, opened when they are first listed.
 
-    `settings` are those of `open_sandbox`. Close it when the agent is done.
+    `settings` are those of `open_sandbox`. Where no sandbox of the operating system works, the
+    portable one is used, unless a setting needs the other. Close it when the agent is done.
     """
 
     def __init__(self, workspace: str | Path, **settings: Any) -> None:
@@ -76,7 +94,7 @@ class SandboxToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> Sequence[Tool]:
         """The tools; opens the sandbox the first time."""
         if self._sandbox is None:
-            self._sandbox = await open_sandbox(self._workspace, **self._settings)
+            self._sandbox = await _open(self._workspace, self._settings)
         return sandbox_tools(self._sandbox)
 
     async def close(self) -> None:
@@ -90,8 +108,19 @@ async def open_sandbox_tools(
     workspace: str | Path, **settings: Any
 ) -> tuple[list[Tool], Callable[[], Awaitable[None]]]:
     """Open a sandbox; returns the three tools and what closes it."""
-    sandbox = await open_sandbox(workspace, **settings)
+    sandbox = await _open(workspace, settings)
     return sandbox_tools(sandbox), sandbox.close
+
+
+async def _open(workspace: str | Path, settings: dict[str, Any]) -> Sandbox:
+    try:
+        return await open_sandbox(workspace, **settings)
+    except StoreError as error:
+        portable = {k: v for k, v in settings.items() if k in ("env", "allow_hosts", "limits")}
+        if portable.keys() != settings.keys():
+            raise
+        logger.warning("%s The portable sandbox is used instead.", error)
+        return await PortableSandbox.open(workspace, **portable)
 
 
 def _python_answer(done: Finished) -> tuple[str, dict[str, Any]]:

@@ -28,6 +28,9 @@ _LAUNCHER = Path(__file__).with_name("_launch.py")
 _NUMBERS = tuple(f.name for f in fields(Limits) if f.name != "output")
 _MARK = "TOOLWRIGHT_COMMAND"
 """Set in every command's environment: how its processes are found should its launcher be killed."""
+_CHUNK = 64 * 1024
+_PIPE_READS = 16
+"""A pipe holds at most 1 MB."""
 _SLACK = 10.0
 """Seconds a launcher may take beyond its command's time before it is taken for stuck."""
 
@@ -58,7 +61,7 @@ class _Stream:
     def read(self, on_output: OnOutput | None) -> bool:
         """Take what is there; False when there is nothing, or nothing more to come."""
         try:
-            data = os.read(self.fd, 65536)
+            data = os.read(self.fd, _CHUNK)
         except BlockingIOError:
             return False
         text = self.capture.feed(data) if data else ""
@@ -66,7 +69,14 @@ class _Stream:
             on_output(self.name, text)
         return bool(data)
 
+    def drain(self, on_output: OnOutput | None) -> None:
+        """Take what is in the pipe already; no more than one can hold, should someone write on."""
+        for _ in range(_PIPE_READS):
+            if not self.read(on_output):
+                return
+
     async def pump(self, on_output: OnOutput | None) -> None:
+        """Take what comes until there is nothing more to come."""
         await anyio.wait_readable(self.fd)
         while self.read(on_output):
             await anyio.wait_readable(self.fd)
@@ -118,8 +128,7 @@ class Process:
             result = await work()
             group.cancel_scope.cancel()
         for stream in self._streams:
-            while stream.read(None):
-                pass
+            stream.drain(None)
         return result
 
     def rewind(self) -> None:
@@ -159,8 +168,7 @@ class Process:
     def _last_word(self, on_output: OnOutput | None) -> Ended:
         """Take what is still in the pipes, close everything, and say why the command ended."""
         for stream in self._streams:
-            while stream.read(on_output):
-                pass
+            stream.drain(on_output)
             stream.capture.close()
         with self._control, self._popen:
             self._control.setblocking(False)

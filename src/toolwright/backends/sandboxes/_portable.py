@@ -4,7 +4,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Self
 
 import anyio.to_thread
@@ -116,7 +116,7 @@ class PortableSandbox:
         collector = _Collector(bounds.output, merge, on_output, spill)
         started = time.monotonic()
         result = await _execute(bash, script, collector)
-        return collector.finished(result, bounds, time.monotonic() - started)
+        return collector.finished(result, time.monotonic() - started)
 
     async def start(
         self,
@@ -157,7 +157,9 @@ class PortableSandbox:
         inside = _within(path)
         content = data.encode() if isinstance(data, str) else data
         try:
-            await anyio.to_thread.run_sync(self._files.mkdir, str(Path(inside).parent), True)
+            await anyio.to_thread.run_sync(
+                self._files.mkdir, str(PurePosixPath(inside).parent), True
+            )
             await anyio.to_thread.run_sync(self._files.write_file, inside, content)
         except (OSError, RuntimeError, ValueError) as error:
             raise ToolError(f"Cannot write {path!r}: {error}.") from error
@@ -202,13 +204,14 @@ class _Collector:
         self._on_output = on_output
 
     def take(self, stdout: str, stderr: str) -> None:
-        for name, capture, text in (("stdout", self._out, stdout), ("stderr", self._err, stderr)):
-            if text:
-                capture.feed(text.encode())
-                if self._on_output is not None:
-                    self._on_output("stdout" if name == "stdout" else "stderr", text)
+        self._out.feed(stdout.encode())
+        self._err.feed(stderr.encode())
+        if self._on_output is not None and stdout:
+            self._on_output("stdout", stdout)
+        if self._on_output is not None and stderr:
+            self._on_output("stderr", stderr)
 
-    def finished(self, result: ExecResult, limits: Limits, seconds: float) -> Finished:
+    def finished(self, result: ExecResult, seconds: float) -> Finished:
         late = "execution timeout" in (result.error or "")
         if result.error:
             self._err.feed(f"{result.error}\n".encode())
@@ -246,7 +249,7 @@ def _script(command: Command, cwd: str | None, stdin: str | bytes | None) -> str
 
 def _within(path: str) -> str:
     """The path as the workspace's own file system names it."""
-    relative = Path(path)
+    relative = PurePosixPath(path)
     if relative.is_absolute():
         try:
             relative = relative.relative_to(_WORKSPACE)
@@ -254,4 +257,4 @@ def _within(path: str) -> str:
             raise ToolError(f"{path!r} is outside the workspace {_WORKSPACE!r}.") from error
     if ".." in relative.parts:
         raise ToolError(f"{path!r} leads outside the workspace; leave out the '..'.")
-    return str(Path("/") / relative)
+    return str(PurePosixPath("/") / relative)
