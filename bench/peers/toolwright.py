@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from bench._functions import Function
 from bench._script import FINAL, Script
-from toolwright import Agent, AgentTool, FunctionTool, Limits
+from toolwright import Agent, FunctionTool, Limits
 from toolwright.messages import ModelMessage, TextPart, ToolCall
 from toolwright.models import ModelRequest, OnDelta
 
@@ -53,6 +53,8 @@ def build(functions: Sequence[Function], script: Script) -> Callable[[], Awaitab
 def build_with_sub_agent(
     functions: Sequence[Function], inner: Script, outer: Script
 ) -> Callable[[], Awaitable[str]]:
+    from toolwright import AgentTool
+
     return build([AgentTool(agent(functions, inner, name="helper"))], outer)
 
 

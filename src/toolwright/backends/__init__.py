@@ -3,26 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.backends._memory_store import MemoryStore
-from toolwright.backends._open_store import open_store
 from toolwright.backends._store import Loaded, OpenCall, SessionRow, Store
-from toolwright.backends._truncate import Truncated, format_size, truncate_head, truncate_tail
-from toolwright.backends.executors import (
-    Capabilities,
-    Command,
-    Ended,
-    Executor,
-    Finished,
-    Job,
-    Limits,
-    OnOutput,
-    Sandbox,
-    demand,
-)
 
 if TYPE_CHECKING:
     from toolwright.backends._fetch import Fetch, Fetched
+    from toolwright.backends._memory_store import MemoryStore
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
+    from toolwright.backends._open_store import open_store
+    from toolwright.backends._truncate import Truncated, format_size, truncate_head, truncate_tail
     from toolwright.backends.artifacts import (
         BlobArtifacts,
         DirectoryArtifacts,
@@ -46,7 +34,19 @@ if TYPE_CHECKING:
         service_account_scheme_credential,
         token_to_scheme_credential,
     )
-    from toolwright.backends.executors import LocalExecutor
+    from toolwright.backends.executors import (
+        Capabilities,
+        Command,
+        Ended,
+        Executor,
+        Finished,
+        Job,
+        Limits,
+        LocalExecutor,
+        OnOutput,
+        Sandbox,
+        demand,
+    )
     from toolwright.backends.files import (
         CompositeBackend,
         Files,
@@ -65,6 +65,22 @@ if TYPE_CHECKING:
     from toolwright.backends.sql import SqlStore
 
 _LAZY = {
+    "MemoryStore": "_memory_store",
+    "open_store": "_open_store",
+    "Truncated": "_truncate",
+    "format_size": "_truncate",
+    "truncate_head": "_truncate",
+    "truncate_tail": "_truncate",
+    "Capabilities": "executors",
+    "Command": "executors",
+    "Ended": "executors",
+    "Executor": "executors",
+    "Finished": "executors",
+    "Job": "executors",
+    "Limits": "executors",
+    "OnOutput": "executors",
+    "Sandbox": "executors",
+    "demand": "executors",
     "Embedder": "memory",
     "SqlMemory": "memory",
     "open_memory": "memory",
