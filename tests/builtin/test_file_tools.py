@@ -75,6 +75,14 @@ async def test_pages_of_wide_lines_end_before_the_output_limit() -> None:
     assert page.endswith("... (61 more lines. Use offset=39 to continue reading)")
 
 
+async def test_a_page_of_one_endless_line_stays_within_the_limit() -> None:
+    session = _in_state()
+    await session.json("write_file", file_path="/endless.txt", content="é" * 100_000)
+    page = (await session.json("read_file", file_path="/endless.txt"))["content"]
+    assert len(page.encode()) < 41_000
+    assert page.endswith("more characters; use grep in it)")
+
+
 async def test_long_lines_come_in_numbered_pieces() -> None:
     session = _in_state()
     content = "short\n" + "y" * 12_000 + "\nend"

@@ -14,7 +14,7 @@ from toolwright.backends.files._files import (
     version_of,
 )
 from toolwright.backends.files._locks import PathLocks
-from toolwright.backends.files._pages import fitting, numbered, split_lines
+from toolwright.backends.files._pages import cut_page, fitting, numbered, split_lines
 from toolwright.backends.files._paths import inside, parent_of, virtual_path
 from toolwright.backends.files._state import SharedState, StateBackend
 from toolwright.backends.files._text import Text, is_binary, read_text
@@ -70,6 +70,7 @@ __all__ = [
     "StoreBackend",
     "Text",
     "apply_edit",
+    "cut_page",
     "find",
     "fitting",
     "grep",

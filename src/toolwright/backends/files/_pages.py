@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["fitting", "numbered", "split_lines"]
+__all__ = ["cut_page", "fitting", "numbered", "split_lines"]
 
 
 def split_lines(text: str) -> list[str]:
@@ -31,3 +31,10 @@ def fitting(rendered: Sequence[str], max_bytes: int) -> int:
         if size > max_bytes and count:
             return count
     return len(rendered)
+
+
+def cut_page(page: str, max_bytes: int) -> tuple[str, int]:
+    """A page within the limit, and how many characters that leaves out: none but of endless lines."""
+    data = page.encode("utf-8", "replace")
+    kept = page if len(data) <= max_bytes else data[:max_bytes].decode("utf-8", "ignore")
+    return kept, len(page) - len(kept)

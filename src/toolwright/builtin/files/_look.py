@@ -11,6 +11,7 @@ from toolwright.backends import format_size
 from toolwright.backends.files import (
     Entry,
     Files,
+    cut_page,
     fitting,
     is_binary,
     numbered,
@@ -93,19 +94,13 @@ def _page(data: bytes, offset: int, limit: int) -> str:
     rendered = numbered(lines[offset : offset + limit], offset + 1)
     rendered = rendered[: fitting(rendered, _PAGE_BYTES)]
     following = offset + len(rendered)
-    page = _cut("\n".join(rendered))
+    page, left_out = cut_page("\n".join(rendered), _PAGE_BYTES)
+    if left_out:
+        page += f"\n... (the line has {left_out} more characters; use grep in it)"
     if following == len(lines):
         return page
     rest = len(lines) - following
     return f"{page}\n... ({rest} more lines. Use offset={following} to continue reading)"
-
-
-def _cut(page: str) -> str:
-    """A page of one endless line, cut where the others would have ended."""
-    if len(page) <= _PAGE_BYTES:
-        return page
-    left_out = len(page) - _PAGE_BYTES
-    return f"{page[:_PAGE_BYTES]}\n... (the line has {left_out} more characters; use grep in it)"
 
 
 def _image(image: BlobPart) -> Output:

@@ -78,16 +78,10 @@ def _page(data: bytes, offset: int, limit: int) -> str:
     last = offset - 1 + len(page)
     if last == len(lines) and offset == 1 and len(data) < _MAX_BYTES:
         return text
-    shown, cut = _without_rest_of_line("\n".join(page))
-    note = f"Lines {offset}-{last} of {len(lines)}, {format_size(len(data))} in all.{cut}"
-    following = f" Use offset={last + 1} to continue." if last < len(lines) else ""
-    return f"{shown}\n[{note}{following}]"
-
-
-def _without_rest_of_line(page: str) -> tuple[str, str]:
-    """A page of one endless line, cut where others end, and a remark about it."""
-    encoded = page.encode("utf-8", "replace")
-    if len(encoded) <= _MAX_BYTES - _NOTE_BYTES:
-        return page, ""
-    kept = encoded[: _MAX_BYTES - _NOTE_BYTES].decode("utf-8", "ignore")
-    return kept, f" This line goes on for {len(page) - len(kept)} characters; use grep in it."
+    shown, left_out = cut_page("\n".join(page), _MAX_BYTES - _NOTE_BYTES)
+    note = f"Lines {offset}-{last} of {len(lines)}, {format_size(len(data))} in all."
+    if left_out:
+        note += f" This line goes on for {left_out} characters; use grep in it."
+    if last < len(lines):
+        note += f" Use offset={last + 1} to continue."
+    return f"{shown}\n[{note}]"
