@@ -8,9 +8,9 @@ import pytest
 from toolwright import Agent
 from toolwright.agent import Result
 from toolwright.backends import Limits, PortableSandbox, open_sandbox
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, Seatbelt
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, Seatbelt
 from toolwright.builtin import SandboxToolset, open_sandbox_tools, sandbox_tools
-from toolwright.errors import StoreError, ToolError
+from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -121,6 +121,19 @@ async def test_the_tools_work_on_the_portable_sandbox_and_say_what_they_cannot(
     assert answers[1].data["result"] == "'hi\\n'"
     assert "no third-party packages" in answers[2].data["results"][0]["error"]
     assert "No module named 'numpy'" in answers[3].data["error"]
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()])
+async def test_paths_outside_can_be_made_readable_and_no_more(tmp_path: Path, walls: Any) -> None:
+    workspace, tools = tmp_path / "workspace", tmp_path / "tools"
+    workspace.mkdir()
+    tools.mkdir()
+    (tools / "data").write_text("for all")
+    async with await OsSandbox.open(workspace, walls, readable=[tools]) as sandbox:
+        assert (await sandbox.run(f"cat {tools}/data")).stdout == "for all"
+        assert not (await sandbox.run(f"echo x > {tools}/data")).ok
+    with pytest.raises(UsageError, match="they are not there"):
+        await OsSandbox.open(workspace, walls, readable=["/no/such/place"])
 
 
 async def test_where_no_system_sandbox_works_the_portable_one_is_used(

@@ -20,20 +20,28 @@ async def open_sandbox(
     env: Mapping[str, str] | None = None,
     network: bool = False,
     allow_hosts: Sequence[str] = (),
+    readable: Sequence[str | Path] = (),
     require: Sequence[str] = (),
     limits: Limits | None = None,
 ) -> OsSandbox:
     """A sandbox around real bash and CPython: bubblewrap, else Landlock, else macOS's own.
 
     `network` opens the whole network, `allow_hosts` only these hosts (`"pypi.org"`,
-    `"*.example.com"`). `require` names `Capabilities` it must have. Raises `StoreError` when no
+    `"*.example.com"`). `readable` are paths outside that may be read, such as tools in `/opt`, under
+    the same names. `require` names `Capabilities` it must have. Raises `StoreError` when no
     sandbox works on this machine, and `UsageError` when none has what is required.
     """
     if network and allow_hosts:
         raise UsageError("Give network=True or allow_hosts=[…], not both.")
     walls = await _standing_walls()
     sandbox = await OsSandbox.open(
-        workspace, walls, env=env, network=network, allow_hosts=allow_hosts, limits=limits
+        workspace,
+        walls,
+        env=env,
+        network=network,
+        allow_hosts=allow_hosts,
+        readable=readable,
+        limits=limits,
     )
     try:
         demand(sandbox, *require)

@@ -49,6 +49,7 @@ class OsSandbox:
         env: Mapping[str, str],
         network: bool,
         allow_hosts: Sequence[str],
+        readable: Sequence[Path],
         limits: Limits,
     ) -> None:
         self.walls = walls
@@ -62,6 +63,7 @@ class OsSandbox:
             workspace=workspace,
             scratch=self._scratch,
             packages=self._packages,
+            readable=tuple(readable),
             network=network,
             proxy=self._home / "proxy" if allow_hosts else None,
         )
@@ -88,12 +90,15 @@ class OsSandbox:
         env: Mapping[str, str] | None = None,
         network: bool = False,
         allow_hosts: Sequence[str] = (),
+        readable: Sequence[str | Path] = (),
         limits: Limits | None = None,
     ) -> Self:
         """Try the walls and put a sandbox behind them; `StoreError` when they do not hold here."""
         directory = await anyio.to_thread.run_sync(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
+        if missing := [str(path) for path in readable if not await anyio.Path(path).exists()]:
+            raise UsageError(f"These paths cannot be made readable, they are not there: {missing}.")
         if allow_hosts and not walls.opens_hosts:
             raise UsageError(
                 f"{walls.name} cannot open single hosts, only all of the network or none."
@@ -106,6 +111,7 @@ class OsSandbox:
             env=env or {},
             network=network,
             allow_hosts=allow_hosts,
+            readable=[Path(path).absolute() for path in readable],
             limits=limits or Limits(),
         )
 

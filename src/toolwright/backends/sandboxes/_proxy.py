@@ -40,7 +40,7 @@ class HostProxy:
         self._thread.join(5)
 
     async def _serve(self) -> None:
-        listener = await anyio.create_unix_listener(self.socket, mode=0o666)
+        listener = await anyio.create_unix_listener(self.socket, mode=0o600)
         async with listener, anyio.create_task_group() as group:
             group.start_soon(listener.serve, self._handle)
             self._ready.set()
