@@ -1,5 +1,7 @@
 """A turn can be a function of the request, or an error."""
 
+import pytest
+
 from toolwright import Agent, ModelError
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
@@ -23,7 +25,5 @@ def test_the_answer_repeats_what_the_tool_said() -> None:
 
 def test_a_model_that_is_down_ends_the_run() -> None:
     model = ScriptedModel(ModelError("no route to host", reason="connection"))
-    try:
+    with pytest.raises(ModelError, match="no route"):
         Agent(name="shop", model=model).run_sync("Hello?")
-    except ModelError as error:
-        assert error.reason == "connection"
