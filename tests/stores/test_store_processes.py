@@ -65,17 +65,16 @@ async def test_processes_that_answer_the_same_calls_win_each_call_once(address: 
 
 def _kill_while_writing(address: str) -> int:
     """Kill a process that writes without end; the last event it has said to be written."""
-    process = _start(address, "endless", "killed")
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    for _ in range(40):
-        process.stdout.readline()
-    process.kill()
-    # Not `communicate`: it would miss the lines that were read ahead.
-    written = [int(line) for line in process.stdout.read().split()]
-    process.wait()
+    with _start(address, "endless", "killed") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        for _ in range(40):
+            process.stdout.readline()
+        process.kill()
+        # Not `communicate`: it would miss the lines that were read ahead.
+        written = [int(line) for line in process.stdout.read().split()]
     return written[-1] if written else 39
 
 
