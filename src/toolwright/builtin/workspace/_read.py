@@ -4,6 +4,7 @@ from toolwright.backends import format_size
 from toolwright.backends.files import (
     Files,
     FilesystemBackend,
+    cut_page,
     fitting,
     is_binary,
     read_text,
