@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version as distribution_version
 from typing import Any
 
 from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult
@@ -42,14 +43,14 @@ class McpServer:
         target: Any,
         *,
         name: str = "toolwright",
-        version: str = "0.1.0",
+        version: str | None = None,
         instructions: str | None = None,
         **services: Any,
     ) -> None:
         self._desk = Desk(target, **services)
         self.server: Server[Any] = Server(
             name,
-            version=version,
+            version=version or distribution_version("toolwright"),
             instructions=instructions,
             lifespan=self._lifespan,
             on_list_tools=self._list_tools,

@@ -50,31 +50,45 @@ async def discover_sign_in(
     (RFC 7591), unless a `client_id` is given. Do it once and keep both: each registration makes
     another client. Give both to `McpToolset`; the users sign in when its tools are first needed.
     """
+    known = OAuth2Auth(client_id=client_id, client_secret=client_secret)
     try:
         async with httpx2.AsyncClient(timeout=20) as http:
-            refusal = await http.post(url, json=_PING, headers={"Accept": "application/json"})
-            if refusal.status_code not in (401, 403):
-                raise UsageError(f"{url!r} does not ask anybody to sign in.")
+            refusal = await _refusal(http, url)
             resource = await _resource(http, url, refusal)
             server = await _authorization_server(http, url, resource)
             wanted = scopes if scopes is not None else _scopes(refusal, resource)
-            client = OAuth2Auth(client_id=client_id, client_secret=client_secret)
-            if client_id is None:
-                client = await _registered(http, url, server, client_name, redirect_uri, wanted)
+            client = (
+                known
+                if client_id
+                else await _registered(http, url, server, client_name, redirect_uri, wanted)
+            )
     except (OAuthFlowError, OAuthRegistrationError, httpx2.HTTPError) as error:
         raise StoreError(f"{url!r} cannot be signed in to: {error}") from error
-    flows = OAuth2Flows(
-        authorization_url=str(server.authorization_endpoint),
-        token_url=str(server.token_endpoint),
-        scopes=dict.fromkeys(wanted, ""),
-    )
     # The token is for this server and no other (RFC 8707).
     audience = {"resource": str(resource.resource)}
     client = client.model_copy(
         update={"redirect_uri": redirect_uri, "authorization_params": audience}
     )
-    scheme = CustomAuthScheme(type="oauth2", flows=flows)
-    return scheme, AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client)
+    return _scheme(server, wanted), AuthCredential(
+        auth_type=AuthCredentialTypes.OAUTH2, oauth2=client
+    )
+
+
+def _scheme(server: OAuthMetadata, scopes: Sequence[str]) -> CustomAuthScheme:
+    flows = OAuth2Flows(
+        authorization_url=str(server.authorization_endpoint),
+        token_url=str(server.token_endpoint),
+        scopes=dict.fromkeys(scopes, ""),
+    )
+    return CustomAuthScheme(type="oauth2", flows=flows)
+
+
+async def _refusal(http: httpx2.AsyncClient, url: str) -> httpx2.Response:
+    """How the server refuses somebody who has not signed in."""
+    refusal = await http.post(url, json=_PING, headers={"Accept": "application/json"})
+    if refusal.status_code not in (401, 403):
+        raise UsageError(f"{url!r} does not ask anybody to sign in.")
+    return refusal
 
 
 async def _resource(

@@ -4,12 +4,14 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 
 import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client
+from mcp.client.session import MessageHandlerFnT
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
@@ -20,7 +22,7 @@ from toolwright.errors import ToolError
 from toolwright.sources._owned import first_cause
 from toolwright.sources.mcp._params import ConnectionParams
 from toolwright.sources.mcp._questions import Asking, Questions, current_asking
-from toolwright.sources.mcp._transport import way_to
+from toolwright.sources.mcp._transport import Way, way_to
 from toolwright.tools import Tool
 
 __all__ = ["Link", "linked"]
@@ -174,17 +176,7 @@ async def linked(
         if isinstance(message, types.ToolListChangedNotification) and link is not None:
             link.forget_listing()
 
-    client = Client(
-        way.transport,
-        cache=None,
-        log_level="info",
-        logging_callback=questions.log,
-        message_handler=on_message,
-        elicitation_callback=questions.elicit,
-        sampling_callback=questions.sample if questions.allow_sampling else None,
-        list_roots_callback=questions.list_roots if questions.roots else None,
-        client_info=types.Implementation(name="toolwright", version="0.1.0"),
-    )
+    client = _client(way, questions, on_message)
     try:
         async with client, anyio.create_task_group() as tasks:
             link = Link(client, name, questions)
@@ -199,3 +191,18 @@ async def linked(
         if link is None and way.last_words():
             raise ConnectionError(f"{cause}; its last words were: {way.last_words()}") from cause
         raise cause from None
+
+
+def _client(way: Way, questions: Questions, on_message: MessageHandlerFnT) -> Client:
+    """A client that says it can answer what it was allowed to answer, and no more."""
+    return Client(
+        way.transport,
+        cache=None,  # The link keeps what it has listed itself.
+        log_level="info",
+        logging_callback=questions.log,
+        message_handler=on_message,
+        elicitation_callback=questions.elicit,
+        sampling_callback=questions.sample if questions.allow_sampling else None,
+        list_roots_callback=questions.list_roots if questions.roots else None,
+        client_info=types.Implementation(name="toolwright", version=version("toolwright")),
+    )
