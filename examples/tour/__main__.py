@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 
@@ -34,12 +35,18 @@ def main() -> None:
     parser.add_argument("--recorded", action="store_true", help="never use a real model")
     chosen = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="toolwright-tour-"))
-    settings = ServeSettings(port=chosen.port, work=True)
+    settings = ServeSettings(port=_free_or_any(chosen.port), work=True)
     model = _recording() if chosen.recorded else _model()
     try:
         serve_app(lambda final: make_app(scratch, model, final), settings)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _free_or_any(port: int) -> int:
+    """The port, unless something else has it already: then any free one."""
+    with socket.socket() as probe:
+        return 0 if probe.connect_ex(("127.0.0.1", port)) == 0 else port
 
 
 def make_app(scratch: Path, model: Model, settings: ServeSettings) -> Starlette:

@@ -1,17 +1,22 @@
 """The guided tour: its model is a recording, its tools really run."""
 
-from collections.abc import AsyncIterator
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import httpx
 import pytest
-
 from examples.tour.__main__ import make_app
 from examples.tour._model import TourModel
 from examples.tour._story import CHAPTERS, FIX, NOTICE, OTHERWISE, RELEASE, SIGN, SUPPLIER
 from tests.serve._serving import listening, new_session, say, serving, until
+
 from toolwright.serve import ServeSettings
 
 pytestmark = pytest.mark.anyio
@@ -91,3 +96,25 @@ async def test_the_page_says_that_the_model_is_a_recording(tmp_path: Path) -> No
         with anyio.fail_after(10):
             said = (await play(http, "Who are you?"))[-1]["text"]
         assert "I am a recording" in said
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_the_tour_prints_one_address_and_stops_cleanly(scratch: Path) -> None:
+    command = [sys.executable, "-m", "examples.tour", "--recorded", "--port", "0"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as tour:
+        assert tour.stderr is not None
+        address = tour.stderr.readline().strip().rpartition(" ")[2]
+        transport = httpx.HTTPTransport(retries=5)
+        with httpx.Client(transport=transport, timeout=20) as http:
+            assert http.get(f"{address}/api/health").json()["ok"]
+            assert "<title>Toolwright</title>" in http.get(address).text
+        tour.send_signal(signal.SIGINT)
+        assert tour.wait(20) == 0
+        assert tour.stderr.read() == ""
+    assert list(scratch.glob("toolwright-tour-*")) == []

@@ -1,5 +1,6 @@
 """Who may call the server, from where, how often and with how much."""
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from tests.serve._agents import chatting
 
 from toolwright import UsageError
-from toolwright.serve import Links, ServeSettings, create_app
+from toolwright.serve import Links, ServeSettings, create_app, serve_app
 from toolwright.serve._serve import with_token
 
 pytestmark = pytest.mark.anyio
@@ -151,3 +152,10 @@ async def test_a_bug_in_the_server_shows_no_details() -> None:
 def test_a_short_secret_for_links_is_refused() -> None:
     with pytest.raises(UsageError, match="16 or more"):
         Links("short", "http://127.0.0.1")
+
+
+def test_a_port_that_is_taken_is_told_in_words() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = ServeSettings(port=taken.getsockname()[1])
+        with pytest.raises(UsageError, match="Choose another port"):
+            serve_app(lambda final: create_app(chatting(), settings=final), settings)

@@ -4,18 +4,21 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
+from toolwright.errors import UsageError
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
 __all__ = ["StoppingServer", "serve_app", "with_token"]
 
 _GRACE_SECONDS = 5
+_BACKLOG = 2048
 
 
 class StoppingServer(uvicorn.Server):
@@ -45,16 +48,12 @@ def serve_app(
 ) -> None:
     """Serve until interrupted; the address, and the token if there is one, are told to `say`.
 
-    The token is told once and never written to a log.
+    The token is told once and never written to a log. Port 0 is any free one.
     """
-    settings = with_token(settings)
-    say(f"Toolwright is at {settings.address}")
-    if settings.token is not None:
-        say(f"Sign in with this token: {settings.token}")
+    bound = _listen(settings.host, settings.port)
+    settings = with_token(replace(settings, port=bound.getsockname()[1]))
     server = StoppingServer(
         make_app(settings),
-        host=settings.host,
-        port=settings.port,
         # Addresses of signed links are keys; they have no place in a log.
         access_log=False,
         log_level="warning",
@@ -62,4 +61,19 @@ def serve_app(
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    server.run()
+    say(f"Toolwright is at {settings.address}")
+    if settings.token is not None:
+        say(f"Sign in with this token: {settings.token}")
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[bound])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot listen on {host}, port {port}: {error.strerror}. Choose another port, or 0 "
+            "for any free one."
+        ) from error
