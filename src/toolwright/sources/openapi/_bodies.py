@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolwright.sources.openapi._document import BrokenRef, Document
+from toolwright.sources.openapi._values import as_mapping
 
 __all__ = ["FILE_SCHEMA", "Body", "BodyField", "BodyKind", "Media", "choose_media", "is_file"]
 
@@ -40,7 +41,7 @@ class Media:
     @property
     def as_base64(self) -> bool:
         """Whether a binary body travels as base64 text."""
-        return isinstance(self.schema, Mapping) and self.schema.get("format") == "byte"
+        return as_mapping(self.schema).get("format") == "byte"
 
     @property
     def has_fields(self) -> bool:
@@ -72,9 +73,7 @@ class Body:
 
 def choose_media(raw: Mapping[str, Any] | None) -> Media | None:
     """The media type that is easiest for a model to write, among those the operation accepts."""
-    content = raw.get("content") if raw is not None else None
-    if not isinstance(content, Mapping):
-        return None
+    content = as_mapping(as_mapping(raw).get("content"))
     offered = [_media(str(name), value) for name, value in content.items()]
     known = [media for media in offered if media is not None]
     return min(known, key=lambda media: _PREFERENCE.index(media.kind), default=None)
@@ -84,14 +83,13 @@ def _media(name: str, raw: Any) -> Media | None:
     media_type = name.partition(";")[0].strip().lower()
     if not _MEDIA_TYPE.match(media_type):
         return None
-    raw = raw if isinstance(raw, Mapping) else {}
-    encoding = raw.get("encoding")
+    raw = as_mapping(raw)
     kind = _kind(media_type, raw.get("schema"))
     return Media(
         media_type="application/json" if kind == "json" and "*" in media_type else media_type,
         kind=kind,
         schema=raw.get("schema"),
-        encoding=encoding if isinstance(encoding, Mapping) else {},
+        encoding=as_mapping(raw.get("encoding")),
     )
 
 
@@ -104,7 +102,7 @@ def _kind(media_type: str, schema: Any) -> BodyKind:
         return "multipart"
     if media_type.startswith("text/") or media_type.endswith(("xml", "yaml", "graphql", "csv")):
         return "text"
-    is_object = isinstance(schema, Mapping) and schema.get("type") in ("object", "array")
+    is_object = as_mapping(schema).get("type") in ("object", "array")
     return "json" if is_object else "binary"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._bodies import Body
 from toolwright.sources.openapi._styles import plain_text, query_pairs
+from toolwright.sources.openapi._values import as_mapping
 from toolwright.tools import Args, ToolContext
 
 __all__ = ["Payload", "encode_body"]
@@ -139,5 +140,4 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
 
 
 def _hints(body: Body, name: str) -> Mapping[str, Any]:
-    hints = body.encoding.get(name)
-    return hints if isinstance(hints, Mapping) else {}
+    return as_mapping(body.encoding.get(name))

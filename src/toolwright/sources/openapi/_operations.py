@@ -7,6 +7,7 @@ from typing import Any
 from toolwright.messages import Effects
 from toolwright.sources.openapi._document import BrokenRef, Document
 from toolwright.sources.openapi._names import snake_case, unique_name
+from toolwright.sources.openapi._values import as_mapping, as_texts
 
 __all__ = ["Operation", "list_operations"]
 
@@ -67,14 +68,13 @@ def list_operations(document: Document) -> dict[str, Operation]:
                 name = unique_name(_name(operation_id, method, path), found)
                 found[name] = Operation(
                     name=name, operation_id=operation_id, method=method.upper(), path=path,
-                    tags=_tags(raw), raw=raw, shared=shared, home=home,
+                    tags=tuple(as_texts(raw.get("tags"))), raw=raw, shared=shared, home=home,
                 )  # fmt: skip
     return found
 
 
 def _path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
-    paths = document.root.get("paths")
-    for path, item in paths.items() if isinstance(paths, Mapping) else ():
+    for path, item in as_mapping(document.root.get("paths")).items():
         try:
             item, home = document.follow(item)
         except BrokenRef:
@@ -85,8 +85,3 @@ def _path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Do
 
 def _name(operation_id: str, method: str, path: str) -> str:
     return snake_case(operation_id) or snake_case(f"{method} {path}")
-
-
-def _tags(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    tags = raw.get("tags")
-    return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()

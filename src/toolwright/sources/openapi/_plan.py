@@ -19,6 +19,7 @@ from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._schemas import SchemaWriter
 from toolwright.sources.openapi._shapes import object_shape
 from toolwright.sources.openapi._swagger import body_from_swagger, parameter_from_swagger
+from toolwright.sources.openapi._values import as_list, as_mapping, as_texts
 
 __all__ = ["Location", "Parameter", "Plan", "plan_call"]
 
@@ -98,17 +99,16 @@ class _Planner:
 
     def _raw_parameters(self) -> list[tuple[Mapping[str, Any], Document]]:
         """The path's parameters, replaced by the operation's own where both name the same."""
-        found: dict[tuple[Any, Any], tuple[Mapping[str, Any], Document]] = {}
+        found: dict[tuple[str, str], tuple[Mapping[str, Any], Document]] = {}
         for level in (self.operation.shared, self.operation.raw):
-            listed = level.get("parameters")
-            for entry in listed if isinstance(listed, list) else ():
+            for entry in as_list(level.get("parameters")):
                 try:
                     raw, home = self.operation.home.follow(entry)
                 except BrokenRef as error:
                     self.writer.problems.append(f"parameter: {error}")
                     continue
                 if isinstance(raw, Mapping) and isinstance(raw.get("name"), str):
-                    found[raw.get("in"), raw["name"]] = raw, home
+                    found[str(raw.get("in")), raw["name"]] = raw, home
         for name in re.findall(r"\{([^{}]+)\}", self.operation.path):
             # Documents forget to declare these, but the path cannot do without.
             text = {"type": "string"}
@@ -123,9 +123,7 @@ class _Planner:
         content = raw.get("content")
         as_json = isinstance(content, Mapping) and bool(content)
         source = next(iter(content.values())) if as_json and content else raw
-        schema = self.writer.write(
-            source.get("schema") if isinstance(source, Mapping) else {}, home
-        )
+        schema = self.writer.write(as_mapping(source).get("schema"), home)
         required = location == "path" or raw.get("required") is True
         argument = self._argument(name, location, _described(schema, raw), required)
         style = raw.get("style") if isinstance(raw.get("style"), str) else _STYLES[location]
@@ -155,7 +153,8 @@ class _Planner:
     ) -> tuple[Mapping[str, Any] | None, Document]:
         home = self.operation.home
         if home.is_swagger:
-            consumes = self.operation.raw.get("consumes") or home.root.get("consumes") or []
+            own, common = self.operation.raw.get("consumes"), as_mapping(home.root).get("consumes")
+            consumes = as_texts(own) or as_texts(common)
             return body_from_swagger([raw for raw, _ in raws], consumes), home
         try:
             body, home = home.follow(self.operation.raw.get("requestBody"))

@@ -15,8 +15,8 @@ Schema = dict[str, Any]
 
 _MAX_DEPTH = 60
 _MAX_NODES = 4_000  # some 250 KB; more than a model can make use of
-_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_SCALARS = frozenset({"string", "number", "integer", "boolean"})
+_SCALARS = ("string", "number", "integer", "boolean")
+_TYPES = (*_SCALARS, "array", "object", "null")
 _ONE = ("items", "not", "contains", "propertyNames", "additionalProperties", "if", "then", "else")
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
@@ -152,7 +152,7 @@ def _types(raw: Mapping[str, Any]) -> Schema:
     if isinstance(declared, str):
         return {"type": declared} if declared in _TYPES else {}
     if isinstance(declared, list):
-        known = [kind for kind in declared if kind in _TYPES]
+        known = [kind for kind in _TYPES if kind in declared]
         return {"type": known[0] if len(known) == 1 else known} if known else {}
     return {"type": "object"} if isinstance(raw.get("properties"), Mapping) else {}
 

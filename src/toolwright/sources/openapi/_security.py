@@ -22,6 +22,7 @@ from toolwright.sources.openapi._document import BrokenRef, Document
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._requests import with_query
 from toolwright.sources.openapi._swagger import schemes_from_swagger
+from toolwright.sources.openapi._values import as_list, as_mapping
 from toolwright.tools import ToolContext
 
 __all__ = ["Granted", "Security", "apply_credential", "renewed"]
@@ -73,8 +74,7 @@ class Security:
         """What the operation accepts, best first; empty when it wants nothing."""
         if self._scheme is not None:
             return [(self._config(self._scheme, self._key),)]
-        requirements = operation.raw.get("security", self._document.root.get("security"))
-        listed = requirements if isinstance(requirements, list) else []
+        listed = as_list(operation.raw.get("security", self._document.root.get("security")))
         found = [self._alternative(entry) for entry in listed if isinstance(entry, Mapping)]
         usable = [alternative for alternative in found if alternative is not None]
         # With a credential in hand prefer what it is for; an API may also allow no sign-in at all.
@@ -102,10 +102,9 @@ class Security:
         if self._document.is_swagger:
             listed = schemes_from_swagger(root)
         else:
-            components = root.get("components")
-            listed = components.get("securitySchemes") if isinstance(components, Mapping) else None
+            listed = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
         try:
-            raw, _ = self._document.follow((listed or {}).get(name))
+            raw, _ = self._document.follow(listed.get(name))
             return _read_scheme(raw) if isinstance(raw, Mapping) else None
         except (BrokenRef, ValidationError):
             return None

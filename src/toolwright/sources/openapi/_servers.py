@@ -12,6 +12,7 @@ from toolwright.errors import ToolError
 from toolwright.sources.openapi._document import Document
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._swagger import servers_from_swagger
+from toolwright.sources.openapi._values import as_list, as_mapping
 
 __all__ = ["Servers"]
 
@@ -51,7 +52,7 @@ class Servers:
         if not _is_web(self._document.base):
             given += [self._filled(server) for server in self._listed(self._document.root)]
             given = [url for url in given if url == self._server_url or _looks_private(url)]
-        return [host for url in given if _is_web(url) and (host := urlsplit(url).hostname)]
+        return [host for url in given if (host := _host(url))]
 
     def _named_by(self, *levels: Mapping[str, Any]) -> str:
         for level in (*levels, self._document.root):
@@ -65,31 +66,35 @@ class Servers:
     def _listed(self, level: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         if level is self._document.root and self._document.is_swagger:
             return servers_from_swagger(level)
-        servers = level.get("servers")
-        listed = servers if isinstance(servers, list) else ()
+        listed = as_list(level.get("servers"))
         return [s for s in listed if isinstance(s, Mapping) and isinstance(s.get("url"), str)]
 
     def _filled(self, server: Mapping[str, Any]) -> str:
         """The server's address with its variables filled in: the developer's values or defaults."""
-        declared = server.get("variables")
-        variables = declared if isinstance(declared, Mapping) else {}
+        variables = as_mapping(server.get("variables"))
 
         def fill(match: re.Match[str]) -> str:
-            name = match[1]
-            details = variables.get(name)
-            default = details.get("default") if isinstance(details, Mapping) else None
-            return str(self._variables.get(name, "" if default is None else default))
+            default = as_mapping(variables.get(match[1])).get("default", "")
+            return str(self._variables.get(match[1], default))
 
         return re.sub(r"\{([^{}]+)\}", fill, server["url"]).strip()
 
 
 def _is_web(url: str) -> bool:
-    return urlsplit(url).scheme in ("http", "https")
+    return url.startswith(("http://", "https://"))
+
+
+def _host(url: str) -> str:
+    """The host in a web address; empty when there is none."""
+    try:
+        return urlsplit(url).hostname or "" if _is_web(url) else ""
+    except ValueError:
+        return ""
 
 
 def _looks_private(url: str) -> bool:
     """Whether the text alone says that a host is on this machine or in its own network."""
-    host = urlsplit(url).hostname or ""
+    host = _host(url)
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.sources.openapi._document import BrokenRef, Document
+from toolwright.sources.openapi._values import as_list, as_mapping, as_texts
 
 __all__ = ["Shape", "object_shape"]
 
@@ -41,9 +42,8 @@ def _collect(raw: Any, home: Document, depth: int) -> Shape | None:
         return None
     if raw.get("type", "object") != "object" or raw.get("additionalProperties", False) is not False:
         return None
-    properties, required = _own_properties(raw, home), _own_required(raw)
-    parts = raw.get("allOf")
-    for part in parts if isinstance(parts, list) else ():
+    properties, required = _own_properties(raw, home), frozenset(as_texts(raw.get("required")))
+    for part in as_list(raw.get("allOf")):
         inner = _collect(part, home, depth + 1)
         if inner is None:
             return None
@@ -53,15 +53,8 @@ def _collect(raw: Any, home: Document, depth: int) -> Shape | None:
 
 
 def _own_properties(raw: Mapping[str, Any], home: Document) -> dict[str, tuple[Any, Document]]:
-    properties = raw.get("properties")
     return {
         str(name): (sub, home)
-        for name, sub in (properties.items() if isinstance(properties, Mapping) else ())
+        for name, sub in as_mapping(raw.get("properties")).items()
         if not (isinstance(sub, Mapping) and sub.get("readOnly") is True)
     }
-
-
-def _own_required(raw: Mapping[str, Any]) -> frozenset[str]:
-    required = raw.get("required")
-    listed = required if isinstance(required, list) else ()
-    return frozenset(name for name in listed if isinstance(name, str))

@@ -6,6 +6,8 @@ Schemas need no rewriting: their references (`#/definitions/…`) lead where the
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolwright.sources.openapi._values import as_mapping, as_texts
+
 __all__ = [
     "body_from_swagger",
     "parameter_from_swagger",
@@ -87,17 +89,16 @@ def servers_from_swagger(root: Mapping[str, Any]) -> list[dict[str, Any]]:
     path = str(root.get("basePath") or "/")
     if not root.get("host"):
         return [{"url": path}]
-    schemes = root.get("schemes") or ["https"]
+    schemes = as_texts(root.get("schemes")) or ["https"]
     scheme = "https" if "https" in schemes else schemes[0]
     return [{"url": f"{scheme}://{root['host']}{path}"}]
 
 
 def schemes_from_swagger(root: Mapping[str, Any]) -> dict[str, Any]:
     """`securityDefinitions` as OpenAPI 3 security schemes."""
-    definitions = root.get("securityDefinitions")
     return {
         name: _scheme(raw)
-        for name, raw in (definitions.items() if isinstance(definitions, Mapping) else ())
+        for name, raw in as_mapping(root.get("securityDefinitions")).items()
         if isinstance(raw, Mapping)
     }
 
