@@ -49,7 +49,7 @@ class OsSandbox:
         env: Mapping[str, str],
         network: bool,
         allow_hosts: Sequence[str],
-        readable: Sequence[Path],
+        readable: Sequence[str | Path],
         limits: Limits,
     ) -> None:
         self.walls = walls
@@ -63,7 +63,7 @@ class OsSandbox:
             workspace=workspace,
             scratch=self._scratch,
             packages=self._packages,
-            readable=tuple(readable),
+            readable=tuple(Path(path).absolute() for path in readable),
             network=network,
             proxy=self._home / "proxy" if allow_hosts else None,
         )
@@ -111,7 +111,7 @@ class OsSandbox:
             env=env or {},
             network=network,
             allow_hosts=allow_hosts,
-            readable=[Path(path).absolute() for path in readable],
+            readable=readable,
             limits=limits or Limits(),
         )
 
@@ -192,7 +192,13 @@ class OsSandbox:
         """Install packages with pip, itself confined; commands and code can read, not change them."""
         self._check_open()
         wanted = checked_packages(packages)
-        room = replace(self._room, workspace=self._packages, readable=pip_readable(), network=True)
+        room = replace(
+            self._room,
+            workspace=self._packages,
+            readable=pip_readable(),
+            network=True,
+            proxy=None,
+        )
         command = self.walls.around(
             pip_command(wanted, self.walls.inside(room)), self.walls.inside(room), room
         )
