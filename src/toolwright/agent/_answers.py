@@ -20,11 +20,14 @@ class Pass:
     remember: bool = False
 
 
+FIRST_PASS = Pass()
+
+
 def next_step(record: CallRecord) -> Pass | Output | None:
     """What to do about a call that has no result yet; None: go on waiting."""
     pending = record.pending
     if pending is None:
-        return Pass()
+        return FIRST_PASS
     if not record.answered:
         return _too_late(pending) if _expired(pending) else None
     answer = decode_answer(record.answer)

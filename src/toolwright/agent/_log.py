@@ -133,11 +133,17 @@ class Log:
 
     def thread(self, path: str) -> Thread:
         """The conversation at `path`, begun if it is new."""
-        return self.threads.setdefault(path, Thread())
+        found = self.threads.get(path)
+        if found is None:
+            found = self.threads[path] = Thread()
+        return found
 
     def record(self, call_id: str) -> CallRecord:
         """What is known of a call, by its full id."""
-        return self.calls.setdefault(call_id, CallRecord())
+        found = self.calls.get(call_id)
+        if found is None:
+            found = self.calls[call_id] = CallRecord()
+        return found
 
     # -- reading back -----------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import cast
 
@@ -51,7 +52,8 @@ async def _pick_up(run: Run) -> Outcome | None:
 
 async def _settle(run: Run, reply: ModelMessage) -> Outcome | None:
     """Answer the reply's calls; a reply without calls is the final one."""
-    return await _answer_turn(run, reply.calls) if reply.calls else await _finish(run, reply)
+    calls = run.thread.calls
+    return await _answer_turn(run, calls) if calls else await _finish(run, reply)
 
 
 async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
@@ -107,7 +109,7 @@ async def _next_turn(run: Run) -> ModelMessage:
     run.emit(ModelReplied, message=reply)
     begin_turn(run.thread, reply)
     # The last reply is stored together with the end of the run, which follows at once.
-    last = not (reply.calls or run.path or run.log.inbox or run.agent.output_adapter)
+    last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
     if run.log.store is not None and not last:
         await run.log.flush()
     return reply
@@ -131,7 +133,7 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
 async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
     try:
-        with anyio.fail_after(run.shared.meter.seconds_left()):
+        with _wall_time(run):
             return await run.agent.model.respond(request, on_delta)
     except TimeoutError as error:
         raise LimitError("The run used up its wall time.", limit="seconds") from error
@@ -142,6 +144,13 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
                 if said is not None:
                     return said
         raise
+
+
+def _wall_time(run: Run) -> AbstractContextManager[object]:
+    """Ends what is done inside when the run's wall time is up."""
+    seconds = run.shared.meter.seconds_left()
+    # A cancel scope is a fifth of a turn's cost, so there is none without a limit.
+    return nullcontext() if seconds is None else anyio.fail_after(seconds)
 
 
 def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
