@@ -1,7 +1,9 @@
 """Tools of a real MCP Toolbox server over a real database."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from subprocess import Popen
 from typing import Any
 
@@ -142,3 +144,29 @@ def test_a_text_where_a_list_of_names_belongs_is_refused() -> None:
     wrong: Any = "orders_of"
     with pytest.raises(UsageError, match="list of names"):
         ToolboxToolset("http://127.0.0.1:1", tool_names=wrong)
+
+
+@pytest.mark.filterwarnings("ignore:This connection is using HTTP")
+async def test_a_token_is_asked_for_and_sent_with_each_request() -> None:
+    seen: list[str | None] = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.headers["Authorization"])
+            self.send_error(503)
+
+        do_GET = do_POST
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    async def token() -> str:
+        return "t0ken"
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        shop = ToolboxToolset(f"http://127.0.0.1:{server.server_port}", credentials=token)
+        assert await names(shop) == []
+        await shop.close()
+        server.shutdown()
+    assert set(seen) == {"Bearer t0ken"}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolwright.agent._agent_tool import AgentTool, run_inside
     from toolwright.agent._graph import START, Edge, Workflow
     from toolwright.agent._runner import Runner
-    from toolwright.agent._transfer import TransferToAgentTool
+    from toolwright.agent._transfer import TransferToAgentTool, transfer_to_agent
     from toolwright.agent._workflows import LoopAgent, ParallelAgent, SequentialAgent, exit_loop
 
 _LAZY = {
@@ -50,6 +50,7 @@ __all__ = [
     "Workflow",
     "exit_loop",
     "run_inside",
+    "transfer_to_agent",
 ]
 
 

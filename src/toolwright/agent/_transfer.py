@@ -2,9 +2,9 @@
 
 from toolwright.agent._node import AgentNode
 from toolwright.errors import ToolError
-from toolwright.tools import FunctionTool, ToolContext
+from toolwright.tools import FunctionTool, ToolContext, tool
 
-__all__ = ["TransferToAgentTool", "resolve_transfer"]
+__all__ = ["TransferToAgentTool", "resolve_transfer", "transfer_to_agent"]
 
 
 def resolve_transfer(agent: AgentNode, name: str) -> AgentNode:
@@ -15,6 +15,17 @@ def resolve_transfer(agent: AgentNode, name: str) -> AgentNode:
             return target
     known = ", ".join(target.name for target in targets) or "none"
     raise ToolError(f"There is no agent {name!r} to transfer to; agents: {known}.")
+
+
+@tool(effects="read", sequential=True)
+def transfer_to_agent(agent_name: str, tool_context: ToolContext) -> str:
+    """Hand the conversation over to an agent that suits it better.
+
+    Args:
+        agent_name: The agent's name.
+    """
+    tool_context.actions.transfer_to_agent = agent_name
+    return f"Transferring to {agent_name}."
 
 
 class TransferToAgentTool(FunctionTool):

@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from toolwright.backends._memory_store import MemoryStore
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
     from toolwright.backends._open_store import open_store
-    from toolwright.backends._truncate import Truncated, format_size, truncate_head, truncate_tail
+    from toolwright.backends._truncate import (
+        DEFAULT_MAX_BYTES,
+        DEFAULT_MAX_LINES,
+        Truncated,
+        format_size,
+        truncate_head,
+        truncate_tail,
+    )
     from toolwright.backends.artifacts import (
         BlobArtifacts,
         DirectoryArtifacts,
@@ -67,6 +74,8 @@ if TYPE_CHECKING:
 _LAZY = {
     "MemoryStore": "_memory_store",
     "open_store": "_open_store",
+    "DEFAULT_MAX_BYTES": "_truncate",
+    "DEFAULT_MAX_LINES": "_truncate",
     "Truncated": "_truncate",
     "format_size": "_truncate",
     "truncate_head": "_truncate",
@@ -124,6 +133,8 @@ _LAZY = {
 """Names that need an optional dependency or are slow to import, and the file each is in."""
 
 __all__ = [
+    "DEFAULT_MAX_BYTES",
+    "DEFAULT_MAX_LINES",
     "AuthlibFlows",
     "BlobArtifacts",
     "Capabilities",

@@ -10,6 +10,7 @@ __all__ = [
     "Answer",
     "Answered",
     "Approve",
+    "EventActions",
     "Pending",
     "PendingKind",
     "PendingRequest",
@@ -127,3 +128,7 @@ class Actions:
             or self.route is not None
             or self.output is not None
         )
+
+
+EventActions = Actions
+"""The name that users of ADK know it by."""

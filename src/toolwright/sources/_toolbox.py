@@ -1,5 +1,6 @@
 """The tools of an MCP Toolbox for Databases server."""
 
+import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -51,6 +52,7 @@ class ToolboxToolset(Toolset):
 
     With `toolset_name` all tools of that toolset are loaded, with `tool_names` these tools, with
     neither all there are. A bound parameter is filled in here and never shown to the model.
+    `credentials` is called for a token, which is sent to the server with each request.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class ToolboxToolset(Toolset):
         tool_names: Sequence[str] | None = None,
         auth_token_getters: Mapping[str, Callable[[], Any]] | None = None,
         bound_params: Mapping[str, Value] | None = None,
+        credentials: Callable[[], Any] | None = None,
         additional_headers: Mapping[str, Value] | None = None,
         *,
         timeout: float = 30.0,
@@ -77,6 +80,8 @@ class ToolboxToolset(Toolset):
         self._getters = dict(auth_token_getters or {})
         self._bound = dict(bound_params or {})
         self._headers = dict(additional_headers or {})
+        if credentials is not None:
+            self._headers["Authorization"] = _bearer(credentials)
         self._required = required
         self._loaded: Reopening[_Loaded] = Reopening(
             self._open, f"Toolbox server {server_url!r}", timeout
@@ -132,6 +137,14 @@ class ToolboxToolset(Toolset):
             parse=schema_parser(name, parameters),
             run=run,
         )
+
+
+def _bearer(token: Callable[[], Any]) -> Callable[[], Awaitable[str]]:
+    async def header() -> str:
+        found = token()
+        return f"Bearer {await found if inspect.isawaitable(found) else found}"
+
+    return header
 
 
 def _bind(

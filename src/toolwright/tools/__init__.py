@@ -13,6 +13,8 @@ from toolwright.tools._confirmation import (
     with_confirmation,
 )
 from toolwright.tools._context import (
+    Context,
+    ExecutionContext,
     NodeInfo,
     ReadonlyContext,
     RunInside,
@@ -20,13 +22,14 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
-from toolwright.tools._function import FunctionTool, tool
+from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
 from toolwright.tools._state import SCOPES, State, StateTable
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
+    BaseToolset,
     RequestShaper,
     ToolFilter,
     ToolLike,
@@ -77,8 +80,11 @@ __all__ = [
     "AuthFlows",
     "AuthenticatedFunctionTool",
     "BaseTool",
+    "BaseToolset",
+    "Context",
     "Credentials",
     "Decision",
+    "ExecutionContext",
     "FunctionTool",
     "Handler",
     "IsEnabled",
@@ -112,6 +118,7 @@ __all__ = [
     "combined",
     "deferred_tool",
     "filtered",
+    "function_tool",
     "guarded",
     "plain_schema",
     "prefixed",

@@ -33,6 +33,8 @@ from toolwright.tools._services import Services
 from toolwright.tools._state import State, StateTable
 
 __all__ = [
+    "Context",
+    "ExecutionContext",
     "NodeInfo",
     "ReadonlyContext",
     "RunInside",
@@ -432,6 +434,13 @@ class ToolContext(ReadonlyContext):
     def node_path(self) -> str:
         """Where in the workflow this call runs."""
         return self.node.node_path if self.node else ""
+
+
+Context = ToolContext
+"""The name that users of ADK know it by."""
+
+ExecutionContext = ToolContext
+"""The name that users of nFactorial know it by."""
 
 
 def _hidden(run: RunInside, credential: AuthCredential) -> AuthCredential:

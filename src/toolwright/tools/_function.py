@@ -17,7 +17,7 @@ from toolwright.tools._signature import Signature, read_signature
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._wrappers import with_retries, with_timeout
 
-__all__ = ["FunctionTool", "tool"]
+__all__ = ["FunctionTool", "function_tool", "tool"]
 
 
 class FunctionTool(Tool):
@@ -164,3 +164,7 @@ def tool(func: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     if not callable(func):
         raise UsageError(f"@tool takes a function; got {func!r}. Settings are given by name.")
     return FunctionTool(func, **settings)
+
+
+function_tool = tool
+"""The name that users of nFactorial know it by."""

@@ -12,6 +12,7 @@ from toolwright.tools._tool import Tool
 from toolwright.tools._wrappers import with_name
 
 __all__ = [
+    "BaseToolset",
     "RequestShaper",
     "ToolFilter",
     "ToolLike",
@@ -81,6 +82,10 @@ class Toolset:
 
     async def close(self) -> None:
         """Let go of connections and processes."""
+
+
+BaseToolset = Toolset
+"""The name that users of ADK know it by."""
 
 
 class _Reshaped(Toolset):
