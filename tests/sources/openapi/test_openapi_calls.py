@@ -364,6 +364,23 @@ async def test_a_document_from_the_web_cannot_name_a_private_server(server: Reco
     assert "not a public address" in (await act(toolset)).text
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://169.254.169.254/latest", "not a public address"),
+        ("http://[fe80::1]/", "not a public address"),
+        ("ftp://127.0.0.1/", "names no server that can be called"),
+        ("file:///etc", "names no server that can be called"),
+        ("http://[::bad", "names no server that can be called"),
+    ],
+)
+async def test_no_document_can_name_a_metadata_service_or_another_protocol(
+    url: str, told: str
+) -> None:
+    toolset = OpenAPIToolset(spec_dict=document({}, servers=[{"url": url}]))
+    assert told in (await act(toolset)).text
+
+
 async def test_a_relative_server_is_meant_relative_to_the_documents_address(
     server: Recorder,
 ) -> None:

@@ -16,7 +16,7 @@ from toolwright.sources.openapi._values import as_list, as_mapping
 
 __all__ = ["Servers"]
 
-_PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".test", ".lan")
+_PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".test")
 
 
 class Servers:
@@ -93,9 +93,13 @@ def _host(url: str) -> str:
 
 
 def _looks_private(url: str) -> bool:
-    """Whether the text alone says that a host is on this machine or in its own network."""
+    """Whether the text alone says that a host is on this machine or in its own network.
+
+    Never so for link-local addresses: there a cloud keeps its machines' credentials.
+    """
     host = _host(url)
     try:
-        return not ipaddress.ip_address(host).is_global
+        address = ipaddress.ip_address(host)
     except ValueError:
         return bool(host) and ("." not in host or host.endswith(_PRIVATE_ENDINGS))
+    return not address.is_global and not address.is_link_local
