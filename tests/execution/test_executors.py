@@ -261,6 +261,14 @@ async def test_landlock_stands_in_where_bubblewrap_is_forbidden(
         assert (await sandbox.run("echo hi > f; cat f")).stdout == "hi\n"
 
 
+async def test_variables_that_would_act_outside_the_walls_are_refused(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        with pytest.raises(UsageError, match="outside its walls"):
+            await sandbox.run("true", env={"LD_PRELOAD": "/workspace/evil.so"})
+    with pytest.raises(UsageError, match="outside its walls"):
+        await open_sandbox(tmp_path, env={"LD_LIBRARY_PATH": "."})
+
+
 def test_the_macos_profile_denies_by_default_and_quotes_paths(tmp_path: Path) -> None:
     room = Room(workspace=tmp_path / 'a"b', scratch=tmp_path, packages=tmp_path)
     written = profile(room)

@@ -1,5 +1,6 @@
 """A sandbox of the operating system around real bash and real CPython."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,8 @@ from toolwright.errors import StoreError, ToolError, UsageError
 __all__ = ["OsSandbox"]
 
 _READ_LIMIT = 64 * 1024 * 1024
+_LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
+"""Variables that make a program load code: they would act on those in front of the walls, too."""
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
@@ -74,7 +77,7 @@ class OsSandbox:
             "PATH": f"{PYTHON.parent}:{packages}/bin:/usr/local/bin:/usr/bin:/bin",
             "PYTHONPATH": packages,
             "PYTHONDONTWRITEBYTECODE": "1",
-            **env,
+            **_harmless(env),
         }
         self._local = LocalExecutor(workspace, limits=limits)
         self._python = WarmPython(self._start_python)
@@ -141,7 +144,7 @@ class OsSandbox:
         return await self._local.run(
             self._walled(command, cwd, self._room),
             stdin=stdin,
-            env={**self._env, **(env or {})},
+            env={**self._env, **_harmless(env or {})},
             limits=self.walls.limits(limits or self.limits),
             merge=merge,
             on_output=on_output,
@@ -160,7 +163,7 @@ class OsSandbox:
         unhurried = replace(self.limits, timeout=None)
         return await self._local.start(
             self._walled(command, cwd, self._room),
-            env={**self._env, **(env or {})},
+            env={**self._env, **_harmless(env or {})},
             limits=self.walls.limits(limits or unhurried),
         )
 
@@ -273,3 +276,13 @@ class OsSandbox:
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _harmless(env: Mapping[str, str]) -> Mapping[str, str]:
+    for name in env:
+        if _LOADER.match(name):
+            raise UsageError(
+                f"The variable {name!r} would act on the sandbox's own programs outside its walls; "
+                f"set it in the command: env {name}=… program."
+            )
+    return env
