@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from toolwright.backends.executors import Capabilities, Limits
-from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, python_paths
+from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, enter, python_paths
 
 __all__ = ["Landlock"]
 
@@ -72,15 +72,14 @@ class Landlock:
         return {"HOME": str(room.scratch), "TMPDIR": str(room.scratch), "USER": "sandbox"}
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
-        """`python _confine.py …options… -- env -C cwd argv`."""
+        """`python _confine.py …options… -- sh -c 'cd …; exec …'`."""
         readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
         writable = (*_DEVICES, room.workspace, room.scratch)
         options = [word for path in readable for word in ("--ro", str(path))]
         options += [word for path in writable for word in ("--rw", str(path))]
         network = ["--network"] if room.network else []
-        place = ["/usr/bin/env", "-C", cwd, "--"]
         return [
-            sys.executable, "-I", "-S", str(_CONFINE), *network, *options, "--", *place, *argv,
+            sys.executable, "-I", "-S", str(_CONFINE), *network, *options, "--", *enter(cwd), *argv,
         ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from toolwright.backends.executors import Capabilities, Limits
-from toolwright.backends.sandboxes._walls import Room, python_paths
+from toolwright.backends.sandboxes._walls import Room, enter, python_paths
 
 __all__ = ["Seatbelt", "profile"]
 
@@ -63,8 +63,7 @@ class Seatbelt:
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """`sandbox-exec -p profile sh -c 'cd …; exec …'`."""
-        enter = ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", cwd]
-        return ["sandbox-exec", "-p", profile(room), *enter, *argv]
+        return ["sandbox-exec", "-p", profile(room), *enter(cwd), *argv]
 
 
 def profile(room: Room) -> str:

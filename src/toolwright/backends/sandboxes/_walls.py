@@ -9,7 +9,7 @@ from typing import Protocol
 
 from toolwright.backends.executors import Capabilities, Limits
 
-__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "python_paths"]
+__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "python_paths"]
 
 PYTHON = Path(sys.executable).resolve()
 """The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
@@ -76,6 +76,11 @@ class Walls(Protocol):
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """The command to start so that `argv` runs confined, in `cwd` as seen from inside."""
         ...
+
+
+def enter(cwd: str) -> list[str]:
+    """What to put in front of a command so that it starts in `cwd`."""
+    return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", cwd]
 
 
 def python_paths() -> tuple[Path, ...]:
