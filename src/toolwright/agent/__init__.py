@@ -23,6 +23,7 @@ _LAZY = {
     "Workflow": "_graph",
     "Runner": "_runner",
     "TransferToAgentTool": "_transfer",
+    "transfer_to_agent": "_transfer",
     "LoopAgent": "_workflows",
     "ParallelAgent": "_workflows",
     "SequentialAgent": "_workflows",
