@@ -1,6 +1,7 @@
 """Search a Discovery Engine (Vertex AI Search) data store from this side, beside any other tools."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
@@ -69,7 +70,7 @@ class DiscoveryEngineSearchTool(FunctionTool):
             max_results=max_results,
             mode=search_result_mode,
             credentials=credentials_config,
-            client=client,
+            given_client=client,
             timeout=timeout,
         )
         super().__init__(
@@ -77,55 +78,46 @@ class DiscoveryEngineSearchTool(FunctionTool):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Search:
-    def __init__(
-        self,
-        *,
-        target: str,
-        specs: list[dict[str, Any]],
-        filter: str,  # noqa: A002
-        max_results: int,
-        mode: SearchResultMode,
-        credentials: GoogleCredentialsConfig | None,
-        client: discoveryengine.SearchServiceClient | None,
-        timeout: float,
-    ) -> None:
-        self._target = target
-        self._specs = specs
-        self._filter = filter
-        self._max_results = max_results
-        self._mode = mode
-        self._credentials = credentials
-        self._given = client
-        self._timeout = timeout
+    """One data store or engine, and how it is searched."""
+
+    target: str
+    specs: list[dict[str, Any]]
+    filter: str
+    max_results: int
+    mode: SearchResultMode
+    credentials: GoogleCredentialsConfig | None
+    given_client: discoveryengine.SearchServiceClient | None
+    timeout: float
 
     def run(
         self, query: Annotated[str, Field(description="What to look for, in words.")]
     ) -> dict[str, Any]:
         """Search the company's documents. Answers with titles, addresses and passages."""
         request = discoveryengine.SearchRequest(
-            serving_config=f"{self._target}/servingConfigs/default_config",
+            serving_config=f"{self.target}/servingConfigs/default_config",
             query=query,
-            filter=self._filter,
-            page_size=self._max_results,
-            data_store_specs=self._specs,
-            content_search_spec={"search_result_mode": _MODES[self._mode.value]},
+            filter=self.filter,
+            page_size=self.max_results,
+            data_store_specs=self.specs,
+            content_search_spec={"search_result_mode": _MODES[self.mode.value]},
         )
         # The pager asks for further pages as long as results are taken from it.
-        pager = self._client.search(request=request, timeout=self._timeout)
-        found = islice(pager, self._max_results)
-        show = _chunk if self._mode is SearchResultMode.CHUNKS else _document
+        pager = self._client.search(request=request, timeout=self.timeout)
+        found = islice(pager, self.max_results)
+        show = _chunk if self.mode is SearchResultMode.CHUNKS else _document
         return {"results": [show(result) for result in found]}
 
     @cached_property
     def _client(self) -> discoveryengine.SearchServiceClient:
-        if self._given is not None:
-            return self._given
-        location = self._target.partition("/locations/")[2].partition("/")[0]
+        if self.given_client is not None:
+            return self.given_client
+        location = self.target.partition("/locations/")[2].partition("/")[0]
         options = None
         if location not in ("", "global"):
             options = ClientOptions(api_endpoint=f"{location}-discoveryengine.googleapis.com")
-        credentials = self._credentials.load() if self._credentials is not None else None
+        credentials = self.credentials.load() if self.credentials is not None else None
         return discoveryengine.SearchServiceClient(credentials=credentials, client_options=options)
 
 
