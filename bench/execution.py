@@ -3,9 +3,8 @@
 Run: python bench/execution.py
 """
 
-import resource
+import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,29 @@ from toolwright.backends import LocalExecutor, PortableSandbox
 from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox
 from toolwright.builtin.bash import BashToolPolicy
 
-Row = tuple[str, float, float | None, float | None, float | None]
+Row = tuple[str, float, float | None, float | None, float | None, float | None]
+
+
+def memory_below() -> float:
+    """Resident megabytes of all processes that this one has started."""
+    parents: dict[int, int] = {}
+    resident: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (path / "stat").read_text().rsplit(")", 1)[1].split()
+            resident[int(path.name)] = int((path / "statm").read_text().split()[1]) * 4096
+            parents[int(path.name)] = int(stat[1])
+        except OSError:
+            continue
+
+    def below(pid: int) -> bool:
+        while pid in parents:
+            pid = parents[pid]
+            if pid == os.getpid():
+                return True
+        return False
+
+    return sum(size for pid, size in resident.items() if below(pid)) / 2**20
 
 
 async def timed(action: Callable[[], Awaitable[object]], times: int) -> float:
@@ -39,12 +60,13 @@ async def measure(name: str, open_one: Callable[[Path], Awaitable[object]]) -> R
         cold = (time.perf_counter() - began) * 1000
         command = await timed(lambda: executor.run("true"), 20)
         if not hasattr(executor, "run_code"):
-            return name, cold, command, None, None
+            return name, cold, command, None, None, None
         began = time.perf_counter()
         await executor.run_code("x = 1")
         start = (time.perf_counter() - began) * 1000
         warm = await timed(lambda: executor.run_code("x + 1"), 200)
-    return name, cold, command, start, warm
+        memory = memory_below()
+    return name, cold, command, start, warm, memory
 
 
 def bare_subprocess() -> float:
@@ -74,19 +96,15 @@ async def main() -> None:
         await measure("portable (bashkit, Monty)", PortableSandbox.open),
     ]
     print(
-        "| executor | open + first command, ms | command, ms | Python start, ms | Python call, ms |"
+        "| executor | open + first command, ms | command, ms | Python start, ms | call, ms | MB |"
     )
-    print("|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|")
     for name, *numbers in rows:
         print(f"| {name} | " + " | ".join("–" if n is None else f"{n:.2f}" for n in numbers) + " |")
     print(
         f"\nsubprocess.run(['bash', '-c', 'true']), no limits, no sweep: {bare_subprocess():.2f} ms"
     )
     print(f"policy.check of four commands with arguments: {policy_cost():.0f} µs")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(
-        f"memory of this program at most: {peak / (1024 if sys.platform == 'linux' else 2**20):.0f} MB"
-    )
 
 
 if __name__ == "__main__":

@@ -159,6 +159,24 @@ async def test_a_pause_in_the_middle_resumes_and_repeats_nothing() -> None:
     assert [c if isinstance(c, str) else c[0] for c in world.calls] == ["paris", "rename", "lyon"]
 
 
+async def test_another_process_goes_on_where_the_first_one_paused(tmp_path: Path) -> None:
+    first, second = World(), World()
+    store = f"sqlite:///{tmp_path / 'sessions.db'}"
+    code = "before = await population('paris')\n[before, await rename('paris', to='lutetia')]"
+    before = Runner(agent(first, code), app_name="test", store=store)
+    paused = await before.run("go", user_id="ada", session_id="s")
+    await before.close()
+    model = ScriptedModel("Done.")
+    tools = [code_mode(second.tools())]
+    after = Runner(Agent(name="coder", model=model, tools=tools), app_name="test", store=store)
+    await after.answer("s", paused.pending[0].call_id, Approve())
+    done = await after.resume("s")
+    await after.close()
+    assert done.status == "done"
+    assert first.calls == ["paris"]
+    assert second.calls == [("rename", "paris", "lutetia")]
+
+
 async def test_a_rejection_is_an_exception_in_the_code() -> None:
     world = World()
     code = "try:\n    await rename('a', 'b')\nexcept RuntimeError as e:\n    print('sorry:', e)"

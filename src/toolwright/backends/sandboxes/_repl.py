@@ -7,8 +7,6 @@ prints goes where it would go anyway.
 """
 
 import ast
-import asyncio
-import inspect
 import json
 import linecache
 import socket
@@ -17,6 +15,9 @@ import traceback
 from collections.abc import Awaitable, Callable
 from types import CodeType
 from typing import Any
+
+_CO_COROUTINE = 0x80
+# asyncio is imported where it is needed: that takes as long as the rest of this program's start.
 
 
 def main() -> None:
@@ -41,7 +42,7 @@ class Outside:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._lines = connection.makefile("rb")
-        self._waiting: list[tuple[dict[str, Any], asyncio.Future[Any]]] = []
+        self._waiting: list[tuple[dict[str, Any], Any]] = []
 
     def send(self, message: dict[str, Any]) -> None:
         self._connection.sendall(json.dumps(message).encode() + b"\n")
@@ -54,8 +55,10 @@ class Outside:
         """An async function whose calls are answered outside."""
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            loop = asyncio.get_running_loop()
-            answer: asyncio.Future[Any] = loop.create_future()
+            from asyncio import get_running_loop  # noqa: PLC0415
+
+            loop = get_running_loop()
+            answer = loop.create_future()
             if not self._waiting:
                 # After all tasks have had their turn, so that calls made together go together.
                 loop.call_later(0, self._ask)
@@ -104,8 +107,10 @@ def _compiled(tree: ast.Module | ast.Expression, filename: str, mode: str) -> Co
 
 def _execute(compiled: CodeType, namespace: dict[str, Any]) -> Any:
     value = eval(compiled, namespace)
-    if compiled.co_flags & inspect.CO_COROUTINE:
-        return asyncio.run(value)
+    if compiled.co_flags & _CO_COROUTINE:
+        from asyncio import run  # noqa: PLC0415
+
+        return run(value)
     return value
 
 
