@@ -37,6 +37,4 @@ async def sign_in(auth_uri: str) -> str:
 
 
 if __name__ == "__main__":
-    result = anyio.run(main, sys.argv[-1])
-    statuses = [answer.status for m in result.history if m.kind == "tool" for answer in m.results]
-    assert (result.text, statuses) == ("Done.", ["ok", "ok"]), result
+    print(anyio.run(main, sys.argv[-1]).text)

@@ -1,11 +1,8 @@
 """A client for the MCP conformance suite: our toolset, used as each scenario wants it."""
 
-import json
-import os
-import sys
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import httpx2
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import (
@@ -17,14 +14,11 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from tests.sources._calling import run_tool, tool_named
 
 from toolwright.backends.auth import MemoryCredentials
-from toolwright.errors import ToolError
 from toolwright.messages import Scope
 from toolwright.sources import McpToolset, StreamableHTTPConnectionParams
 from toolwright.sources.mcp import StoredTokens
 from toolwright.tools import ToolConfirmation
 
-SCENARIO = os.environ["MCP_CONFORMANCE_SCENARIO"]
-CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
 REDIRECT = "http://localhost:3000/callback"
 METADATA = "https://conformance-test.local/client-metadata.json"
 
@@ -47,25 +41,25 @@ class Person:
         return self.answer
 
 
-async def provider(url: str) -> httpx2.Auth:
+async def provider(url: str, scenario: str, context: dict[str, Any]) -> httpx2.Auth:
     scope = Scope(app_name="conformance", user_id="ada", session_id="s1")
     storage = StoredTokens(MemoryCredentials(), scope, "server")
-    if SCENARIO == "auth/client-credentials-basic":
+    if scenario == "auth/client-credentials-basic":
         return ClientCredentialsOAuthProvider(
-            url, storage, CONTEXT["client_id"], CONTEXT["client_secret"]
+            url, storage, context["client_id"], context["client_secret"]
         )
-    if SCENARIO == "auth/client-credentials-jwt":
+    if scenario == "auth/client-credentials-jwt":
         signed = SignedJWTParameters(
-            issuer=CONTEXT["client_id"],
-            subject=CONTEXT["client_id"],
-            signing_algorithm=CONTEXT.get("signing_algorithm", "ES256"),
-            signing_key=CONTEXT["private_key_pem"],
+            issuer=context["client_id"],
+            subject=context["client_id"],
+            signing_algorithm=context.get("signing_algorithm", "ES256"),
+            signing_key=context["private_key_pem"],
         )
         assertion = signed.create_assertion_provider()
-        return PrivateKeyJWTOAuthProvider(url, storage, CONTEXT["client_id"], assertion)
-    if "client_id" in CONTEXT:
+        return PrivateKeyJWTOAuthProvider(url, storage, context["client_id"], assertion)
+    if "client_id" in context:
         method = {"token_endpoint_auth_method": "client_secret_basic"}
-        known = {**CONTEXT, **method, "redirect_uris": [REDIRECT]}
+        known = {**context, **method, "redirect_uris": [REDIRECT]}
         await storage.set_client_info(OAuthClientInformationFull.model_validate(known))
     person = Person()
     return OAuthClientProvider(
@@ -80,29 +74,24 @@ async def provider(url: str) -> httpx2.Auth:
     )
 
 
-async def use(toolset: McpToolset) -> None:
+async def use(toolset: McpToolset, scenario: str) -> None:
     tools = await toolset.list_tools()
-    if SCENARIO == "tools_call":
+    if scenario == "tools_call":
         await run_tool(await tool_named(toolset, "add_numbers"), {"a": 5, "b": 3})
-    elif SCENARIO == "elicitation-sep1034-client-defaults":
+    elif scenario == "elicitation-sep1034-client-defaults":
         tool = await tool_named(toolset, "test_client_elicitation_defaults")
         await run_tool(tool, confirmation=ToolConfirmation())
-    elif SCENARIO == "sse-retry":
+    elif scenario == "sse-retry":
         await run_tool(await tool_named(toolset, "test_reconnection"))
-    elif SCENARIO.startswith("auth/") and tools:
+    elif scenario.startswith("auth/") and tools:
         await run_tool(tools[0])
 
 
-async def main(url: str) -> None:
-    auth = await provider(url) if SCENARIO.startswith("auth/") else None
+async def play(url: str, scenario: str, context: dict[str, Any]) -> None:
+    """Do what `scenario` wants of a client; what goes wrong is raised."""
+    auth = await provider(url, scenario, context) if scenario.startswith("auth/") else None
     toolset = McpToolset(StreamableHTTPConnectionParams(url), auth=auth, required=True)
     try:
-        await use(toolset)
-    except ToolError as error:
-        sys.exit(str(error))
+        await use(toolset, scenario)
     finally:
         await toolset.close()
-
-
-if __name__ == "__main__":
-    anyio.run(main, sys.argv[-1])
