@@ -1,10 +1,17 @@
 """Hand a conversation over to another agent."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from toolwright.agent._node import AgentNode
 from toolwright.errors import ToolError
 from toolwright.tools import FunctionTool, ToolContext, tool
 
 __all__ = ["TransferToAgentTool", "resolve_transfer", "transfer_to_agent"]
+
+# Not in the docstring: reading those takes a library that an agent may not need otherwise.
+AgentName = Annotated[str, Field(description="The agent's name.")]
 
 
 def resolve_transfer(agent: AgentNode, name: str) -> AgentNode:
@@ -18,12 +25,8 @@ def resolve_transfer(agent: AgentNode, name: str) -> AgentNode:
 
 
 @tool(effects="read", sequential=True)
-def transfer_to_agent(agent_name: str, tool_context: ToolContext) -> str:
-    """Hand the conversation over to an agent that suits it better.
-
-    Args:
-        agent_name: The agent's name.
-    """
+def transfer_to_agent(agent_name: AgentName, tool_context: ToolContext) -> str:
+    """Hand the conversation over to an agent that suits it better."""
     tool_context.actions.transfer_to_agent = agent_name
     return f"Transferring to {agent_name}."
 

@@ -35,7 +35,10 @@ class _Secretive(BaseModel):
     Not in `repr` and not in the text of a validation error.
     """
 
-    model_config = ConfigDict(populate_by_name=True, extra="allow", hide_input_in_errors=True)
+    # Built when first used: every agent imports these models, few have credentials.
+    model_config = ConfigDict(
+        populate_by_name=True, extra="allow", hide_input_in_errors=True, defer_build=True
+    )
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         unknown = self.model_extra or {}
@@ -136,7 +139,7 @@ class AuthCredential(_Secretive):
 class OAuth2Flows(BaseModel):
     """The addresses of an OAuth2 provider; OpenAPI's `{"authorizationCode": {…}}` is read too."""
 
-    model_config = ConfigDict(populate_by_name=True, extra="allow")
+    model_config = ConfigDict(populate_by_name=True, extra="allow", defer_build=True)
 
     authorization_url: str | None = Field(default=None, alias="authorizationUrl")
     token_url: str | None = Field(default=None, alias="tokenUrl")
@@ -167,7 +170,7 @@ _OPENAPI_GRANTS = {
 class CustomAuthScheme(BaseModel):
     """An OpenAPI security scheme, given field by field (`type`, `in`, `name`, `scheme`, …)."""
 
-    model_config = ConfigDict(populate_by_name=True, extra="allow")
+    model_config = ConfigDict(populate_by_name=True, extra="allow", defer_build=True)
 
     type: str
     location: str | None = Field(default=None, alias="in")
@@ -180,7 +183,7 @@ class CustomAuthScheme(BaseModel):
 class OpenIdConnectWithConfig(BaseModel):
     """An OpenID Connect provider: its endpoints, or the address they are found at."""
 
-    model_config = ConfigDict(populate_by_name=True, extra="allow")
+    model_config = ConfigDict(populate_by_name=True, extra="allow", defer_build=True)
 
     type: Literal["openIdConnect"] = "openIdConnect"
     authorization_endpoint: str = ""
@@ -209,7 +212,7 @@ AuthScheme = CustomAuthScheme | OpenIdConnectWithConfig
 class AuthConfig(BaseModel):
     """What a tool needs to sign in, and under which key the credential is kept."""
 
-    model_config = ConfigDict(hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True, defer_build=True)
 
     auth_scheme: AuthScheme
     raw_auth_credential: AuthCredential | None = None
@@ -241,6 +244,8 @@ class AuthConfig(BaseModel):
 
 class AuthToolArguments(BaseModel):
     """Which call a credential is for; with the credential inside, an answer to its request."""
+
+    model_config = ConfigDict(defer_build=True)
 
     function_call_id: str
     auth_config: AuthConfig
