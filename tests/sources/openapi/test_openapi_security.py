@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from dirty_equals import IsPartialDict
 from starlette.responses import JSONResponse
 from tests.sources.openapi._calling import act, document
@@ -21,7 +23,11 @@ from toolwright.messages import (
     HttpCredentials,
     encode_event,
 )
-from toolwright.sources import OpenAPIToolset, token_to_scheme_credential
+from toolwright.sources import (
+    OpenAPIToolset,
+    service_account_dict_to_scheme_credential,
+    token_to_scheme_credential,
+)
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -172,3 +178,29 @@ async def test_a_certificate_of_ones_own_is_trusted_only_when_given(tmp_path: Pa
             toolset = OpenAPIToolset(spec_dict=spec, server_url=server.url, ssl_verify=trusted)
             assert (await act(toolset)).status == "ok"
             await toolset.close()
+
+
+async def test_a_service_account_signs_in_by_itself(server: Recorder) -> None:
+    private = rsa.generate_private_key(65537, 2048)
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    scheme, credential = service_account_dict_to_scheme_credential(
+        config={
+            "type": "service_account",
+            "client_email": "agent@shop.example",
+            "private_key": pem,
+            "token_uri": f"{server.url}/token",
+        },
+        scopes=["https://www.googleapis.com/auth/cloud-platform"],
+    )
+    server.replies.append(JSONResponse({"access_token": "from-account", "expires_in": 3600}))
+    toolset = OpenAPIToolset(
+        spec_dict=document({}),
+        server_url=server.url,
+        auth_scheme=scheme,
+        auth_credential=credential,
+    )
+    model = ScriptedModel(call("act"), call("act"), "done")
+    runner = Runner(Agent(name="a", model=model, tools=[toolset]), credentials="memory://")
+    assert (await runner.run("go")).status == "done"
+    assert [seen.path for seen in server.seen] == ["/token", "/things", "/things"]
+    assert server.last.headers["authorization"] == "Bearer from-account"
