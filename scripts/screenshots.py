@@ -37,11 +37,13 @@ def main() -> None:
 
 def _play_all(page: Page, address: str) -> None:
     _start(page, address, FIX)
-    expect(page.get_by_text("Fixed. The discount was taken")).to_be_visible(timeout=30_000)
+    expect(page.locator(".turn", has_text="Fixed. The discount was taken")).to_be_visible(
+        timeout=30_000
+    )
     _start(page, address, SIGN)
     page.get_by_label("seagreen").check()
     page.get_by_role("button", name="Choose", exact=True).click()
-    expect(page.get_by_text("Here it is")).to_be_visible(timeout=30_000)
+    expect(page.locator(".turn", has_text="Here it is")).to_be_visible(timeout=30_000)
     for chapter in (SUPPLIER, RELEASE):
         _start(page, address, chapter)
         expect(page.locator(".call.waiting")).to_be_visible(timeout=30_000)

@@ -18,7 +18,15 @@ from tests.serve._serving import (
 
 from toolwright import ModelError, Runner, StoreError
 from toolwright.backends import MemoryStore, SessionRow
-from toolwright.messages import Scope
+from toolwright.messages import (
+    ModelMessage,
+    ModelReplied,
+    RunStarted,
+    Scope,
+    ToolCall,
+    TurnStarted,
+    user_message,
+)
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import call
 
@@ -302,3 +310,23 @@ async def test_a_model_that_fails_ends_its_run_and_no_other() -> None:
         other = await new_session(http)
         await say(http, other, "Hi")
         await ended(http, other, "done")
+
+
+async def test_a_run_that_a_crash_cut_off_goes_on_when_the_server_starts() -> None:
+    runner, _ = wiping(turns=["It is 5."])
+    asked = ToolCall(call_id="c1", name="add", arguments='{"a": 2, "b": 3}')
+    scope = Scope(app_name="test", user_id="local", session_id="cut-off")
+    await runner.store.open(scope)
+    await runner.store.append(
+        scope,
+        [
+            RunStarted(seq=1, at=1.0, agent="cleaner", message=user_message("Add 2 and 3")),
+            TurnStarted(seq=2, at=2.0, agent="cleaner", turn=1),
+            ModelReplied(seq=3, at=3.0, agent="cleaner", message=ModelMessage(parts=(asked,))),
+        ],
+    )
+    async with client(runner) as http:
+        seen = await ended(http, "cut-off", "done")
+    [result] = [event["result"] for event in seen if event["type"] == "tool_ended"]
+    assert result["content"][0]["text"] == "5"
+    assert [event["seq"] for event in seen if event["seq"]] == list(range(1, len(seen) + 1))

@@ -30,9 +30,9 @@ def address(sessions: dict[str, str]) -> Iterator[str]:
 
 VIEWS = {
     "welcome": ("#/chat", "text=Clean up"),
-    "chat": ("#/chat/{parallel}", "text=All three are back."),
-    "reasoning": ("#/chat/{think}", "text=Weighed."),
-    "plan": ("#/chat/{plan}", "text=The plan stands."),
+    "chat": ("#/chat/{parallel}", ".turn >> text=All three are back."),
+    "reasoning": ("#/chat/{think}", ".turn >> text=Weighed."),
+    "plan": ("#/chat/{plan}", ".turn >> text=The plan stands."),
     "waiting": ("#/chat/{wipe}", "text=Approve"),
     "inbox": ("#/inbox", ".waiting-card >> nth=2"),
     "tool": ("#/tools/wipe", "text=Run by hand"),
@@ -80,7 +80,7 @@ def test_a_call_is_asked_for_and_approved_with_the_keyboard_alone(page: Page, ad
             break
     expect(approve).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Staging is wiped.")).to_be_visible()
+    expect(page.get_by_text("Staging is wiped.", exact=True)).to_be_visible()
 
 
 def test_every_view_is_reached_from_the_keyboard_and_the_focus_is_always_seen(

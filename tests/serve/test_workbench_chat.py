@@ -33,7 +33,7 @@ def test_a_suggestion_starts_a_conversation_that_is_named_after_it(
     expect(page.get_by_role("heading", level=1, name="wipe")).to_be_visible()
     expect(page.get_by_label("Call of wipe")).to_be_visible()
     page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("Staging is wiped.")).to_be_visible()
+    expect(page.get_by_text("Staging is wiped.", exact=True)).to_be_visible()
 
 
 def test_parallel_calls_are_cards_with_their_outcome_picture_and_time(
@@ -41,7 +41,7 @@ def test_parallel_calls_are_cards_with_their_outcome_picture_and_time(
 ) -> None:
     page.goto(address)
     say(page, "parallel")
-    expect(page.get_by_text("All three are back.")).to_be_visible()
+    expect(page.get_by_text("All three are back.", exact=True)).to_be_visible()
     expect(page.get_by_alt_text("pixel.png")).to_be_visible()
     failed = page.get_by_label("Call of fail")
     expect(failed.get_by_label("Error")).to_be_visible()
@@ -55,10 +55,10 @@ def test_parallel_calls_are_cards_with_their_outcome_picture_and_time(
 def test_reasoning_is_folded_and_can_be_opened(page: Page, address: str) -> None:
     page.goto(address)
     say(page, "think")
-    expect(page.get_by_text("Weighed.")).to_be_visible()
-    expect(page.get_by_text("First I weigh it up.")).to_be_hidden()
+    expect(page.get_by_text("Weighed.", exact=True)).to_be_visible()
+    expect(page.get_by_text("First I weigh it up.", exact=True)).to_be_hidden()
     page.get_by_text("Thought").click()
-    expect(page.get_by_text("First I weigh it up.")).to_be_visible()
+    expect(page.get_by_text("First I weigh it up.", exact=True)).to_be_visible()
 
 
 def test_the_plan_and_the_files_stand_beside_the_conversation(page: Page, address: str) -> None:
@@ -73,21 +73,21 @@ def test_the_plan_and_the_files_stand_beside_the_conversation(page: Page, addres
 def test_a_message_can_be_retried_edited_and_branched_from(page: Page, address: str) -> None:
     page.goto(address)
     say(page, "hello")
-    expect(page.get_by_text("You said: hello")).to_be_visible()
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
     first = page.url
     page.get_by_role("button", name="Retry").click()
     expect(page).not_to_have_url(first)
-    expect(page.get_by_text("You said: hello")).to_be_visible()
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
     second = page.url
     page.get_by_role("button", name="Edit").click()
     expect(page).not_to_have_url(second)
     expect(page.get_by_label("Message", exact=True)).to_have_value("hello")
     say(page, "goodbye")
-    expect(page.get_by_text("You said: goodbye")).to_be_visible()
+    expect(page.get_by_text("You said: goodbye", exact=True)).to_be_visible()
     third = page.url
     page.get_by_role("button", name="Branch from here").click()
     expect(page).not_to_have_url(third)
-    expect(page.get_by_text("You said: goodbye")).to_be_visible()
+    expect(page.get_by_text("You said: goodbye", exact=True)).to_be_visible()
 
 
 def test_a_run_can_be_stopped_and_shows_its_progress_until_then(page: Page) -> None:
@@ -111,7 +111,7 @@ def test_markup_in_a_message_is_shown_and_never_run(page: Page, address: str) ->
 def test_an_agent_inside_a_call_is_shown_inside_its_card(page: Page, address: str) -> None:
     page.goto(address)
     say(page, "delegate")
-    expect(page.get_by_text("The floor is clean.")).to_be_visible()
+    expect(page.get_by_text("The floor is clean.", exact=True)).to_be_visible()
     card = page.get_by_label("Call of apprentice")
     card.get_by_role("button").first.click()
     expect(card.get_by_label("Turn of apprentice").first).to_be_visible()

@@ -31,7 +31,7 @@ def test_an_open_page_follows_its_run_across_a_restart(page: Page, tmp_path: Pat
     second = server(store, int(address.rpartition(":")[2]), None)
     second.start()
     try:
-        expect(page.get_by_text("It came.")).to_be_visible()
+        expect(page.get_by_text("It came.", exact=True)).to_be_visible()
         expect(page.get_by_text("The connection was lost")).to_be_hidden()
         assert page.get_by_label("Your message").count() == 1
         assert page.get_by_label("Call of wait_for_it").count() == 1

@@ -72,10 +72,10 @@ def test_each_event_can_be_read(page: Page, address: str) -> None:
 def test_a_run_is_replayed_and_forked(page: Page, address: str) -> None:
     open_run(page, address, "hello")
     page.get_by_role("button", name="Replay").click()
-    expect(page.get_by_text("You said: hello")).to_be_visible()
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
     page.get_by_role("button", name="Fork").click()
     expect(page.get_by_label("Message", exact=True)).to_be_visible()
-    expect(page.get_by_text("You said: hello")).to_be_visible()
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
 
 
 def long_log() -> list:
@@ -129,7 +129,7 @@ def test_ten_thousand_events_open_quickly_and_scroll_smoothly(page: Page) -> Non
         portal.call(fill)
     with workbench(runner) as address:
         page.goto(f"{address}/#/chat/long")
-        expect(page.get_by_text("Turn 2499.")).to_be_visible()
+        expect(page.get_by_text("Turn 2499.", exact=True)).to_be_visible()
         assert page.locator(".turn").count() < 400
         assert page.locator(".talk-main > .scroll").evaluate(TYPICAL_FRAME) < SMOOTH_MS
         page.goto(f"{address}/#/runs/session/long")

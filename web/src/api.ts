@@ -1,6 +1,6 @@
 // Talks to the server's routes; a refusal becomes an error with the server's own words.
 import type {
-  AgentEvent, Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
+  Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
   Session, Task, ToolInfo, ToolResult,
 } from "./types";
 
@@ -45,9 +45,6 @@ export const api = {
 
   sessions: () => request<Session[]>("GET", "/api/sessions"),
   newSession: () => request<Session>("POST", "/api/sessions", {}),
-  session: (key: string) => request<Session>("GET", base("session", key)),
-  deleteSession: (key: string) => request<void>("DELETE", base("session", key)),
-  state: (key: string) => request<JsonObject>("GET", `${base("session", key)}/state`),
   run: (key: string, message: string) => request<void>("POST", `${base("session", key)}/runs`, { message }),
   resume: (key: string) => request<void>("POST", `${base("session", key)}/resume`),
   branch: (key: string, upto: number) => request<Session>("POST", `${base("session", key)}/branch`, { upto }),
@@ -55,7 +52,6 @@ export const api = {
   cancel: (place: Place, key: string) => request<void>("POST", `${base(place, key)}/cancel`),
   steer: (place: Place, key: string, message: string) =>
     request<void>("POST", `${base(place, key)}/steer`, { message }),
-  events: (place: Place, key: string) => request<AgentEvent[]>("GET", `${base(place, key)}/events`),
   pending: () => request<OpenCall[]>("GET", "/api/pending"),
   answer: (place: Place, key: string, call_id: string, answer: Answer) =>
     request<{ outcome: Answered }>("POST", `${base(place, key)}/answers`, { call_id, answer }),
@@ -66,7 +62,6 @@ export const api = {
       "POST", `/api/tools/${id(name)}/call`, { arguments: args }),
 
   tasks: () => request<Task[]>("GET", "/api/tasks"),
-  task: (key: string) => request<Task>("GET", base("task", key)),
   enqueue: (agent: string, message: string) => request<Task>("POST", "/api/tasks", { agent, message }),
   retryTask: (key: string) => request<void>("POST", `${base("task", key)}/retry`),
   queue: () => request<{ [name: string]: Json }>("GET", "/api/queue"),

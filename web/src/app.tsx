@@ -40,6 +40,7 @@ function Frame() {
   return (
     <div class="frame">
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
+      <Toast />
       <Rail view={view} waiting={pending.length} />
       <main id="main" tabIndex={-1}>
         {!online && <p class="banner" role="status">The connection was lost; trying again…</p>}
@@ -73,6 +74,28 @@ function Rail({ view, waiting }: { view: string; waiting: number }) {
       </button>
     </nav>
   );
+}
+
+const TOAST_MS = 6000;
+
+/** Something that was asked for did not work: said once, wherever it was asked for. */
+function Toast() {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const failed = (event: PromiseRejectionEvent) => {
+      if (!(event.reason instanceof Refusal)) return;
+      event.preventDefault();
+      setText(event.reason.message);
+    };
+    addEventListener("unhandledrejection", failed);
+    return () => removeEventListener("unhandledrejection", failed);
+  }, []);
+  useEffect(() => {
+    if (!text) return;
+    const timer = setTimeout(() => setText(""), TOAST_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return <div class="toast" role="alert">{text && <p>{text}</p>}</div>;
 }
 
 function SignIn({ onDone }: { onDone(): void }) {

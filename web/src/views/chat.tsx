@@ -1,6 +1,7 @@
 // Talk to the agent: sessions on one side, the conversation, and what it works on beside it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
+import type { Conversation } from "../conversation";
 import { Blocks, type Actions } from "../parts/blocks";
 import { Composer } from "../parts/composer";
 import { textOf } from "../parts/content";
@@ -73,6 +74,7 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
   return (
     <>
       {!connected && <p class="banner" role="status">Connecting to the server…</p>}
+      <p class="hidden" role="status">{heard(conversation)}</p>
       <div class="talk">
         <div class="talk-main">
           <div class="scroll" ref={scroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
@@ -94,6 +96,14 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
       </div>
     </>
   );
+}
+
+/** What a screen reader says of the run: how it stands, and the answer once it is whole. */
+function heard({ running, blocks }: Conversation): string {
+  const turn = blocks.findLast((block) => block.kind === "turn");
+  if (turn?.calls.some((call) => call?.state === "waiting")) return "A call waits for your answer";
+  if (running) return "The agent is working";
+  return turn ? `The agent is done. ${turn.text.slice(0, 500)}` : "";
 }
 
 /** Going back always makes another session; nothing that happened is changed. */
