@@ -16,6 +16,7 @@ from typing import IO, Literal, TypeVar, cast, get_args
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._executor import Ended, Finished, Limits, OnOutput
@@ -31,6 +32,7 @@ _MARK = "TOOLWRIGHT_COMMAND"
 _CHUNK = 64 * 1024
 _PIPE_READS = 16
 """A pipe holds at most 1 MB."""
+_SHORT = 0.005
 _SLACK = 10.0
 """Seconds a launcher may take beyond its command's time before it is taken for stuck."""
 
@@ -122,9 +124,7 @@ class Process:
         """Take output until `work` is done; None when the command ends before that."""
         result: T | None = None
         async with anyio.create_task_group() as group:
-            for stream in self._streams:
-                group.start_soon(stream.pump, None)
-            group.start_soon(self._cancel_at_exit, group.cancel_scope)
+            group.start_soon(self._take_output, group)
             result = await work()
             group.cancel_scope.cancel()
         for stream in self._streams:
@@ -150,9 +150,13 @@ class Process:
         with contextlib.suppress(OSError):  # It has ended, and everything is closed.
             self._control.shutdown(socket.SHUT_WR)
 
-    async def _cancel_at_exit(self, scope: anyio.CancelScope) -> None:
+    async def _take_output(self, group: TaskGroup) -> None:
+        # Short work is over before this; until then the pipes hold what comes.
+        await anyio.sleep(_SHORT)
+        for stream in self._streams:
+            group.start_soon(stream.pump, None)
         await _wait(self._popen)
-        scope.cancel()
+        group.cancel_scope.cancel()
 
     async def _exited(self, timeout: float | None) -> None:
         """Wait for the launcher; one that is stuck is killed, and what it watched with it."""
