@@ -98,6 +98,19 @@ async def test_a_code_that_hangs_or_dies_costs_only_its_variables(tmp_path: Path
         assert (await sandbox.run_code("await __import__('asyncio').sleep(0, 5)")).value == "5"
 
 
+async def test_limits_hold_for_code_and_other_limits_are_another_interpreter(
+    tmp_path: Path,
+) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        await sandbox.run_code("x = 1")
+        assert (await sandbox.run_code("x", limits=Limits(timeout=5))).value == "1"
+        small = Limits(memory=300 * 2**20)
+        assert (
+            "MemoryError" in (await sandbox.run_code("x = bytearray(2**30)", limits=small)).stderr
+        )
+        assert "NameError" in (await sandbox.run_code("x")).stderr
+
+
 async def test_tracebacks_show_the_code_and_nothing_of_ours(tmp_path: Path) -> None:
     async with await open_sandbox(tmp_path) as sandbox:
         done = await sandbox.run_code("def f():\n    raise ValueError('bad')\nf()")

@@ -168,10 +168,7 @@ class OsSandbox:
         )
 
     async def run_code(self, code: str, *, limits: Limits | None = None) -> Finished:
-        """Run Python in an interpreter that keeps its names from call to call.
-
-        Memory and process limits are those the interpreter was started with.
-        """
+        """Run Python; names stay from call to call, as long as the limits, time aside, do."""
         self._check_open()
         return await self._python.run(code, limits or self.limits)
 

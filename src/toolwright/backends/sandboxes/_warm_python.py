@@ -28,12 +28,16 @@ _LOST = "[The interpreter was ended; its variables are gone.]\n"
 
 
 class WarmPython:
-    """Runs code in an interpreter that keeps its names; one that had to be ended starts afresh."""
+    """Runs code in an interpreter that keeps its names; one that had to be ended starts afresh.
+
+    Names are kept as long as the limits, time aside, stay the same.
+    """
 
     def __init__(self, start: Start) -> None:
         self._start = start
         self._process: Process | None = None
         self._socket: socket.socket | None = None
+        self._limits: Limits | None = None
         self._lock = anyio.Lock()
 
     async def run(
@@ -50,7 +54,7 @@ class WarmPython:
         """
         talk = _Talk(code, functions, answer_calls)
         async with self._lock:
-            process, connection = self._running(limits)
+            process, connection = await self._running(replace(limits, timeout=None))
             process.rewind()
             answer: dict[str, Any] | None = None
             timed_out = False
@@ -69,12 +73,16 @@ class WarmPython:
         async with self._lock:
             await self._end()
 
-    def _running(self, limits: Limits) -> tuple[Process, socket.socket]:
+    async def _running(self, limits: Limits) -> tuple[Process, socket.socket]:
+        """The interpreter; another one when the limits have changed, for they hold from its start."""
+        if limits != self._limits:
+            await self._end()
         if self._process is None or self._socket is None:
             self._socket, theirs = socket.socketpair()
             self._socket.setblocking(False)
+            self._limits = limits
             with theirs:
-                self._process = self._start(theirs.fileno(), replace(limits, timeout=None))
+                self._process = self._start(theirs.fileno(), limits)
         return self._process, self._socket
 
     async def _end(self) -> Finished | None:
