@@ -15,7 +15,7 @@ from bench._rows import Numbers
 __all__ = ["BARE", "OURS", "PEERS", "Measured", "Peer", "measure", "python_of"]
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 900
 BARE, OURS = "bare loop", "toolwright"
 
 

@@ -37,7 +37,7 @@ def agent(functions: Sequence[object], script: Script, name: str = "bench") -> A
         model=ScriptModel(script),
         instructions="Add.",
         tools=functions,
-        limits=Limits(turns=None, concurrency=1000),
+        limits=Limits(turns=None),
     )
 
 
