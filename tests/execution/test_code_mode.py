@@ -272,6 +272,16 @@ async def test_large_toolsets_are_described_on_demand() -> None:
     assert "async def population(name: str) -> int:" in answers(result)[0].text
 
 
+async def test_code_gets_the_data_that_people_are_shown() -> None:
+    async def chart(title: str) -> tuple[str, dict[str, int]]:
+        """Draw a chart."""
+        return f"A chart called {title}.", {"bars": 3}
+
+    model = ScriptedModel(call("run_code", code="(await chart('x'))['bars'] + 1"), "Done.")
+    result = await Agent(name="a", model=model, tools=[code_mode([chart])]).run("go")
+    assert answers(result)[0].text == "4"
+
+
 async def test_odd_names_become_identifiers_and_clashes_are_refused() -> None:
     def odd(name: str) -> Tool:
         async def handler(args: dict[str, Any], ctx: Any) -> Output:

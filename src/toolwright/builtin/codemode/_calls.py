@@ -70,8 +70,11 @@ class Calls:
 
 
 def _value(stub: Stub, result: ToolResult) -> Any:
+    """What the code gets: data meant for programs, else JSON, else the text."""
     if result.status != "ok":
         return CallFailed(f"{stub.function}: {result.text}")
+    if result.data is not None:
+        return result.data
     text = result.text
     if stub.returns_text or (not stub.known_return and text[:1] not in ("{", "[")):
         return text

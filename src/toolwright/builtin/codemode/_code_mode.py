@@ -1,8 +1,9 @@
 """One tool in place of many: the model writes Python that calls them."""
 
+import inspect
 import re
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -121,10 +122,19 @@ def _returns(tool: Tool) -> Mapping[str, Any] | None:
     if not isinstance(tool, FunctionTool):
         return tool.spec.returns
     try:
-        annotation = typing.get_type_hints(tool.func).get("return")
+        annotation = _returned(tool.func)
         return None if annotation is None else TypeAdapter(annotation).json_schema()
     except Exception:  # noqa: BLE001  (an annotation that has no schema only costs us the hint)
         return None
+
+
+def _returned(func: Callable[..., Any]) -> Any:
+    """What code gets from a function: of `(display, data)` the data, of a generator who knows what."""
+    if inspect.isgeneratorfunction(func) or inspect.isasyncgenfunction(func):
+        return None
+    annotation = typing.get_type_hints(func).get("return")
+    parts = typing.get_args(annotation) if typing.get_origin(annotation) is tuple else ()
+    return parts[1] if len(parts) == 2 and parts[0] is str else annotation
 
 
 def _code_tool(name: str, stubs: Mapping[str, Stub], engine: _Engine, mode: str) -> Tool:
