@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from tests.sources._ports import wait_for_port
 
 from toolwright.agent import Runner
 from toolwright.sources import StdioConnectionParams, StdioServerParameters
@@ -64,7 +65,9 @@ def tracker() -> Iterator[str]:
         web = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="warning"))
         thread = threading.Thread(target=web.run, args=([taken],))
         thread.start()
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        port = taken.getsockname()[1]
+        wait_for_port(port)
+        yield f"http://127.0.0.1:{port}/mcp"
         web.should_exit = True
         thread.join()
 

@@ -64,7 +64,7 @@ class Reopening(Generic[B]):
                 return slot.value
             if self._failures > tried:
                 # Somebody else has just tried in vain: what waited meanwhile need not try again.
-                raise Unavailable(f"{self._name} is not available: {self._last_error}")
+                raise Unavailable(f"{self._name} is not available: {self._last_error}.")
             await self._clear(slot)
             return await self._open(slot)
 
@@ -103,7 +103,7 @@ class Reopening(Generic[B]):
             raise
         except Exception as error:
             self._note_failure(str(error) or type(error).__name__)
-            raise Unavailable(f"{self._name} is not available: {self._last_error}") from error
+            raise Unavailable(f"{self._name} is not available: {self._last_error}.") from error
         slot.opened_at = time.monotonic()
         return slot.value
 
@@ -119,7 +119,7 @@ class Reopening(Generic[B]):
     def _note_failure(self, reason: str) -> None:
         if time.monotonic() - self._retry_at > _LONGEST_PAUSE:
             self._failures = 0
-        self._last_error = reason
+        self._last_error = reason.rstrip(".\n")
         pause = min(_FIRST_PAUSE * 2**self._failures, _LONGEST_PAUSE)
         self._failures += 1
         self._retry_at = time.monotonic() + pause
