@@ -9,7 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_code", "code_in", "parameters_of", "rows"]
+from pydantic import BaseModel
+
+__all__ = ["Row", "check_code", "code_in", "parameters_of", "rows"]
 
 Row = dict[str, str]
 
@@ -40,13 +42,20 @@ def check_code(text: str) -> None:
         resolve(text)
         return
     thing = resolve(ast.unparse(node.func))
-    known = inspect.signature(thing).parameters
+    known = _arguments(thing)
     for argument in node.args:
         assert ast.unparse(argument) in known, f"{text}: no argument {ast.unparse(argument)}"
     for keyword in node.keywords:
         assert keyword.arg in known, f"{text}: no argument {keyword.arg}"
-        default = known[keyword.arg].default
+        default = known[keyword.arg]
         assert default == ast.literal_eval(keyword.value), f"{text}: {keyword.arg}={default!r}"
+
+
+def _arguments(thing: Any) -> dict[str, Any]:
+    """Each argument and its default; a pydantic model's signature is not made before it is used."""
+    if isinstance(thing, type) and issubclass(thing, BaseModel):
+        return {name: field.default for name, field in thing.model_fields.items()}
+    return {name: given.default for name, given in inspect.signature(thing).parameters.items()}
 
 
 def parameters_of(text: str) -> tuple[str, list[str], dict[str, Any]]:
@@ -68,14 +77,26 @@ def resolve(dotted: str) -> Any:
 
 
 def _member(owner: Any, name: str, dotted: str) -> Any:
-    if inspect.ismodule(owner) and not hasattr(owner, name):
-        return import_module(f"{owner.__name__}.{name}")
+    if inspect.ismodule(owner):
+        return _public(owner, name)
     if hasattr(owner, name):
         return getattr(owner, name)
     fields = {f.name for f in dataclasses.fields(owner)} if dataclasses.is_dataclass(owner) else ()
     fields = {*fields, *getattr(owner, "model_fields", ()), *getattr(owner, "__annotations__", ())}
     assert name in fields, f"{dotted}: {owner!r} has no {name!r}"
     return None
+
+
+def _public(module: Any, name: str) -> Any:
+    """A public name of a module; that another framework is not installed is no fault of ours."""
+    if name not in module.__all__:
+        return import_module(f"{module.__name__}.{name}")
+    try:
+        return getattr(module, name)
+    except ImportError as error:
+        if "pip install" not in str(error):
+            raise
+        return None
 
 
 def _cells(line: str) -> list[str]:
