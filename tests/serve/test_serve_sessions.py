@@ -330,3 +330,28 @@ async def test_a_run_that_a_crash_cut_off_goes_on_when_the_server_starts() -> No
     [result] = [event["result"] for event in seen if event["type"] == "tool_ended"]
     assert result["content"][0]["text"] == "5"
     assert [event["seq"] for event in seen if event["seq"]] == list(range(1, len(seen) + 1))
+
+
+async def test_a_run_that_was_stopped_with_the_server_goes_on_with_the_next_one() -> None:
+    runner, model = held()
+    async with inside(runner) as http:
+        session = await half_said(http, model)
+    model.let_go()
+    async with inside(runner) as http:
+        with anyio.fail_after(5):
+            while (await http.get(f"/api/sessions/{session}")).json()["status"] != "done":
+                await anyio.lowlevel.checkpoint()
+        assert (await events_of(http, session))[-1]["text"] == "Half a sentence."
+
+
+async def test_a_run_that_a_person_stopped_stays_stopped() -> None:
+    runner, model = held()
+    async with inside(runner) as http:
+        session = await half_said(http, model)
+        await http.post(f"/api/sessions/{session}/cancel")
+        with anyio.fail_after(5):
+            while (await http.get(f"/api/sessions/{session}")).json()["status"] == "running":
+                await anyio.lowlevel.checkpoint()
+    model.let_go()
+    async with inside(runner) as http:
+        assert (await http.get(f"/api/sessions/{session}")).json()["status"] == "stopped"

@@ -12,22 +12,24 @@ function python(value: Json): string {
 
 const shell = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
 
-export function asPython(tool: ToolInfo, args: JsonObject): string {
+export function asPython(tool: ToolInfo, args: JsonObject, token: boolean): string {
+  const secret = `\n    headers={"Authorization": f"Bearer {os.environ['TOOLWRIGHT_TOKEN']}"},`;
   const address = `${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call`;
-  return `import httpx
+  return `${token ? "import os\n\n" : ""}import httpx
 
 reply = httpx.post(
     ${JSON.stringify(address)},
-    json={"arguments": ${python(args)}},
+    json={"arguments": ${python(args)}},${token ? secret : ""}
 )
 print(reply.json()["result"])
 `;
 }
 
-export function asCurl(tool: ToolInfo, args: JsonObject): string {
+export function asCurl(tool: ToolInfo, args: JsonObject, token: boolean): string {
+  const secret = ` -H "Authorization: Bearer $TOOLWRIGHT_TOKEN"`;
   const body = shell(JSON.stringify({ arguments: args }));
   return `curl -s ${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call \\
-  -H 'Content-Type: application/json' -d ${body}`;
+  -H 'Content-Type: application/json'${token ? secret : ""} -d ${body}`;
 }
 
 export function asCli(tool: ToolInfo, args: JsonObject): string {

@@ -114,7 +114,7 @@ export interface Info {
   agent: { name: string; description: string; model: string };
   notice: string;
   suggestions: Suggestion[];
-  features: { tasks: boolean; artifacts: boolean; files: boolean };
+  features: { tasks: boolean; artifacts: boolean; files: boolean; token: boolean };
 }
 
 export interface ArtifactInfo { name: string; version: number; media_type: string; size: number; created_at: number }

@@ -9,6 +9,7 @@ import { Markdown } from "../parts/markdown";
 import { initial } from "../parts/schema";
 import { StatusChip } from "../parts/status";
 import { href } from "../router";
+import { useShared } from "../shared";
 import { useTools } from "../tools";
 import { asCli, asCurl, asPython } from "../snippets";
 import type { JsonObject, ToolInfo, ToolResult } from "../types";
@@ -88,6 +89,7 @@ type Outcome = { result: ToolResult; session_id: string; elapsed: number } | { p
 function TryIt({ tool, args, setArgs }: { tool: ToolInfo; args: JsonObject; setArgs(args: JsonObject): void }) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [busy, setBusy] = useState(false);
+  const token = useShared().info?.features.token ?? false;
   const run = async () => {
     setBusy(true);
     try {
@@ -105,8 +107,8 @@ function TryIt({ tool, args, setArgs }: { tool: ToolInfo; args: JsonObject; setA
         <SchemaForm schema={tool.parameters} value={args} onChange={setArgs} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={busy}><Icon name="play" /> {busy ? "Running…" : "Run"}</button>
-          <CopyButton text={asPython(tool, args)} label="Python" />
-          <CopyButton text={asCurl(tool, args)} label="curl" />
+          <CopyButton text={asPython(tool, args, token)} label="Python" />
+          <CopyButton text={asCurl(tool, args, token)} label="curl" />
           <CopyButton text={asCli(tool, args)} label="CLI" />
         </div>
       </form>

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
 from toolwright.kits import hand_runner
-from toolwright.messages import Answered, Event, PendingAnswered, StateChanged, redact
+from toolwright.messages import Answered, Event, PendingAnswered, RunEnded, StateChanged, redact
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError
 from toolwright.serve.live._feed import Feed, Shown
@@ -51,8 +51,10 @@ class LiveRuns:
                 self._group.cancel_scope.cancel()
 
     async def _stop_all(self) -> None:
-        for session_id, over in list(self._going.items()):
+        going = dict(self._going)
+        for session_id in going:
             self.cancel(session_id)
+        for over in going.values():
             await over.wait()
 
     # -- watching ---------------------------------------------------------------------------
@@ -126,6 +128,8 @@ class LiveRuns:
             await self.go_on(row)
 
     async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
+        if self._closing:
+            raise ProblemError(503, "The server is about to stop.")
         if self.is_running(session_id):
             raise ProblemError(409, "A run is going in this session; wait, steer it or cancel it.")
         # Noted before the first await, so that two requests cannot both begin.
@@ -141,23 +145,23 @@ class LiveRuns:
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
         """Take a run to its end; what fails before its first event is the starter's to hear."""
-        begun = False
+        last: Event | None = None
         try:
             async for event in self._events(session_id, user_id, message):
                 self._publish(session_id, event)
-                if not begun:
-                    begun = True
+                if last is None:
                     task_status.started()
+                last = event
         except Exception as error:
-            if not begun:
+            if last is None:
                 raise
             # The run has recorded its end and the reason; one failed run must not end the others.
             _log.warning("The run in session %s failed: %s", session_id, redact(str(error)))
         finally:
-            with anyio.CancelScope(shield=True):
+            if self._closing and isinstance(last, RunEnded) and last.reason == "cancelled":
                 await self._mark_interrupted(session_id)
             self._over(session_id)
-        if not begun:
+        if last is None:
             task_status.started()
         await self._after_end(session_id, user_id)
 
@@ -174,19 +178,23 @@ class LiveRuns:
             yield event
 
     async def _after_end(self, session_id: str, user_id: str) -> None:
-        wanted = session_id in self._wanted
+        """Go on at once when the answer came before the run had paused."""
+        if session_id not in self._wanted:
+            return
         self._wanted.discard(session_id)
-        if wanted and await self._has_answers(session_id) and not await self._blocked(session_id):
-            await self._launch(session_id, user_id, None)
+        try:
+            if await self._has_answers(session_id) and not await self._blocked(session_id):
+                await self._launch(session_id, user_id, None)
+        except Exception:  # noqa: BLE001  one session's failure must not end the others
+            _log.exception("Session %s could not go on", session_id)
 
     async def _mark_interrupted(self, session_id: str) -> None:
         """A log that does not close with the end of a run is gone on with at the next start."""
-        if not self._closing:
-            return
-        row = await self.runner.store.find(self.runner.app_name, session_id)
-        if row is not None:
-            mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
-            await self.runner.store.append(row.scope, [mark])
+        with anyio.CancelScope(shield=True):
+            row = await self.runner.store.find(self.runner.app_name, session_id)
+            if row is not None:
+                mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
+                await self.runner.store.append(row.scope, [mark])
 
     # -- small steps ------------------------------------------------------------------------
 

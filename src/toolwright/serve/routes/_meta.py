@@ -28,6 +28,8 @@ class Features(BaseModel):
     tasks: bool
     artifacts: bool
     files: bool
+    token: bool
+    """Programs must send the token."""
 
 
 class Info(BaseModel):
@@ -75,6 +77,7 @@ class MetaRoutes(Routes):
                 tasks=bench.tasks is not None,
                 artifacts=bench.runner.services.artifacts is not None,
                 files=bench.files is not None,
+                token=bench.settings.token is not None,
             ),
             notice=bench.welcome.notice,
             suggestions=bench.welcome.suggestions,
