@@ -14,7 +14,7 @@ from toolwright.backends import Limits, open_sandbox
 from toolwright.errors import UsageError
 from toolwright.messages import ToolResult, ToolSpec
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Output, Tool, schema_parser
+from toolwright.tools import Output, Rule, Tool, rules, schema_parser
 
 pytestmark = pytest.mark.anyio
 
@@ -207,6 +207,43 @@ async def test_inner_calls_are_ordinary_calls_with_events_and_limits() -> None:
     assert started == ["run_code", "population", "population", "population"]
     limited = await agent(world, code, run_limits=RunLimits(tool_calls=2)).run("go")
     assert "limit of 2 tool calls" in answers(limited)[0].text
+
+
+async def test_the_agents_policy_and_interrupts_hold_for_inner_calls() -> None:
+    world = World()
+    code = (
+        "try:\n    await list_cities('fr')\nexcept RuntimeError as error:\n    print(error)\n"
+        "await population('paris')"
+    )
+    model = ScriptedModel(call("run_code", code=code), "Done.")
+    denied = rules(Rule.deny("list_*", reason="not today"), Rule.allow("*"))
+    made = Agent(
+        name="coder",
+        model=model,
+        tools=[code_mode(world.tools())],
+        policy=denied,
+        interrupt_on={"population": True},
+    )
+    runner = Runner(made, app_name="test")
+    paused = await runner.run("go", user_id="ada", session_id="s")
+    assert ([p.name for p in paused.pending], world.calls) == (["population"], [])
+    await runner.answer("s", paused.pending[0].call_id, Approve())
+    done = await runner.resume("s")
+    assert "not today" in answers(done)[0].text
+    assert world.calls == ["paris"]
+
+
+async def test_tools_that_are_not_enabled_are_neither_shown_nor_called() -> None:
+    async def secret() -> str:
+        """Not for now."""
+        return "no"
+
+    hidden = FunctionTool(secret, is_enabled=lambda ctx: False)
+    model = ScriptedModel(call("run_code", code="await secret()"), "Done.")
+    made = Agent(name="a", model=model, tools=[code_mode([hidden, World().population])])
+    result = await made.run("go")
+    assert "secret" not in model.requests[0].tools[0].description
+    assert answers(result)[0].status == "error"
 
 
 async def test_the_same_call_twice_runs_twice() -> None:

@@ -35,6 +35,9 @@ class StubRun:
     async def answer_inside(self, ctx: ToolContext, calls: Any, tools: Any) -> list[Any]:
         raise AssertionError("tools from elsewhere make no calls of their own")
 
+    def governed(self, tool: Any) -> Any:
+        return tool
+
     async def sample(self, prompt: Any, *, instructions: str, max_tokens: int) -> ModelMessage:
         self.sampled.append((prompt, instructions, max_tokens))
         return ModelMessage(parts=(TextPart("sampled"),), model="scripted:test")

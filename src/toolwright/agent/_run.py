@@ -199,6 +199,10 @@ class Run:
         box = Toolbox(dict(tools), tuple(tool.spec for tool in tools.values()))
         return await self.shared.answer_calls(self, calls, box, ctx.function_call_id)
 
+    def governed(self, tool: Tool) -> Tool:
+        """The tool with all that the agent puts around its own: policy, confirmations, hooks."""
+        return self.agent.maker.wrap(tool)
+
     async def sample(
         self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
     ) -> ModelMessage:

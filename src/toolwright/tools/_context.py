@@ -130,6 +130,10 @@ class RunInside(Protocol):
         """
         ...
 
+    def governed(self, tool: Any) -> Any:
+        """The `Tool` with all that the agent puts around its own: policy, confirmations, hooks."""
+        ...
+
     async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
         """Ask the agent's model something outside the conversation."""
         ...

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright.builtin.codemode._stubs import Stub
 from toolwright.messages import ToolCall, ToolResult, jsonable
-from toolwright.tools import MaxOutput, ToolContext
+from toolwright.tools import MaxOutput, Tool, ToolContext
 
 __all__ = ["CallFailed", "Calls", "Paused"]
 
@@ -52,14 +52,16 @@ class Calls:
             call_id=f"{digest}-{self._seen[digest]}", name=stub.tool.name, arguments=arguments
         )
 
+    def _governed(self, stub: Stub) -> Tool:
+        tool = stub.tool if stub.is_ours else self.ctx.run.governed(stub.tool)
+        return tool.replace(max_output=_ROOMY)
+
     async def answer(self, calls: Sequence[tuple[str, ToolCall]]) -> list[Any]:
         """Values in the order of the calls, `CallFailed` in place of one that failed.
 
         Raises `Paused` when one of them waits for the outside; the others have been answered.
         """
-        tools = {
-            stub.tool.name: stub.tool.replace(max_output=_ROOMY) for stub in self.stubs.values()
-        }
+        tools = {stub.tool.name: self._governed(stub) for stub in self.stubs.values()}
         results = await self.ctx.run.answer_inside(self.ctx, [call for _, call in calls], tools)
         if any(result.status == "pending" for result in results):
             raise Paused

@@ -4,7 +4,7 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -74,10 +74,13 @@ class _CodeMode(Toolset):
         self._name = name
         self._engine = engine
         self._stubs = stubs
-        self.cache_listing = inner.cache_listing
+        # Which tools are enabled may change from turn to turn.
+        self.cache_listing = False
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> Sequence[Tool]:
         tools = await self._inner.list_tools(readonly_context)
+        if readonly_context is not None:
+            tools = [t for t in tools if t.is_enabled is None or t.is_enabled(readonly_context)]
         return [_code_tool(self._name, _by_function(tools), self._engine, self._stubs)]
 
     async def close(self) -> None:
@@ -193,7 +196,7 @@ def _with_describe(stubs: Mapping[str, Stub]) -> dict[str, Stub]:
     }
     spec = ToolSpec(name="describe", parameters=schema, returns={"type": "string"})
     tool = Tool(spec=spec, parse=schema_parser("describe", schema), run=run, effects="read")
-    return {**stubs, "describe": make_stub(tool)}
+    return {**stubs, "describe": replace(make_stub(tool), is_ours=True)}
 
 
 async def _moment(ctx: ToolContext) -> datetime:

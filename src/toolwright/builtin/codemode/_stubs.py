@@ -26,6 +26,8 @@ class Stub:
     returns_text: bool
     """Whether its result is text rather than JSON."""
     known_return: bool
+    is_ours: bool = False
+    """Whether it is a part of code mode itself, which no policy is about."""
 
 
 def make_stub(tool: Tool, returns: Mapping[str, Any] | None = None) -> Stub:

@@ -61,6 +61,10 @@ class LoneRun:
         """There is no agent to answer them."""
         raise self._without("calls of other tools")
 
+    def governed(self, tool: Any) -> Any:
+        """There is no agent that puts anything around it."""
+        return tool
+
     async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
         """There is no model to ask."""
         raise self._without("the agent's model")
