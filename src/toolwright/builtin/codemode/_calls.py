@@ -61,7 +61,7 @@ class Calls:
 
         Raises `Paused` when one of them waits for the outside; the others have been answered.
         """
-        tools = {stub.tool.name: self._governed(stub) for stub in self.stubs.values()}
+        tools = {call.name: self._governed(self.stubs[function]) for function, call in calls}
         results = await self.ctx.run.answer_inside(self.ctx, [call for _, call in calls], tools)
         if any(result.status == "pending" for result in results):
             raise Paused
