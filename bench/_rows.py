@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -13,8 +13,8 @@ from typing import Any
 from bench import _functions
 from bench._build import build, megabytes, most_megabytes
 from bench._functions import distinct, helpers
-from bench._measure import check, play, repeat
-from bench._script import FINAL, calls
+from bench._measure import Run, check, play, repeat
+from bench._script import FINAL, Cursor, Script, calls
 
 __all__ = ["QUICK", "ROWS", "Numbers", "Size"]
 
@@ -34,65 +34,63 @@ class Size:
 QUICK = Size(repeats=1, most=200)
 
 
-def turns_200(peer: str, size: Size) -> Numbers:
+async def import_and_build(peer: str, size: Size) -> Numbers:
+    """Import the framework and make an agent with three tools."""
+    return build(peer)
+
+
+async def turns_200(peer: str, size: Size) -> Numbers:
     """200 turns with one call each."""
-    return {"200 turns, async tool: CPU µs per turn": _turns(peer, size, 200) * 1e6}
+    return {"200 turns, async tool: CPU µs per turn": await _turns(peer, size, 200) * 1e6}
 
 
-def turns_200_sync(peer: str, size: Size) -> Numbers:
+async def turns_200_sync(peer: str, size: Size) -> Numbers:
     """The same with a function that is not async, which must not block the others."""
-    seconds = _turns(peer, size, 200, sync=True)
+    seconds = await _turns(peer, size, 200, sync=True)
     return {"200 turns, sync tool: CPU µs per turn": seconds * 1e6}
 
 
-def turns_1000(peer: str, size: Size) -> Numbers:
+async def turns_1000(peer: str, size: Size) -> Numbers:
     """A long conversation, and what its first and its last turns cost."""
-    module, early, late = _peer(peer), [], []
-    script = calls(size.most)
-    run = module.build(helpers(sync=_sync_only(module)), script)
+    early: list[float] = []
+    late: list[float] = []
 
-    async def once() -> float:
-        seconds, cursor = await play(run, script)
-        times = cursor.asked_at
-        spans = [after - before for before, after in pairwise(times)]
+    def note(cursor: Cursor) -> None:
+        spans = [after - before for before, after in pairwise(cursor.asked_at)]
         early.append(median(spans[5:15]))
         late.append(median(spans[-10:]))
-        return seconds
 
-    with asyncio.Runner() as loop:
-        loop.run(_warm(module))
-        seconds = repeat(lambda: loop.run(once()), size.repeats)
+    seconds = await _turns(peer, size, size.most, note=note)
     n = f"{size.most:,}"
     return {
-        f"{n} turns: CPU µs per turn": seconds / size.most * 1e6,
+        f"{n} turns: CPU µs per turn": seconds * 1e6,
         f"{n} turns: µs at turn 10": median(early) * 1e6,
         f"{n} turns: µs at turn {n}": median(late) * 1e6,
         f"{n} turns: most MB": most_megabytes(),
     }
 
 
-def parallel(peer: str, size: Size) -> Numbers:
+async def parallel(peer: str, size: Size) -> Numbers:
     """One turn with 100 calls."""
-    return {"100 parallel calls, async: CPU µs per call": _parallel(peer, size) * 1e6}
+    return {"100 parallel calls, async: CPU µs per call": await _parallel(peer, size) * 1e6}
 
 
-def parallel_sync(peer: str, size: Size) -> Numbers:
+async def parallel_sync(peer: str, size: Size) -> Numbers:
     """The same with a function that is not async."""
-    seconds = _parallel(peer, size, sync=True)
+    seconds = await _parallel(peer, size, sync=True)
     return {"100 parallel calls, sync: CPU µs per call": seconds * 1e6}
 
 
-def many_tools(peer: str, size: Size) -> Numbers:
+async def many_tools(peer: str, size: Size) -> Numbers:
     """One call and the final reply, with ever more tools to choose from."""
     module = _peer(peer)
-    sync = _sync_only(module)
     return {
-        f"a run of two turns, {count:,} tools: CPU µs": _one_run(module, size, count, sync) * 1e6
+        f"a run of two turns, {count:,} tools: CPU µs": await _one_run(module, size, count) * 1e6
         for count in (10, 100, size.most)
     }
 
 
-def schemas(peer: str, size: Size) -> Numbers:
+async def schemas(peer: str, size: Size) -> Numbers:
     """The JSON Schemas of many functions."""
     module = _peer(peer)
     if not hasattr(module, "schemas"):
@@ -100,7 +98,7 @@ def schemas(peer: str, size: Size) -> Numbers:
     sync = _sync_only(module)
     module.schemas(distinct(3, sync=sync))
 
-    def once() -> float:
+    async def once() -> float:
         functions = distinct(size.most, sync=sync)
         began = time.process_time()
         made = module.schemas(functions)
@@ -109,10 +107,11 @@ def schemas(peer: str, size: Size) -> Numbers:
             raise RuntimeError("some functions have no schema")
         return seconds
 
-    return {f"schemas of {size.most:,} functions: CPU ms": repeat(once, min(3, size.repeats)) * 1e3}
+    seconds = await repeat(once, min(3, size.repeats))
+    return {f"schemas of {size.most:,} functions: CPU ms": seconds * 1e3}
 
 
-def concurrent_runs(peer: str, size: Size) -> Numbers:
+async def concurrent_runs(peer: str, size: Size) -> Numbers:
     """Many runs of three turns at the same time, on one agent."""
     module, script = _peer(peer), calls(2)
     run = module.build(helpers(sync=_sync_only(module)), script)
@@ -128,9 +127,8 @@ def concurrent_runs(peer: str, size: Size) -> Numbers:
         check(*set(said), _functions.calls_made - before, size.most * 2)
         return seconds
 
-    with asyncio.Runner() as loop:
-        loop.run(one())
-        seconds = repeat(lambda: loop.run(once()), min(3, size.repeats))
+    await one()
+    seconds = await repeat(once, min(3, size.repeats))
     n = f"{size.most:,}"
     return {
         f"{n} concurrent runs of three turns: CPU ms": seconds * 1e3,
@@ -138,7 +136,7 @@ def concurrent_runs(peer: str, size: Size) -> Numbers:
     }
 
 
-def sub_agents(peer: str, size: Size) -> Numbers:
+async def sub_agents(peer: str, size: Size) -> Numbers:
     """One turn that calls an agent 100 times; each makes a call of its own."""
     module, count = _peer(peer), 100
     if _sync_only(module):
@@ -164,8 +162,7 @@ def sub_agents(peer: str, size: Size) -> Numbers:
         check(said, _functions.calls_made - made, count)
         return seconds
 
-    with asyncio.Runner() as loop:
-        seconds = repeat(lambda: loop.run(once()), size.repeats)
+    seconds = await repeat(once, size.repeats)
     return {
         "100 sub-agents side by side: CPU µs per agent": seconds / count * 1e6,
         "100 sub-agents side by side: threads": most_threads,
@@ -173,8 +170,9 @@ def sub_agents(peer: str, size: Size) -> Numbers:
     }
 
 
-ROWS: dict[str, Callable[[str, Size], Numbers]] = {
-    "build": lambda peer, size: build(peer),
+Row = Callable[[str, Size], Coroutine[Any, Any, Numbers]]
+ROWS: dict[str, Row] = {
+    "build": import_and_build,
     "turns-200": turns_200,
     "turns-200-sync": turns_200_sync,
     "turns-1000": turns_1000,
@@ -201,19 +199,28 @@ async def _warm(module: Any) -> None:
     await play(module.build(helpers(sync=_sync_only(module)), script), script)
 
 
-def _turns(peer: str, size: Size, turns: int, *, sync: bool = False) -> float:
+async def _turns(
+    peer: str,
+    size: Size,
+    turns: int,
+    *,
+    sync: bool = False,
+    note: Callable[[Cursor], None] | None = None,
+) -> float:
     module, script = _peer(peer), calls(turns)
     run = module.build(helpers(sync=sync or _sync_only(module)), script)
 
     async def once() -> float:
-        return (await play(run, script))[0]
+        seconds, cursor = await play(run, script)
+        if note is not None:
+            note(cursor)
+        return seconds
 
-    with asyncio.Runner() as loop:
-        loop.run(_warm(module))
-        return repeat(lambda: loop.run(once()), size.repeats) / turns
+    await _warm(module)
+    return await repeat(once, size.repeats) / turns
 
 
-def _parallel(peer: str, size: Size, *, sync: bool = False) -> float:
+async def _parallel(peer: str, size: Size, *, sync: bool = False) -> float:
     module, count = _peer(peer), 100
     script = calls(1, each=count)
     run = module.build(helpers(sync=sync or _sync_only(module)), script)
@@ -221,25 +228,23 @@ def _parallel(peer: str, size: Size, *, sync: bool = False) -> float:
     async def once() -> float:
         return (await play(run, script))[0]
 
-    with asyncio.Runner() as loop:
-        loop.run(once())
-        return repeat(lambda: loop.run(once()), size.repeats * 3) / count
+    await once()
+    return await repeat(once, size.repeats * 3) / count
 
 
-def _one_run(module: Any, size: Size, tools: int, sync: bool) -> float:
-    script = calls(1)
+async def _one_run(module: Any, size: Size, tools: int) -> float:
+    script, sync = calls(1), _sync_only(module)
     functions = [_functions.add(sync=sync), *distinct(tools - 1, sync=sync)]
     run = module.build(functions, script)
 
     async def once() -> float:
         return (await play(run, script))[0]
 
-    with asyncio.Runner() as loop:
-        loop.run(once())
-        return repeat(lambda: loop.run(once()), size.repeats * 3)
+    await once()
+    return await repeat(once, size.repeats * 3)
 
 
-def _with_sub_agent(module: Any, add: Any, inner: Any, outer: Any) -> Any:
+def _with_sub_agent(module: Any, add: Any, inner: Script, outer: Script) -> Run:
     """The framework's own way if its file has one; otherwise a tool that runs an agent."""
     if hasattr(module, "build_with_sub_agent"):
         return module.build_with_sub_agent([add], inner, outer)

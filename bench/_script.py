@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-__all__ = ["FINAL", "Call", "Script", "calls"]
+__all__ = ["FINAL", "Call", "Cursor", "Script", "calls"]
 
 FINAL = "done"
 """What the model says when its calls are answered."""

@@ -17,6 +17,7 @@ def main() -> None:
 
 def measure(peer: str, row: str, *, quick: bool) -> dict[str, float]:
     # Imported late: `build` counts modules.
+    import asyncio
     import logging
     import warnings
 
@@ -24,7 +25,7 @@ def measure(peer: str, row: str, *, quick: bool) -> dict[str, float]:
 
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    return ROWS[row](peer, QUICK if quick else Size())
+    return asyncio.run(ROWS[row](peer, QUICK if quick else Size()))
 
 
 def version_of(peer: str) -> str:

@@ -32,8 +32,8 @@ def test_work_that_was_left_out_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_every_row_gives_the_same_numbers_to_fill_in_for_both(row: str) -> None:
-    ours, theirs = ROWS[row]("toolwright", SMALL), ROWS[row]("bare", SMALL)
+async def test_every_row_gives_the_same_numbers_to_fill_in_for_both(row: str) -> None:
+    ours, theirs = await ROWS[row]("toolwright", SMALL), await ROWS[row]("bare", SMALL)
     assert ours
     assert row == "schemas" or ours.keys() == theirs.keys()
 
