@@ -1,7 +1,5 @@
 """Toolsets behind a search."""
 
-import time
-
 import pytest
 from inline_snapshot import snapshot
 
@@ -135,18 +133,14 @@ class Counting(Toolset):
         return self.tools
 
 
-async def test_ten_thousand_tools_are_searched_quickly_and_listed_once_per_run() -> None:
+async def test_ten_thousand_tools_are_searched_and_listed_once_per_run() -> None:
     toolset = Counting(10_000)
     calls = [call("search_tools", query="number of refunding") for _ in range(20)]
-    await Agent(name="warm", model=ScriptedModel(calls[0], "x"), tools=[searchable(TOOLS)]).run("")
     model = ScriptedModel(*calls, "done")
-    began = time.process_time()
     result = await Agent(name="a", model=model, tools=[searchable(toolset)]).run("go")
-    per_search = (time.process_time() - began) / len(calls)
     assert all("refund" in name for name in results(result.history)[0].data["found"])
     assert toolset.asked == 1
     assert len(shown(model)[0]) == 1
-    assert per_search < 0.1  # 50 ms is the aim; the bench measures it on a quiet machine.
 
 
 def test_words_are_matched_by_stem_and_titles_count_more() -> None:
