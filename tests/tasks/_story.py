@@ -1,13 +1,16 @@
-"""A worker process for the chaos tests: `python -m tests.tasks._story URL LOG [KILL_AT]`.
+"""Worker processes for the chaos tests, forked from one that has everything imported.
 
-It works on a task whose tools write what they did to LOG, and kills itself before (even numbers)
-or after (odd numbers) the KILL_AT-th time that the journal is written.
+Each line of its input, `[URL, LOG, KILL_AT]`, starts a worker on a task whose tools write what
+they did to LOG. It kills itself before (even numbers) or after (odd numbers) the KILL_AT-th time
+that the journal is written.
 """
 
+import json
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +102,7 @@ class Killing:
         return getattr(self._inner, name)
 
 
-async def main(url: str, log: str, kill_at: str = "") -> None:
+async def work(url: str, log: str, kill_at: str = "") -> None:
     made = orchestrator(url, Path(log))
     if kill_at:
         for registered in made.agents.values():
@@ -107,5 +110,16 @@ async def main(url: str, log: str, kill_at: str = "") -> None:
     await made.worker().run()
 
 
+def main() -> None:
+    # Children are not waited for: they vanish when they die, as with any init.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            anyio.run(partial(work, *json.loads(line)))
+            os._exit(0)
+        print(pid, flush=True)
+
+
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    main()

@@ -109,6 +109,7 @@ class Log:
         self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
         self._unsaved: list[Event] = []
+        self._flushing = anyio.Lock(fast_acquire=True)
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -125,11 +126,17 @@ class Log:
             listener(event)
 
     async def flush(self) -> None:
-        """Store what has been added, in one transaction; not cancelled halfway, nor forgotten."""
-        if self._unsaved:
-            batch, self._unsaved = self._unsaved, []
-            with anyio.CancelScope(shield=True):
-                await self.store.append(self.scope, batch)  # type: ignore[union-attr]
+        """Return when all that has been added is stored; not cancelled halfway, nor forgotten.
+
+        One transaction at a time: parallel calls must not overtake each other.
+        """
+        if self.store is None:
+            return
+        with anyio.CancelScope(shield=True):
+            async with self._flushing:
+                if self._unsaved:
+                    batch, self._unsaved = self._unsaved, []
+                    await self.store.append(self.scope, batch)
 
     def thread(self, path: str) -> Thread:
         """The conversation at `path`, begun if it is new."""

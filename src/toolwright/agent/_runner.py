@@ -168,6 +168,10 @@ class Runner:
         row = await self._session(session_id)
         await abandon(carry_on(self.agent, await self._start(row.scope, None, None)), reason)
 
+    def is_going(self, session_id: str) -> bool:
+        """Whether this runner has a run going in a session."""
+        return session_id in self._going
+
     def cancel(self, session_id: str) -> bool:
         """Stop the run that this runner has going in a session; whether there was one."""
         scope = self._going.get(session_id)

@@ -6,12 +6,17 @@ import hashlib
 import os
 import socket
 import tempfile
-import threading
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
-__all__ = ["Bell", "LocalBell", "open_bell"]
+__all__ = ["LATER", "Bell", "Ear", "Ears", "Kind", "LocalBell", "open_bell"]
+
+Kind = Literal["work", "steer", "task"]
+"""There is work; something was left for a task (`steer:ID`); a task has moved (`task:ID`)."""
+LATER = "work:later"
+"""There is work that starts later."""
 
 
 class Bell(Protocol):
@@ -23,11 +28,11 @@ class Bell(Protocol):
         ...
 
     def ring(self, topic: str) -> None:
-        """Tell all listeners about `topic`. Never blocks, never fails."""
+        """Tell all who listen for this kind of topic. Never blocks, never fails."""
         ...
 
-    async def wait(self, seconds: float) -> set[str]:
-        """The topics that have rung since the last time, at the latest after `seconds`."""
+    def listen(self) -> "contextlib.AbstractContextManager[Ear]":
+        """An ear that hears every ring from now on."""
         ...
 
     async def close(self) -> None:
@@ -35,40 +40,17 @@ class Bell(Protocol):
         ...
 
 
-class LocalBell:
-    """For processes on one machine: each listener has a socket in a directory that all know."""
+class Ear:
+    """Remembers what has rung until it is asked."""
 
-    def __init__(self, address: str) -> None:
-        digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-        self._directory = Path(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
-        self._path = self._directory / uuid.uuid4().hex[:12]
-        self._socket: socket.socket | None = None
-        self._rung = asyncio.Event()
+    def __init__(self) -> None:
         self._topics: set[str] = set()
-        self._lock = threading.Lock()
+        self._rung = asyncio.Event()
 
-    async def open(self) -> None:
-        """Begin to listen."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        self._socket.bind(str(self._path))
-        asyncio.get_running_loop().add_reader(self._socket, self._hear)
-
-    def ring(self, topic: str) -> None:
-        """Tell all listeners about `topic`; sockets that nobody reads any more are taken away."""
-        with (
-            contextlib.suppress(OSError),
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
-        ):
-            sender.setblocking(False)
-            for path in self._directory.iterdir():
-                try:
-                    sender.sendto(topic.encode(), str(path))
-                except ConnectionRefusedError:
-                    path.unlink(missing_ok=True)
-                except OSError:
-                    # Its buffer is full: it has plenty to wake up for already.
-                    continue
+    def hear(self, topic: str) -> None:
+        """Something rang."""
+        self._topics.add(topic)
+        self._rung.set()
 
     async def wait(self, seconds: float) -> set[str]:
         """The topics that have rung since the last time, at the latest after `seconds`."""
@@ -79,6 +61,67 @@ class LocalBell:
         topics, self._topics = self._topics, set()
         return topics
 
+
+class Ears:
+    """All that listen through one bell."""
+
+    def __init__(self) -> None:
+        self._ears: set[Ear] = set()
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[Ear]:
+        """An ear that hears every ring from now on."""
+        ear = Ear()
+        self._ears.add(ear)
+        try:
+            yield ear
+        finally:
+            self._ears.discard(ear)
+
+    def hear(self, topic: str) -> None:
+        """Tell them all."""
+        for ear in self._ears:
+            ear.hear(topic)
+
+
+class LocalBell(Ears):
+    """For processes on one machine: each listener has a socket in a directory that all know.
+
+    What it listens for is in the socket's name, so that others ring only where it is of use.
+    """
+
+    def __init__(self, address: str, kinds: tuple[Kind, ...] = ()) -> None:
+        super().__init__()
+        digest = hashlib.sha256(address.encode()).hexdigest()[:16]
+        self._directory = Path(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
+        self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
+        self._socket: socket.socket | None = None
+        self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._socket.bind(str(self._path))
+        asyncio.get_running_loop().add_reader(self._socket, self._receive)
+
+    def ring(self, topic: str) -> None:
+        """Tell all who listen for it; sockets that nobody reads any more are taken away."""
+        kind = topic.partition(":")[0]
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._directory):
+                if kind in name.split("."):
+                    self._send(topic, self._directory / name)
+
+    def _send(self, topic: str, path: Path) -> None:
+        try:
+            self._sender.sendto(topic.encode(), str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+        except OSError:
+            # Its buffer is full: it has plenty to wake up for already.
+            return
+
     async def close(self) -> None:
         """Listen no more."""
         if self._socket is not None:
@@ -87,18 +130,17 @@ class LocalBell:
             self._path.unlink(missing_ok=True)
             self._socket = None
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         assert self._socket is not None
         with contextlib.suppress(BlockingIOError):
             while True:
-                self._topics.add(self._socket.recv(256).decode(errors="replace"))
-                self._rung.set()
+                self.hear(self._socket.recv(256).decode(errors="replace"))
 
 
-def open_bell(url: str) -> Bell:
-    """The bell that belongs to a database."""
+def open_bell(url: str, *kinds: Kind) -> Bell:
+    """The bell that belongs to a database; it hears these kinds of topics."""
     if url.startswith("sqlite"):
-        return LocalBell(str(Path(url.partition("///")[2]).resolve()))
+        return LocalBell(str(Path(url.partition("///")[2]).resolve()), kinds)
     from toolwright.tasks._postgres_bell import PostgresBell  # noqa: PLC0415  optional dependency
 
-    return PostgresBell(url)
+    return PostgresBell(url, kinds)

@@ -1,11 +1,11 @@
-"""Renew a worker's leases from a thread of its own, which no tool can block."""
+"""Show that a worker is alive from a thread of its own, which no tool can block."""
 
 import logging
 import threading
 from collections.abc import Callable
 
 from toolwright.errors import StoreError
-from toolwright.tasks._queue import Queue
+from toolwright.tasks._roll import BEATS_PER_LEASE, Roll
 
 __all__ = ["Heartbeat"]
 
@@ -13,15 +13,12 @@ logger = logging.getLogger("toolwright")
 
 
 class Heartbeat:
-    """Keeps what is in `held` leased; calls `lost` (in its thread) for a task that was taken away."""
+    """Beats for worker `name`; calls `lost` (in its thread) when it has been taken for dead."""
 
-    def __init__(
-        self, queue: Queue, worker: str, lease: float, lost: Callable[[str], None]
-    ) -> None:
-        self.held: set[str] = set()
-        self._queue = queue
-        self._worker = worker
-        self._lease = lease
+    def __init__(self, roll: Roll, name: str, lease: float, lost: Callable[[], None]) -> None:
+        self._roll = roll
+        self._name = name
+        self._pause = lease / BEATS_PER_LEASE
         self._lost = lost
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="toolwright-heartbeat", daemon=True)
@@ -36,12 +33,12 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._lease / 3):
-            held = sorted(self.held)
+        while not self._stop.wait(self._pause):
             try:
-                kept = self._queue.renew_now(self._worker, self._lease, held)
+                alive = self._roll.beat_now(self._name)
             except StoreError as error:
-                logger.warning("leases could not be renewed: %s", error)
+                logger.warning("worker %s could not show that it is alive: %s", self._name, error)
                 continue
-            for task_id in set(held) & self.held - kept:
-                self._lost(task_id)
+            if not alive:
+                self._lost()
+                return

@@ -1,24 +1,26 @@
 """Tasks that outlive the process: enqueue them anywhere, run them on any worker."""
 
-from collections.abc import AsyncIterator, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 
 import anyio
 
 from toolwright.agent import Agent, Runner
-from toolwright.backends import open_store
-from toolwright.errors import UsageError
+from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
-from toolwright.tasks._bell import open_bell
-from toolwright.tasks._children import child_tasks_tool, report_to_parent
+from toolwright.tasks._bell import LATER, Ear, open_bell
+from toolwright.tasks._children import child_tasks_tool
 from toolwright.tasks._queue import Queue
-from toolwright.tasks._task import NewTask, Task, TaskStatus
-from toolwright.tasks._worker import Registered, Worker, task_scope
+from toolwright.tasks._registered import Registered
+from toolwright.tasks._store import TaskStore
+from toolwright.tasks._task import APP, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._worker import Worker
 from toolwright.tools import Tool
 
 __all__ = ["Orchestrator"]
 
-_WAIT_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
 
 
 class Orchestrator:
@@ -35,9 +37,9 @@ class Orchestrator:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
         self.url = url
         self.lease = lease
-        self.store = open_store(url)
-        self.queue = Queue(url)
-        self.bell = open_bell(url)
+        self.bell = open_bell(url, "task")
+        self.store = TaskStore(url, self.bell.ring)
+        self.queue = Queue(self.store)
         self.agents: dict[str, Registered] = {}
         self._opened = False
 
@@ -49,18 +51,26 @@ class Orchestrator:
         per_owner: int | None = None,
         rate: tuple[int, float] | None = None,
         version: str = "",
+        goes_on_from: Collection[str] | None = None,
         **services: Any,
     ) -> None:
         """Work on tasks of `agent`, at most `workers` at once in each process.
 
         `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
+        A task that ran under another `version` of the code is gone on with; where `goes_on_from`
+        names the versions for which that is possible, others are refused and kept.
         Further settings (`artifacts`, `memory`, `credentials`, `deps`) are `Runner`'s.
         """
         if agent.name in self.agents:
             raise UsageError(f"An agent named {agent.name!r} is already registered.")
-        runner = Runner(agent, app_name="tasks", store=self.store, **services)
+        runner = Runner(agent, app_name=APP, store=self.store, **services)
         self.agents[agent.name] = Registered(
-            runner=runner, workers=workers, per_owner=per_owner, rate=rate, version=version
+            runner=runner,
+            workers=workers,
+            per_owner=per_owner,
+            rate=rate,
+            version=version,
+            goes_on_from=goes_on_from,
         )
 
     # -- starting ----------------------------------------------------------------------------
@@ -74,7 +84,9 @@ class Orchestrator:
     async def enqueue_many(self, tasks: Sequence[NewTask]) -> Sequence[str]:
         """Add tasks in one step; their ids in the same order."""
         ids = await self.queue.enqueue(tasks)
-        await self._ring("work")
+        self.bell.ring("work")
+        if any(task.start_at is not None for task in tasks):
+            self.bell.ring(LATER)
         return ids
 
     def child_tasks(self, agent: str | Agent, *, name: str = "", description: str = "") -> Tool:
@@ -84,7 +96,7 @@ class Orchestrator:
         about = description or (known.runner.agent.description if known else "")
         said = f"Start one task per prompt and wait for all of them. {about}".strip()
         return child_tasks_tool(
-            self.queue, self.bell, target, name or f"start_{target}_tasks", said
+            self.queue, self.bell.ring, target, name or f"start_{target}_tasks", said
         )
 
     # -- from outside ------------------------------------------------------------------------
@@ -93,45 +105,41 @@ class Orchestrator:
         self, *, task_id: str, tool_call_id: str, result: Any
     ) -> Answered:
         """Answer a call that a task waits for; the first answer wins. Says what became of it."""
-        registered = await self._registered(task_id)
-        if registered is None:
+        task = await self.queue.get(task_id)
+        if task is None:
             return "unknown"
-        task, runner = registered
-        rows = await self.store.open_calls("tasks", task_id)
-        answered = await runner.answer(task_id, tool_call_id, result)
+        answered = await self._runner(task).answer(task_id, tool_call_id, result)
         if answered == "accepted":
-            late = any(not r.pending.blocking for r in rows if r.pending.call_id == tool_call_id)
-            await self._wake_if_ready(task, late=late)
+            self.bell.ring("work")
         return answered
 
     answer = complete_deferred_tool
 
     async def pending(self, task_id: str | None = None) -> Sequence[tuple[str, Pending]]:
         """The calls that wait for an answer, with their task ids."""
-        rows = await self.store.open_calls("tasks", task_id)
+        rows = await self.store.open_calls(APP, task_id)
         return [(row.scope.session_id, row.pending) for row in rows if not row.answered]
 
     async def cancel(self, task_id: str) -> bool:
         """End a task: at once if nobody runs it, else its worker stops it. False if it had ended."""
-        before = await self.queue.request_cancel(task_id)
-        if before == "ACTIVE":
-            await self._ring(f"steer:{task_id}")
-        elif before in ("QUEUED", "PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS"):
-            await self._abandon(task_id)
-        else:
+        task = await self.queue.request_cancel(task_id)
+        if task.ended:
             return False
+        if task.status != "ACTIVE":
+            await self._abandon(task)
+        self.bell.ring(f"steer:{task_id}")
         return True
 
-    async def steer(self, task_id: str, prompt: Prompt) -> TaskStatus:
-        """Put a message into a task; it is read before the next turn."""
-        status = await self.queue.steer(task_id, user_message(prompt))
-        await self._ring(f"steer:{task_id}")
-        return status
+    async def steer(self, task_id: str, prompt: Prompt) -> bool:
+        """Put a message into a task; it is read before the next turn. False if it has ended."""
+        taken = await self.queue.steer(task_id, user_message(prompt))
+        self.bell.ring(f"steer:{task_id}")
+        return taken
 
     async def retry(self, task_id: str) -> bool:
         """Go on with a failed or cancelled task where it stopped; False if it is neither."""
         again = await self.queue.retry(task_id)
-        await self._ring("work")
+        self.bell.ring("work")
         return again
 
     # -- looking -----------------------------------------------------------------------------
@@ -159,32 +167,38 @@ class Orchestrator:
         """The task when it has ended; `TimeoutError` when that takes too long."""
         with anyio.fail_after(timeout):
             await self.open()
-            while not (task := await self.status(task_id)).ended:
-                await self.bell.wait(_WAIT_SECONDS)
-            return task
+            with self.bell.listen() as ear:
+                while not (task := await self.status(task_id)).ended:
+                    await _until(ear, f"task:{task_id}")
+                return task
 
     async def events(self, task_id: str, since: int = 0) -> AsyncIterator[Event]:
         """A task's events from `since` on, then live, until it has ended."""
         task = await self.status(task_id)
+        scope = task_scope(task_id, task.owner_id)
         await self.open()
-        while True:
-            found = await self.store.events(task_scope(task), since)
-            for event in found:
-                since = event.seq
-                yield event
-            if (await self.status(task_id)).ended and not found:
-                return
-            if not found:
-                await self.bell.wait(_WAIT_SECONDS)
+        with self.bell.listen() as ear:
+            while True:
+                ended = (await self.status(task_id)).ended
+                found = await self.store.events(scope, since)
+                for event in found:
+                    since = event.seq
+                    yield event
+                if ended:
+                    return
+                if not found:
+                    await _until(ear, f"task:{task_id}")
 
     async def stored_events(self, task_id: str, since: int = 0) -> Sequence[Event]:
         """A task's events so far, after sequence number `since`."""
-        return await self.store.events(task_scope(await self.status(task_id)), since)
+        task = await self.status(task_id)
+        return await self.store.events(task_scope(task_id, task.owner_id), since)
 
     async def changed(self, seconds: float) -> None:
-        """Return when something has happened in the queue, at the latest after `seconds`."""
+        """Return when a task has moved, at the latest after `seconds`."""
         await self.open()
-        await self.bell.wait(seconds)
+        with self.bell.listen() as ear:
+            await ear.wait(seconds)
 
     # -- working -----------------------------------------------------------------------------
 
@@ -198,43 +212,32 @@ class Orchestrator:
         """A worker for the registered agents; `run` it."""
         if not self.agents:
             raise UsageError("Register at least one agent before you start a worker.")
-        return Worker(self.queue, open_bell(self.url), self.agents, self.lease)
+        bell = open_bell(self.url, "work", "steer")
+        return Worker(self.store, self.queue, bell, self.agents, self.lease)
 
     async def close(self) -> None:
         """Let go of connections."""
-        if self._opened:
-            self._opened = False
-            await self.bell.close()
-        await self.queue.close()
+        self._opened = False
+        await self.bell.close()
         await self.store.close()
 
     # -- inside ------------------------------------------------------------------------------
 
-    async def _ring(self, topic: str) -> None:
-        await self.open()
-        self.bell.ring(topic)
-
-    async def _registered(self, task_id: str) -> tuple[Task, Runner] | None:
-        task = await self.queue.get(task_id)
-        if task is None:
-            return None
+    def _runner(self, task: Task) -> Runner:
         known = self.agents.get(task.agent)
-        bare = Runner(Agent(name="nobody"), app_name="tasks", store=self.store)
-        return task, known.runner if known else bare
+        return (
+            known.runner if known else Runner(Agent(name="nobody"), app_name=APP, store=self.store)
+        )
 
-    async def _wake_if_ready(self, task: Task, *, late: bool) -> None:
-        rows = await self.store.open_calls("tasks", task.id)
-        if any(row.pending.blocking and not row.answered for row in rows):
-            return
-        if await self.queue.wake(task.id, completed=late):
-            await self._ring("work")
+    async def _abandon(self, task: Task) -> None:
+        """End a task that nobody runs; if a worker has just taken it up, that sees to it."""
+        await self.store.open(task_scope(task.id, task.owner_id))
+        with contextlib.suppress(StoreError):
+            await self._runner(task).abandon(task.id)
 
-    async def _abandon(self, task_id: str) -> None:
-        registered = await self._registered(task_id)
-        if registered is None:
-            return
-        task, runner = registered
-        if await self.store.find("tasks", task_id) is not None:
-            await runner.abandon(task_id)
-        await report_to_parent(self.queue, self.store, self.bell, task)
-        await self._ring(f"task:{task_id}")
+
+async def _until(ear: Ear, topic: str) -> None:
+    """Wait for a ring about `topic`; look now and then in case it was lost."""
+    with anyio.move_on_after(_LOOK_SECONDS):
+        while topic not in await ear.wait(_LOOK_SECONDS):
+            pass

@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import logging
 
+from toolwright.tasks._bell import Ears, Kind
+
 try:
     import psycopg
+    from psycopg import sql
 except ImportError as error:
     raise ImportError(
         "Tasks on Postgres need an extra: pip install 'toolwright[postgres]'"
@@ -13,57 +16,49 @@ except ImportError as error:
 
 __all__ = ["PostgresBell"]
 
-_CHANNEL = "toolwright_tasks"
+_CHANNEL = "toolwright_"
+_SEND = "SELECT pg_notify(%s || split_part(topic, ':', 1), topic) FROM unnest(%s::text[]) AS topic"
+_AGAIN_SECONDS = 0.5
 logger = logging.getLogger("toolwright")
 
 
-class PostgresBell:
-    """Listens with one connection; a lost one is opened again."""
+class PostgresBell(Ears):
+    """Listens with one connection and rings with another; a lost one is opened again."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, kinds: tuple[Kind, ...] = ()) -> None:
+        super().__init__()
         self._url = url.replace("postgresql+psycopg://", "postgresql://")
-        self._task: asyncio.Task[None] | None = None
-        self._rung = asyncio.Event()
-        self._topics: set[str] = set()
-        self._outgoing: asyncio.Queue[str] = asyncio.Queue()
+        self._kinds = kinds
+        self._listener: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
+        self._outgoing: set[str] = set()
+        self._connection: psycopg.AsyncConnection | None = None
 
     async def open(self) -> None:
         """Begin to listen; returns when it does."""
         ready = asyncio.Event()
-        self._task = asyncio.create_task(self._listen(ready))
-        self._sender = asyncio.create_task(self._send())
+        self._listener = asyncio.create_task(self._listen(ready))
         await ready.wait()
 
     def ring(self, topic: str) -> None:
-        """Tell all listeners about `topic`."""
-        self._outgoing.put_nowait(topic)
-
-    async def wait(self, seconds: float) -> set[str]:
-        """The topics that have rung since the last time, at the latest after `seconds`."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._rung.wait()
-        self._rung.clear()
-        topics, self._topics = self._topics, set()
-        return topics
+        """Tell all who listen for it; what rings at the same time is sent together."""
+        self._outgoing.add(topic)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
 
     async def close(self) -> None:
         """Listen no more; what was rung before is still sent."""
-        for task in (self._sender, self._task):
-            if task is None:
-                continue
-            if task is self._sender:
-                await self._drain()
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        self._task = self._sender = None
-
-    async def _drain(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
-                await self._outgoing.join()
+        if self._sender is not None:
+            await asyncio.wait([self._sender], timeout=2)
+        for task in (self._sender, self._listener):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        self._sender = self._listener = None
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
 
     async def _listen(self, ready: asyncio.Event) -> None:
         while True:
@@ -71,30 +66,29 @@ class PostgresBell:
                 async with await psycopg.AsyncConnection.connect(
                     self._url, autocommit=True
                 ) as connection:
-                    await connection.execute(f"LISTEN {_CHANNEL}")
+                    for kind in self._kinds:
+                        await connection.execute(
+                            sql.SQL("LISTEN {}").format(sql.Identifier(_CHANNEL + kind))
+                        )
                     ready.set()
-                    self._hear("reconnected")
+                    # Rings may have been missed: whoever waits is to look.
+                    self.hear("work")
                     async for notice in connection.notifies():
-                        self._hear(notice.payload)
-            except psycopg.Error as error:
+                        self.hear(notice.payload)
+            except (psycopg.Error, OSError) as error:
                 logger.warning("listening for tasks failed, trying again: %s", type(error).__name__)
                 ready.set()
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _send(self) -> None:
-        connection: psycopg.AsyncConnection | None = None
-        while True:
-            topic = await self._outgoing.get()
-            try:
-                if connection is None or connection.closed:
-                    connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
-                await connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, topic))
-            except psycopg.Error:
-                # A ring only saves time; those who wait look by themselves as well.
-                connection = None
-            finally:
-                self._outgoing.task_done()
+        while self._outgoing:
+            topics, self._outgoing = self._outgoing, set()
+            # A ring only saves time; those who wait look by themselves as well.
+            with contextlib.suppress(psycopg.Error, OSError):
+                connection = await self._connected()
+                await connection.execute(_SEND, (_CHANNEL, sorted(topics)))
 
-    def _hear(self, topic: str) -> None:
-        self._topics.add(topic)
-        self._rung.set()
+    async def _connected(self) -> psycopg.AsyncConnection:
+        if self._connection is None or self._connection.closed:
+            self._connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
+        return self._connection

@@ -1,8 +1,21 @@
 """The tables of the task queue, the same on SQLite and on Postgres."""
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, Table, Text
+from typing import Any
 
-__all__ = ["INBOX", "METADATA", "TASKS", "VERSION", "WORKERS"]
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    literal_column,
+)
+
+__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "TASKS", "VERSION", "WORKERS"]
 
 VERSION = 1
 METADATA = MetaData()
@@ -15,7 +28,7 @@ TASKS = Table(
     Column("owner_id", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("priority", Integer, nullable=False),
-    # Fair queueing: a task's place in line is one behind its owner's last, but never behind the
+    # Fair queueing: a task's place in line is one behind its owner's last, but never before the
     # head of the line; so owners take turns however much each enqueues.
     Column("place", Integer, nullable=False),
     Column("start_at", Float(53), nullable=False),
@@ -23,8 +36,9 @@ TASKS = Table(
     Column("created_at", Float(53), nullable=False),
     Column("updated_at", Float(53), nullable=False),
     Column("attempts", Integer, nullable=False),
+    Column("retries", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
     Column("worker", Text),
-    Column("lease_until", Float(53)),
     Column("cancel", Boolean, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("state", Text, nullable=False),
@@ -35,12 +49,27 @@ TASKS = Table(
     Column("parent_id", Text),
     Column("parent_call", Text),
     Column("wake_at", Float(53)),
-    Index("toolwright_tasks_line", "status", "agent", "priority", "place"),
-    Index("toolwright_tasks_owner", "owner_id", "status"),
-    Index("toolwright_tasks_parent", "parent_id", "parent_call"),
-    Index("toolwright_tasks_lease", "status", "lease_until"),
 )
-"""`wake_at` is the nearest deadline of what a parked task waits for."""
+"""`wake_at` is the nearest deadline of what a task waits for."""
+
+# Literals rather than parameters: only then can the partial indexes below be used.
+IS_QUEUED: ColumnElement[bool] = TASKS.c.status == literal_column("'QUEUED'")
+IS_ACTIVE: ColumnElement[bool] = TASKS.c.status == literal_column("'ACTIVE'")
+
+
+def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -> Index:
+    """An index of few rows where possible: it then costs little to keep."""
+    return Index(f"toolwright_tasks_{name}", *columns, sqlite_where=where, postgresql_where=where)
+
+
+_index("line", TASKS.c.agent, TASKS.c.priority.desc(), TASKS.c.place, where=IS_QUEUED)
+_index("turns", TASKS.c.agent, TASKS.c.priority, TASKS.c.owner_id, TASKS.c.place, where=IS_QUEUED)
+_index("starts", TASKS.c.start_at, where=IS_QUEUED)
+_index("held", TASKS.c.worker, where=IS_ACTIVE)
+_index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
+_index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
+_index("recent", TASKS.c.agent, TASKS.c.started_at)
+_index("latest", TASKS.c.created_at)
 
 INBOX = Table(
     "toolwright_task_inbox",
@@ -49,14 +78,16 @@ INBOX = Table(
     Column("task_id", Text, nullable=False, index=True),
     Column("message", Text, nullable=False),
 )
-"""Messages to running or waiting tasks; taken out when a worker has put them in."""
+"""Messages to tasks; taken out in the transaction that stores them in the task's journal."""
 
 WORKERS = Table(
     "toolwright_workers",
     METADATA,
     Column("name", Text, primary_key=True),
-    Column("host", Text, nullable=False),
+    Column("machine", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("seen_at", Float(53), nullable=False),
-    Column("active", Integer, nullable=False),
+    Column("lease", Float(53), nullable=False),
+    Column("beat", Integer, nullable=False),
 )
+"""The workers that are alive. `beat` counts up; others judge by their own clocks whether it
+stands still, so that no two clocks are ever compared."""

@@ -1,11 +1,13 @@
 """A durable task as its owner sees it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from toolwright.messages import Prompt
+from toolwright.errors import UsageError
+from toolwright.messages import Prompt, Scope
 
-__all__ = ["ENDED", "NewTask", "Task", "TaskStatus"]
+__all__ = ["APP", "ENDED", "WAITING", "NewTask", "Task", "TaskStatus", "task_scope"]
 
 TaskStatus = Literal[
     "QUEUED",
@@ -16,7 +18,10 @@ TaskStatus = Literal[
     "FAILED",
     "CANCELLED",
 ]
+WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
+APP = "tasks"
+"""The app in whose sessions tasks run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +37,17 @@ class NewTask:
     """Enqueued again under the same key, it is the same task."""
     start_at: float | None = None
     """Seconds since the epoch; not before then."""
-    state: dict[str, Any] = field(default_factory=dict)
+    retries: int = 0
+    """How often it is tried again by itself after a failure, each time after a longer pause."""
+    state: Mapping[str, Any] = field(default_factory=dict)
     parent_id: str | None = None
     parent_call: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.agent or not self.owner_id:
+            raise UsageError(f"A task needs an agent and an owner; got {self!r}.")
+        if self.retries < 0:
+            raise UsageError(f"retries cannot be negative; got {self.retries!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +60,8 @@ class Task:
     status: TaskStatus
     priority: int
     attempts: int
-    """How often a worker has taken it up."""
+    """How often a worker has taken it up: once, and once more each time it went on."""
+    failures: int
     created_at: float
     updated_at: float
     start_at: float
@@ -64,3 +78,8 @@ class Task:
     def ended(self) -> bool:
         """Whether nothing more will happen to it by itself."""
         return self.status in ENDED
+
+
+def task_scope(task_id: str, owner_id: str) -> Scope:
+    """The session in which a task runs."""
+    return Scope(app_name=APP, user_id=owner_id, session_id=task_id)

@@ -1,79 +1,84 @@
 """Take tasks from the queue and run each until it ends or waits for the outside."""
 
 import asyncio
+import json
 import logging
 import os
 import socket
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 import anyio
+import anyio.abc
+import anyio.to_thread
 
 from toolwright.agent import Result, Runner
-from toolwright.errors import StoreError, ToolwrightError
-from toolwright.messages import Pending, Scope
-from toolwright.tasks._bell import Bell
-from toolwright.tasks._children import CHILDREN, report_to_parent
+from toolwright.errors import StoreError, UnreadableError
+from toolwright.messages import decode_message
+from toolwright.tasks._bell import LATER, Bell
 from toolwright.tasks._heartbeat import Heartbeat
-from toolwright.tasks._queue import Claim, Line, Queue
-from toolwright.tasks._task import Task, TaskStatus
+from toolwright.tasks._queue import Claim, Line, Mail, Queue
+from toolwright.tasks._registered import Registered
+from toolwright.tasks._roll import LOOKS_PER_LEASE, Roll
+from toolwright.tasks._store import TaskStore
 
-__all__ = ["Registered", "Worker", "task_scope"]
+__all__ = ["Worker"]
 
 logger = logging.getLogger("toolwright")
 
 LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
-    """An agent and how many of its tasks may run."""
-
-    runner: Runner
-    workers: int
-    per_owner: int | None
-    rate: tuple[int, float] | None
-    version: str
-
-
-def task_scope(task: Task) -> Scope:
-    """The session in which a task runs."""
-    return Scope(app_name="tasks", user_id=task.owner_id, session_id=task.id)
+START_SECONDS = 0.02
+"""How long a task that is only just starting is given before it is told something."""
+PAUSE_SECONDS = 0.5
+"""How long a task that had to be given up is left alone."""
 
 
 class Worker:
     """One process's share of the work."""
 
     def __init__(
-        self, queue: Queue, bell: Bell, agents: Mapping[str, Registered], lease: float
+        self,
+        store: TaskStore,
+        queue: Queue,
+        bell: Bell,
+        agents: Mapping[str, Registered],
+        lease: float,
     ) -> None:
-        self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self.name = _new_name()
+        self._store = store
         self._queue = queue
         self._bell = bell
         self._agents = agents
         self._lease = lease
-        self._running: dict[str, Task] = {}
+        self._roll = Roll(store.database)
+        self._running: dict[str, Claim] = {}
+        self._busy: Counter[str] = Counter()
+        self._read: dict[str, int] = {}
+        """The last letter that each running task has been given."""
+        self._undelivered: set[str] = set()
+        """Tasks that were only just starting when something came for them."""
+        self._owes = False
+        """Whether it holds tasks that it does not run."""
         self._draining = False
         self._again = asyncio.Event()
+        self._alarm = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
 
     async def run(self) -> None:
-        """Work until `drain` is called; then finish what is running."""
-        loop = asyncio.get_running_loop()
+        """Work until `drain` is called; then finish what is running.
 
-        def lost(task_id: str) -> None:
-            loop.call_soon_threadsafe(self._stop_lost, task_id)
-
+        Cancelled, it stops what is running and gives it back.
+        """
         await self._bell.open()
-        self._heartbeat = Heartbeat(self._queue, self.name, self._lease, lost)
-        self._heartbeat.start()
+        await self._join()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen)
-                group.start_soon(self._watch_clock)
+                group.start_soon(self._watch)
                 while not self._draining:
                     if not await self._take(group):
                         await self._next_change()
@@ -81,8 +86,8 @@ class Worker:
                     await self._next_change()
                 group.cancel_scope.cancel()
         finally:
-            self._heartbeat.stop()
             with anyio.CancelScope(shield=True):
+                await self._leave()
                 await self._bell.close()
 
     def drain(self) -> None:
@@ -90,155 +95,206 @@ class Worker:
         self._draining = True
         self._again.set()
 
-    # -- taking ------------------------------------------------------------------------------
+    # -- being one of the workers --------------------------------------------------------------
+
+    async def _join(self) -> None:
+        loop = asyncio.get_running_loop()
+        await self._roll.join(self.name, self._lease)
+
+        def lost() -> None:
+            loop.call_soon_threadsafe(self._alarm.set)
+            loop.call_soon_threadsafe(self._stop_all)
+
+        self._heartbeat = Heartbeat(self._roll, self.name, self._lease, lost)
+        self._heartbeat.start()
+
+    async def _leave(self) -> None:
+        if self._heartbeat is not None:
+            await anyio.to_thread.run_sync(self._heartbeat.stop)
+        with _given_up("the database could not be told that worker %s leaves", self.name):
+            await self._roll.leave(self.name)
+            self._bell.ring("work")
+
+    def _stop_all(self) -> None:
+        """This worker was taken for dead: others have its tasks, and it must begin anew."""
+        logger.warning("worker %s was taken for dead and begins anew", self.name)
+        self._heartbeat, self.name = None, _new_name()
+        for task_id, claim in self._running.items():
+            self._agents[claim.task.agent].runner.cancel(task_id)
+
+    # -- taking --------------------------------------------------------------------------------
 
     async def _take(self, group: anyio.abc.TaskGroup) -> bool:
-        lines = [line for name in self._agents if (line := self._line(name)).slots > 0]
-        claims = await self._queue.claim(lines, self.name, self._lease, "") if lines else []
+        if self._heartbeat is None or not any(line.slots > 0 for line in self._lines()):
+            return False
+        name, claims = self.name, []
+        with _given_up("worker %s could not look for tasks", name):
+            claims = await self._queue.claim(self._lines, name)
         for claim in claims:
-            self._running[claim.task.id] = claim.task
-            if self._heartbeat is not None:
-                self._heartbeat.held.add(claim.task.id)
+            self._running[claim.task.id] = claim
+            self._busy[claim.task.agent] += 1
+            self._store.holders[claim.task.id] = name
             group.start_soon(self._work_on, claim)
         return bool(claims)
 
-    def _line(self, name: str) -> Line:
-        registered = self._agents[name]
-        busy = sum(1 for task in self._running.values() if task.agent == name)
-        return Line(
-            agent=name,
-            slots=registered.workers - busy,
-            per_owner=registered.per_owner,
-            rate=registered.rate,
-        )
+    def _lines(self) -> list[Line]:
+        return [
+            Line(
+                agent=name,
+                slots=registered.workers - self._busy[name],
+                per_owner=registered.per_owner,
+                rate=registered.rate,
+                version=registered.version,
+            )
+            for name, registered in self._agents.items()
+        ]
 
     async def _next_change(self) -> None:
         await self._again.wait()
-        self._again = asyncio.Event()
+        self._again.clear()
 
-    async def _watch_clock(self) -> None:
-        """Wake up for what is due by itself: deadlines, scheduled starts, leases that ran out."""
-        while True:
-            moment = await self._queue.next_moment()
-            now = time.time()
-            due = LOOK_SECONDS if moment is None else min(LOOK_SECONDS, max(0.01, moment - now))
-            await anyio.sleep(due)
-            for task in await self._queue.parked(due=time.time()):
-                await self._queue.wake(task.id)
-            self._again.set()
-
-    # -- running -----------------------------------------------------------------------------
+    # -- running -------------------------------------------------------------------------------
 
     async def _work_on(self, claim: Claim) -> None:
-        task, registered = claim.task, self._agents[claim.task.agent]
+        task_id = claim.task.id
         try:
-            await self._run_segment(claim, registered)
+            await self._run_segment(claim)
+        except UnreadableError as error:
+            await self._refuse(task_id, str(error))
         except StoreError as error:
             # Another worker has the task now, or the database is away: whoever is next goes on.
-            logger.warning("task %s was given up by %s: %s", task.id, self.name, error)
-        finally:
-            self._running.pop(task.id, None)
-            if self._heartbeat is not None:
-                self._heartbeat.held.discard(task.id)
-            self._again.set()
-            self._bell.ring(f"task:{task.id}")
-
-    async def _run_segment(self, claim: Claim, registered: Registered) -> None:
-        task, runner = claim.task, registered.runner
-        if claim.cancel:
-            await self._let_go(task, "CANCELLED", reason="cancelled")
-            return
-        try:
-            result = await self._go(claim, runner)
-        except StoreError:
-            raise
-        except ToolwrightError as error:
-            await self._let_go(task, "FAILED", reason=str(error))
-            return
+            logger.warning("task %s was given up by %s: %s", task_id, self.name, error)
+            self._owes = True
         except Exception as error:
-            logger.exception("task %s failed", task.id)
-            await self._let_go(task, "FAILED", reason=f"{type(error).__name__}: {error}")
-            return
-        await self._settle(task, runner, result)
+            logger.warning("task %s failed", task_id, exc_info=True)
+            # Most have failed with their journal already; then there is nothing to refuse.
+            await self._refuse(task_id, f"{type(error).__name__}: {error}")
+        finally:
+            self._forget(claim)
+
+    async def _refuse(self, task_id: str, reason: str) -> None:
+        try:
+            await self._queue.conclude(task_id, "FAILED", reason=reason)
+        except StoreError as error:
+            logger.warning("task %s could not be refused: %s", task_id, error)
+            self._owes = True
+
+    def _forget(self, claim: Claim) -> None:
+        task_id = claim.task.id
+        del self._running[task_id]
+        self._busy[claim.task.agent] -= 1
+        self._read.pop(task_id, None)
+        self._undelivered.discard(task_id)
+        self._store.holders.pop(task_id, None)
+        self._again.set()
+        if self._owes:
+            self._alarm.set()
+
+    async def _run_segment(self, claim: Claim) -> None:
+        """Run the task to its end or to where it waits; the journal settles it."""
+        task, registered = claim.task, self._agents[claim.task.agent]
+        if (reason := registered.refusal(task)) is not None:
+            await self._queue.conclude(task.id, "FAILED", reason=reason)
+        elif claim.mail.cancel:
+            await registered.runner.abandon(task.id)
+        else:
+            result = await self._go(claim, registered.runner)
+            if not result.events:
+                # Nothing was left to do, so nothing was written that could have settled it.
+                await self._queue.conclude(task.id, "COMPLETED", said=result.text)
+            elif result.status != "done":
+                self._alarm.set()
 
     async def _go(self, claim: Claim, runner: Runner) -> Result:
-        task = claim.task
-        if await self._is_new(task, runner):
-            return await runner.run(
-                claim.prompt,
-                user_id=task.owner_id,
-                session_id=task.id,
-                state=claim.state,
-                task_id=task.id,
-            )
-        return await runner.resume(task.id, task_id=task.id)
-
-    async def _is_new(self, task: Task, runner: Runner) -> bool:
-        if task.attempts == 0:
-            return True
-        known = await runner.store.find("tasks", task.id)
-        return known is None or known.last_seq == 0
-
-    async def _settle(self, task: Task, runner: Runner, result: Result) -> None:
-        if result.status == "paused":
-            await self._park(task, runner, result)
-        elif result.status == "done":
-            await self._let_go(task, "COMPLETED", text=result.text)
-        elif result.reason == "cancelled":
-            await self._let_go(task, "CANCELLED", reason=result.reason)
-        else:
-            await self._let_go(task, "FAILED", text=result.text, reason=result.reason)
-
-    async def _park(self, task: Task, runner: Runner, result: Result) -> None:
-        """Leave the task to the outside, and look once more: an answer may just have come."""
-        await self._queue.let_go(
-            task.id, self.name, _waiting_status(result.pending), wake_at=_nearest(result.pending)
+        task, letters = claim.task, claim.mail.letters
+        self._read[task.id] = letters[-1].id if letters else 0
+        return await runner.begin_or_resume(
+            decode_message(claim.prompt),
+            user_id=task.owner_id,
+            session_id=task.id,
+            state=json.loads(claim.state),
+            task_id=task.id,
+            steered=[letter.message for letter in letters],
         )
-        rows = await runner.store.open_calls("tasks", task.id)
-        if not any(row.pending.blocking and not row.answered for row in rows):
-            await self._queue.wake(task.id)
 
-    async def _let_go(
-        self, task: Task, status: TaskStatus, *, text: str = "", reason: str = ""
-    ) -> None:
-        kept = await self._queue.let_go(task.id, self.name, status, text=text, reason=reason)
-        if kept and task.parent_id is not None:
-            await report_to_parent(
-                self._queue, self._agents[task.agent].runner.store, self._bell, task
-            )
-
-    # -- what reaches running tasks ----------------------------------------------------------
+    # -- what happens meanwhile ----------------------------------------------------------------
 
     async def _listen(self) -> None:
-        while True:
-            topics = await self._bell.wait(LOOK_SECONDS)
-            for task_id in list(self._running):
-                if f"steer:{task_id}" in topics or not topics or "reconnected" in topics:
-                    await self._look_at_inbox(task_id)
-            if topics:
-                self._again.set()
+        with self._bell.listen() as ear:
+            while True:
+                topics = await ear.wait(START_SECONDS if self._undelivered else LOOK_SECONDS)
+                if "work" in topics:
+                    self._again.set()
+                if LATER in topics:
+                    self._alarm.set()
+                named = {t for t in self._running if f"steer:{t}" in topics}
+                await self._look_at_mail(named | self._undelivered)
 
-    async def _look_at_inbox(self, task_id: str) -> None:
-        task = self._running.get(task_id)
-        if task is None:
+    async def _watch(self) -> None:
+        """See to what is due by itself: deadlines, scheduled starts, workers that have died."""
+        looked = 0.0
+        while True:
+            pause = min(LOOK_SECONDS, self._lease / LOOKS_PER_LEASE, *self._rate_pauses())
+            with _given_up("worker %s could not look what is due", self.name):
+                if time.monotonic() - looked >= pause:
+                    looked = time.monotonic()
+                    await self._look_around()
+                if self._owes:
+                    await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
+                    self._owes = False
+                moment = await self._queue.wake_due()
+                if moment is not None:
+                    pause = min(pause, max(0.0, moment - time.time()) + 0.001)
+            self._again.set()
+            with anyio.move_on_after(pause):
+                await self._alarm.wait()
+            self._alarm.clear()
+
+    async def _look_around(self) -> None:
+        if self._heartbeat is None:
+            await self._join()
+        await self._roll.cross_out_dead()
+        await self._look_at_mail(self._running)
+
+    def _rate_pauses(self) -> Iterator[float]:
+        for registered in self._agents.values():
+            if registered.rate is not None:
+                starts, seconds = registered.rate
+                yield seconds / starts
+
+    async def _look_at_mail(self, task_ids: Collection[str]) -> None:
+        if not task_ids:
             return
-        runner = self._agents[task.agent].runner
-        cancel, messages = await self._queue.take_inbox(task_id)
-        for message in messages:
-            runner.steer(task_id, message)
-        if cancel:
+        found: dict[str, Mail] = {}
+        with _given_up("worker %s could not look what was left for its tasks", self.name):
+            found = await self._queue.mail(list(task_ids))
+        for task_id, mail in found.items():
+            if task_id in self._running:
+                self._deliver(task_id, mail)
+
+    def _deliver(self, task_id: str, mail: Mail) -> None:
+        runner = self._agents[self._running[task_id].task.agent].runner
+        self._undelivered.discard(task_id)
+        new = [letter for letter in mail.letters if letter.id > self._read.get(task_id, 0)]
+        if not runner.is_going(task_id):
+            if new or mail.cancel:
+                self._undelivered.add(task_id)
+            return
+        for letter in new:
+            runner.steer(task_id, letter.message)
+            self._read[task_id] = letter.id
+        if mail.cancel:
             runner.cancel(task_id)
 
-    def _stop_lost(self, task_id: str) -> None:
-        task = self._running.get(task_id)
-        if task is not None:
-            self._agents[task.agent].runner.cancel(task_id)
+
+@contextmanager
+def _given_up(said: str, name: str) -> Iterator[None]:
+    """Go on without what the database refuses; it will be tried again."""
+    try:
+        yield
+    except StoreError as error:
+        logger.warning(f"{said}: %s", name, error)
 
 
-def _waiting_status(pending: tuple[Pending, ...]) -> TaskStatus:
-    children = bool(pending) and all(p.payload == CHILDREN for p in pending if p.blocking)
-    return "PENDING_CHILD_TASKS" if children else "PENDING_TOOL_RESULTS"
-
-
-def _nearest(pending: tuple[Pending, ...]) -> float | None:
-    return min((p.deadline for p in pending if p.deadline is not None), default=None)
+def _new_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"

@@ -1,0 +1,82 @@
+"""Put tasks in line: each once per key, and owners in turn."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from toolwright.backends.sql import Database
+from toolwright.messages import encode_message, jsonable, user_message
+from toolwright.tasks import _statements as sql
+from toolwright.tasks._schema import TASKS
+from toolwright.tasks._task import NewTask
+
+__all__ = ["enqueue_in"]
+
+_KEYS_AT_ONCE = 500
+
+
+def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> list[str]:
+    """Add tasks; their ids, which for those that were enqueued before are the earlier ones."""
+    places = _Places(connection)
+    rows = [_row(new, places) for new in tasks]
+    # By key, so that two processes that enqueue the same keys wait for each other in one order.
+    rows_in_order = sorted(_first_of_each_key(rows), key=lambda row: row["idempotency_key"] or "")
+    adding = database.insert(TASKS).on_conflict_do_nothing(index_elements=["idempotency_key"])
+    if rows_in_order:
+        connection.execute(adding, rows_in_order)
+    ids = _by_key(connection, [row["idempotency_key"] for row in rows if row["idempotency_key"]])
+    return [ids.get(row["idempotency_key"], row["id"]) for row in rows]
+
+
+class _Places:
+    """Where the next task of each owner goes in each line."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._next: dict[tuple[str, int, str], int] = {}
+
+    def take(self, new: NewTask) -> int:
+        line = (new.agent, new.priority, new.owner_id)
+        if line not in self._next:
+            where = {"agent": new.agent, "priority": new.priority, "owner": new.owner_id}
+            head, last = self._connection.execute(sql.PLACES, where).one()
+            self._next[line] = max(head or 0, last or 0) + 1
+        place = self._next[line]
+        self._next[line] = place + 1
+        return place
+
+
+def _row(new: NewTask, places: _Places) -> dict[str, Any]:
+    now = time.time()
+    return {
+        "id": uuid.uuid4().hex, "agent": new.agent, "owner_id": new.owner_id, "status": "QUEUED",
+        "priority": new.priority, "place": places.take(new), "start_at": new.start_at or now,
+        "created_at": now, "updated_at": now, "attempts": 0, "retries": new.retries,
+        "failures": 0, "cancel": False, "prompt": encode_message(user_message(new.prompt)),
+        "state": json.dumps(jsonable(dict(new.state))), "text": "", "reason": "", "version": "",
+        "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
+        "parent_call": new.parent_call,
+    }  # fmt: skip
+
+
+def _first_of_each_key(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    seen: set[str] = set()
+    for row in rows:
+        key = row["idempotency_key"]
+        if key is None or key not in seen:
+            yield row
+        if key is not None:
+            seen.add(key)
+
+
+def _by_key(connection: Connection, keys: Sequence[str]) -> dict[str | None, str]:
+    found: dict[str | None, str] = {}
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        some = TASKS.c.idempotency_key.in_(keys[start : start + _KEYS_AT_ONCE])
+        rows = connection.execute(select(TASKS.c.idempotency_key, TASKS.c.id).where(some))
+        found.update({row[0]: row[1] for row in rows})
+    return found

@@ -1,0 +1,126 @@
+"""The queue's statements that run often, built once."""
+
+from typing import Any
+
+from sqlalchemy import Select, bindparam, delete, exists, func, insert, select, update
+
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, TASKS
+from toolwright.tasks._task import WAITING
+
+__all__ = [
+    "CLAIM",
+    "FAMILY",
+    "HELD",
+    "INSERT",
+    "LINE",
+    "MOMENTS",
+    "PLACES",
+    "REQUEUE",
+    "SETTLE",
+    "TAKE_MESSAGE",
+    "WAKE",
+    "WAKE_DUE",
+    "of_owners",
+]
+
+_IS_IT = TASKS.c.id == bindparam("task")
+
+INSERT = insert(TASKS)
+_SAME_LINE = (
+    IS_QUEUED,
+    TASKS.c.agent == bindparam("agent"),
+    TASKS.c.priority == bindparam("priority"),
+)
+PLACES = select(
+    select(func.min(TASKS.c.place)).where(*_SAME_LINE).scalar_subquery(),
+    select(func.max(TASKS.c.place))
+    .where(*_SAME_LINE, TASKS.c.owner_id == bindparam("owner"))
+    .scalar_subquery(),
+)
+"""The head of a line, and an owner's last place in it."""
+
+_READY = (
+    IS_QUEUED,
+    TASKS.c.agent == bindparam("agent"),
+    TASKS.c.start_at <= bindparam("now"),
+    TASKS.c.id.not_in(bindparam("but", expanding=True)),
+)
+_IN_ORDER = (TASKS.c.priority.desc(), TASKS.c.place, TASKS.c.created_at)
+LINE = select(TASKS).where(*_READY).order_by(*_IN_ORDER).limit(bindparam("most"))
+
+
+def of_owners() -> Select[Any]:
+    """`LINE` with no more of an owner than the limit leaves room for."""
+    busy = (
+        select(TASKS.c.owner_id, func.count().label("count"))
+        .where(IS_ACTIVE, TASKS.c.agent == bindparam("agent"))
+        .group_by(TASKS.c.owner_id)
+        .subquery()
+    )
+    nth = func.row_number().over(partition_by=TASKS.c.owner_id, order_by=_IN_ORDER)
+    ranked = select(TASKS.c.id, TASKS.c.owner_id, nth.label("nth")).where(*_READY).subquery()
+    free = bindparam("per_owner") - func.coalesce(busy.c.count, 0)
+    fitting = (
+        select(ranked.c.id)
+        .outerjoin(busy, busy.c.owner_id == ranked.c.owner_id)
+        .where(ranked.c.nth <= free)
+    )
+    query = select(TASKS).where(TASKS.c.id.in_(fitting))
+    return query.order_by(*_IN_ORDER).limit(bindparam("most"))
+
+
+CLAIM = (
+    update(TASKS)
+    .where(_IS_IT)
+    .values(
+        status="ACTIVE", worker=bindparam("by"), started_at=bindparam("now"),
+        updated_at=bindparam("now"), attempts=TASKS.c.attempts + 1, wake_at=None,
+        version=bindparam("code"),
+    )
+)  # fmt: skip
+
+_STEERED = exists().where(INBOX.c.task_id == TASKS.c.id)
+HELD = select(
+    TASKS.c.id, TASKS.c.status, TASKS.c.worker, TASKS.c.cancel, TASKS.c.parent_id,
+    TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures, _STEERED.label("steered"),
+).where(_IS_IT)  # fmt: skip
+"""What decides how a task moves on."""
+
+SETTLE = (
+    update(TASKS)
+    .where(_IS_IT)
+    .values(
+        status=bindparam("to"), text=bindparam("said"), reason=bindparam("why"),
+        wake_at=bindparam("wake"), failures=bindparam("failed"),
+        start_at=func.coalesce(bindparam("start", type_=TASKS.c.start_at.type), TASKS.c.start_at),
+        worker=None, updated_at=bindparam("now"),
+    )
+)  # fmt: skip
+
+# A request to cancel stays: whoever takes the task up next will see to it.
+REQUEUE = update(TASKS).values(
+    status="QUEUED", worker=None, wake_at=None, updated_at=bindparam("now")
+)
+WAKE = REQUEUE.where(_IS_IT, TASKS.c.status.in_(bindparam("were", expanding=True)))
+WAKE_DUE = REQUEUE.where(
+    TASKS.c.wake_at <= bindparam("now"), TASKS.c.status.in_((*WAITING, "COMPLETED"))
+)
+MOMENTS = select(
+    select(func.min(TASKS.c.wake_at)).where(TASKS.c.wake_at.is_not(None)).scalar_subquery(),
+    select(func.min(TASKS.c.start_at))
+    .where(IS_QUEUED, TASKS.c.start_at > bindparam("now"))
+    .scalar_subquery(),
+)
+"""The nearest deadline and the nearest scheduled start."""
+
+FAMILY = (
+    select(TASKS.c.id, TASKS.c.status, TASKS.c.text, TASKS.c.reason)
+    .where(TASKS.c.parent_id == bindparam("parent"), TASKS.c.parent_call == bindparam("call"))
+    .order_by(TASKS.c.created_at, TASKS.c.idempotency_key)
+)
+TAKE_MESSAGE = delete(INBOX).where(
+    INBOX.c.id
+    == select(func.min(INBOX.c.id))
+    .where(INBOX.c.task_id == bindparam("task"), INBOX.c.message == bindparam("text"))
+    .scalar_subquery()
+)

@@ -1,0 +1,168 @@
+"""The journal of tasks: what is written there moves the task along, in the same transaction."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from sqlalchemy import Connection, Row
+
+from toolwright.backends.sql import SqlStore
+from toolwright.errors import StoreError
+from toolwright.messages import Event, Pending, RunEnded, Scope, Steered, encode_message
+from toolwright.tasks import _statements as sql
+from toolwright.tasks._schema import METADATA, TASKS, VERSION
+from toolwright.tasks._task import APP, ENDED, WAITING, TaskStatus
+
+__all__ = ["CHILDREN", "TaskStore"]
+
+CHILDREN = "child tasks"
+"""The payload of a pending call that waits for child tasks."""
+_LONGEST_PAUSE = 300.0
+
+
+class TaskStore(SqlStore):
+    """Sessions in which tasks run.
+
+    Whoever writes must hold the task: a worker whose lease has run out is refused. The end of a
+    run settles the task; an answer wakes it; the end of the last child answers its parent. No
+    process can die between the one and the other.
+    """
+
+    def __init__(self, url: str, ring: Callable[[str], None]) -> None:
+        super().__init__(url)
+        self.database.add("tasks", VERSION, METADATA)
+        self.holders: dict[str, str] = {}
+        """The tasks that this process runs, with the worker that holds each."""
+        self._ring = ring
+        self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
+
+    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+        """Add events, and tell those who watch."""
+        await super().append(scope, events)
+        self._ring(f"task:{scope.session_id}")
+
+    def on_append(
+        self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
+    ) -> None:
+        """Refuse who does not hold the task; settle it when its run has ended."""
+        task = self._lock(connection, scope.session_id)
+        if task is None:
+            return
+        if task.worker != self.holders.get(task.id):
+            raise StoreError(f"Task {task.id!r} is held by {task.worker or 'nobody'} now.")
+        for event in events:
+            if isinstance(event, Steered) and not event.path:
+                text = encode_message(event.message)
+                connection.execute(sql.TAKE_MESSAGE, {"task": task.id, "text": text})
+        last = events[-1]
+        if isinstance(last, RunEnded) and not last.path:
+            calls = self._unanswered(connection, task.id) if waits else []
+            self._end_run(connection, task, last, calls)
+
+    def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
+        """Wake the task unless it waits for more."""
+        task = self._lock(connection, session_id)
+        if task is None or task.status in ("QUEUED", "ACTIVE"):
+            return
+        # A completed task goes on when a call that it did not wait for is answered.
+        if not any(pending.blocking for pending in self._unanswered(connection, session_id)):
+            _wake(connection, session_id, *WAITING, "COMPLETED")
+
+    def conclude(
+        self, connection: Connection, task_id: str, status: TaskStatus, said: str, reason: str
+    ) -> None:
+        """End a task without a run, if this process still holds it."""
+        task = self._lock(connection, task_id)
+        if task is not None and task.worker == self.holders.get(task_id):
+            self._settle(connection, task, status, said=said, reason=reason)
+
+    def _end_run(
+        self, connection: Connection, task: Row[Any], ended: RunEnded, calls: Sequence[Pending]
+    ) -> None:
+        wake = min((c.deadline for c in calls if c.deadline is not None), default=None)
+        cancelled = ended.status == "stopped" and ended.reason == "cancelled"
+        if task.cancel and ended.status != "paused":
+            self._settle(connection, task, "CANCELLED", reason="cancelled")
+        elif cancelled or task.cancel:
+            # Its worker was shut down, or it parked just as it was to be cancelled: the next
+            # worker goes on, or ends it.
+            self._settle(connection, task, "QUEUED")
+        elif ended.status == "paused":
+            self._park(connection, task, calls, wake)
+        elif ended.status == "stopped":
+            self._fail(connection, task, ended)
+        elif task.steered:
+            self._settle(connection, task, "QUEUED")
+        else:
+            self._settle(connection, task, "COMPLETED", said=ended.text, wake=wake)
+
+    def _park(
+        self, connection: Connection, task: Row[Any], calls: Sequence[Pending], wake: float | None
+    ) -> None:
+        """Leave the task to the outside; answers that came meanwhile, or children's ends, count."""
+        blocking = [call for call in calls if call.blocking]
+        children = [call for call in blocking if call.payload == CHILDREN]
+        waits_for_children = bool(children) and len(children) == len(blocking)
+        status: TaskStatus = "PENDING_CHILD_TASKS" if waits_for_children else "PENDING_TOOL_RESULTS"
+        self._settle(connection, task, status if blocking else "QUEUED", wake=wake)
+        for call in children:
+            self._tell_parent(connection, task.id, call.call_id)
+
+    def _fail(self, connection: Connection, task: Row[Any], ended: RunEnded) -> None:
+        failed = task.failures + 1
+        if failed > task.retries:
+            self._settle(
+                connection, task, "FAILED", said=ended.text, reason=ended.reason, failed=failed
+            )
+        else:
+            start = time.time() + min(_LONGEST_PAUSE, 2.0 ** (failed - 1))
+            self._settle(
+                connection, task, "QUEUED", reason=ended.reason, failed=failed, start=start
+            )
+
+    def _settle(
+        self,
+        connection: Connection,
+        task: Row[Any],
+        status: TaskStatus,
+        *,
+        said: str = "",
+        reason: str = "",
+        failed: int | None = None,
+        wake: float | None = None,
+        start: float | None = None,
+    ) -> None:
+        """Give the task back in its new status, and tell its parent if it has ended."""
+        values = {
+            "task": task.id, "to": status, "said": said, "why": reason, "wake": wake,
+            "start": start, "failed": task.failures if failed is None else failed,
+            "now": time.time(),
+        }  # fmt: skip
+        connection.execute(sql.SETTLE, values)
+        if status in ENDED and task.parent_id is not None:
+            self._tell_parent(connection, task.parent_id, task.parent_call)
+
+    def _tell_parent(self, connection: Connection, parent_id: str, call_id: str) -> None:
+        """Answer the call that started these children, if all of them have ended."""
+        # Locked first: of two children that end at once, the second sees the first.
+        self._lock(connection, parent_id)
+        found = connection.execute(sql.FAMILY, {"parent": parent_id, "call": call_id}).all()
+        if not found or not all(child.status in ENDED for child in found):
+            return
+        ends = [
+            {"task_id": child.id, "status": child.status, "text": child.text or child.reason}
+            for child in found
+        ]
+        self.answer_in(connection, APP, parent_id, call_id, ends)
+
+    def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
+        return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())
+
+    def _unanswered(self, connection: Connection, task_id: str) -> list[Pending]:
+        calls = self.calls_in(connection, APP, task_id)
+        return [call.pending for call in calls if not call.answered]
+
+
+def _wake(connection: Connection, task_id: str, *were: str) -> bool:
+    values = {"task": task_id, "were": were, "now": time.time()}
+    return connection.execute(sql.WAKE, values).rowcount == 1
