@@ -1,0 +1,43 @@
+"""The pages as a whole: all are in the navigation, their snippets exist, the reference is complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from scripts.reference_pages import FOLDER, UNITS, page
+from tests.docs._snippets import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path for path in DOCS.rglob("*.md") if "snippets" not in path.relative_to(DOCS).parts
+)
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1].split("\nmarkdown_extensions:")[0]
+    listed = re.findall(r"([\w/-]+\.md)", nav)
+    assert yaml.safe_load(nav)
+    assert sorted(listed) == [str(path.relative_to(DOCS)) for path in PAGES]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_what_a_page_includes_and_links_to_exists(path: Path) -> None:
+    text = path.read_text()
+    included = [ROOT / name for name in re.findall(r'--8<-- "([^"]+)"', text)]
+    linked = [path.parent / name for name in re.findall(r"\]\(([^)#:]+\.\w+)[)#]", text)]
+    assert [target for target in [*included, *linked] if not target.exists()] == []
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_reference_lists_every_public_name(unit: str) -> None:
+    assert (FOLDER / f"{unit}.md").read_text() == page(unit), (
+        "run: python scripts/reference_pages.py"
+    )
+
+
+def test_each_guide_has_a_test() -> None:
+    tests = {path.name for path in (ROOT / "tests" / "docs").glob("test_*.py")}
+    stems = [path.stem.replace("-", "_") for path in (DOCS / "guides").glob("*.md")]
+    missing = [s for s in stems if not tests & {f"test_{s}.py", f"test_{s}_guide.py"}]
+    assert missing == []
