@@ -101,23 +101,21 @@ def long_log() -> list:
     return events
 
 
-TYPICAL_FRAME = """async box => {
-  const frames = [], step = box.scrollHeight / 120;
-  let last = performance.now();
+MOST_AT_ONCE = """async (box, rows) => {
+  const step = box.scrollHeight / 120;
+  let most = 0;
   box.scrollTop = 0;
   for (let n = 0; n < 120; n++) {
     box.scrollTop += step;
     await new Promise(requestAnimationFrame);
-    frames.push(performance.now() - last);
-    last = performance.now();
+    most = Math.max(most, box.querySelectorAll(rows).length);
   }
-  return frames.sort((a, b) => a - b)[60];
+  return most;
 }"""
-SMOOTH_MS = 60
-"""The median, since tests share the machine with others; it is about 17 on an idle one."""
+"""Scrolls from the top to the end, and counts what is in the document on the way."""
 
 
-def test_ten_thousand_events_open_quickly_and_scroll_smoothly(page: Page) -> None:
+def test_of_ten_thousand_events_only_those_near_the_view_are_drawn(page: Page) -> None:
     runner = bench_runner()
     scope = Scope(app_name="workshop", user_id="local", session_id="long")
 
@@ -130,11 +128,9 @@ def test_ten_thousand_events_open_quickly_and_scroll_smoothly(page: Page) -> Non
     with workbench(runner) as address:
         page.goto(f"{address}/#/chat/long")
         expect(page.get_by_text("Turn 2499.", exact=True)).to_be_visible()
-        assert page.locator(".turn").count() < 400
-        assert page.locator(".talk-main > .scroll").evaluate(TYPICAL_FRAME) < SMOOTH_MS
+        assert 0 < page.locator(".talk-main > .scroll").evaluate(MOST_AT_ONCE, ".turn") < 400
         page.goto(f"{address}/#/runs/session/long")
         page.get_by_role("button", name="Events").click()
         expect(page.get_by_text("10,002 events")).to_be_visible()
-        assert page.get_by_role("listitem").count() < 100
-        assert page.locator(".event-rows").evaluate(TYPICAL_FRAME) < SMOOTH_MS
+        assert 0 < page.locator(".event-rows").evaluate(MOST_AT_ONCE, "[role=listitem]") < 100
         expect(page.get_by_role("listitem").last).to_contain_text("run ended")
