@@ -56,15 +56,23 @@ class Connections:
 
     async def get(self, context: ReadonlyContext | None) -> Link:
         """The link for this context; raises `Unavailable` while the server cannot be reached."""
+        if self._header_provider is None and self._auth_config is None:
+            return await self._connection((), self._fixed_headers(), None).get()
         headers = await self._headers(context)
         key = (*(f"{name}: {value}" for name, value in sorted(headers.items())), self._who(context))
-        if key not in self._open:
-            self._open[key] = self._make(headers, context)
-        self._open.move_to_end(key)
+        connection = self._connection(key, headers, context)
         while len(self._open) > _MOST:
             _, oldest = self._open.popitem(last=False)
             await oldest.close()
-        return await self._open[key].get()
+        return await connection.get()
+
+    def _connection(
+        self, key: tuple[str, ...], headers: dict[str, str], context: ReadonlyContext | None
+    ) -> Reopening[Link]:
+        if key not in self._open:
+            self._open[key] = self._make(headers, context)
+        self._open.move_to_end(key)
+        return self._open[key]
 
     async def close(self) -> None:
         """Close them all."""
@@ -78,10 +86,13 @@ class Connections:
         open_one = partial(linked, self._params, self._name, questions, headers, auth)
         return Reopening(open_one, self._name, self._params.timeout)
 
-    async def _headers(self, context: ReadonlyContext | None) -> dict[str, str]:
+    def _fixed_headers(self) -> dict[str, str]:
         if isinstance(self._params, StdioConnectionParams):
             return {}
-        headers = dict(self._params.headers or {})
+        return dict(self._params.headers or {})
+
+    async def _headers(self, context: ReadonlyContext | None) -> dict[str, str]:
+        headers = self._fixed_headers()
         if self._header_provider is not None and context is not None:
             given = self._header_provider(context)
             headers.update(await given if inspect.isawaitable(given) else given)
