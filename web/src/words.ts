@@ -19,7 +19,7 @@ export function ago(at: number, now = Date.now() / 1000): string {
 }
 
 export function clock(at: number): string {
-  return new Date(at * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return new Date(at * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 export function count(n: number, one: string, many = `${one}s`): string {

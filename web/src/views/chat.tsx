@@ -21,7 +21,7 @@ export function ChatView({ id }: { id?: string }) {
   useEffect(() => setList(false), [id]);
   return (
     <div class={`chat ${panel ? "with-panel" : ""} ${list ? "with-list" : ""}`}>
-      <SessionList current={id} onNew={() => go("chat")} />
+      <SessionList current={id} onNew={() => { setList(false); go("chat"); }} />
       <div class="chat-main">
         <header class="bar">
           <button type="button" class="plain only-phone" aria-expanded={list} onClick={() => setList(!list)}>

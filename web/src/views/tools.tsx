@@ -59,7 +59,7 @@ const firstLine = (text: string) => text.split("\n", 1)[0];
 const TONES = { read: "good", write: "busy", destructive: "bad" } as const;
 
 function EffectsChip({ effects }: { effects: ToolInfo["effects"] }) {
-  const words = { read: "Reads", write: "Writes", destructive: "Destroys" };
+  const words = { read: "Reads", write: "Writes", destructive: "Can destroy" };
   return <span class={`chip ${TONES[effects]}`}>{words[effects]}</span>;
 }
 

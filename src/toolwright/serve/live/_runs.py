@@ -222,6 +222,8 @@ class LiveRuns:
         self._going.pop(session_id).set()
         self._feed(session_id).settle()
         self._forget_idle(session_id)
+        # Lists that were read between the last event and now still show it as running.
+        self._notices.reload()
 
     def _feed(self, session_id: str) -> Feed:
         return self._feeds.setdefault(session_id, Feed())
