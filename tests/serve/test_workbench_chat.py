@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.serve._workbench import bench_runner, workbench
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 
 
 @pytest.fixture(scope="module")

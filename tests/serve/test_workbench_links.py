@@ -9,7 +9,7 @@ from toolwright import Agent, Runner, ToolContext, deferred_tool
 from toolwright.serve import Links, ServeSettings, create_app
 from toolwright.testing import ScriptedModel, call
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 
 
 def test_a_person_opens_the_link_and_presses_the_button(page: Page) -> None:

@@ -10,7 +10,7 @@ from tests.serve._workbench import bench_runner
 
 from toolwright.serve import ServeSettings, create_app
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 
 
 def server(store: str, port: int, gate: anyio.Event | None) -> ServerThread:

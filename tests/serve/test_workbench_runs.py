@@ -23,7 +23,7 @@ from toolwright.messages import (
     user_message,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 TEN_THOUSAND = 10_000
 
 
