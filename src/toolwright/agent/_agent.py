@@ -46,7 +46,7 @@ class BaseAgent(AgentNode):
 class Agent(ChatNode, BaseAgent):
     """A model with instructions and tools; the settings are `ChatNode`'s."""
 
-    async def go(self, run: Run) -> Outcome:
+    async def go(self, run: Run) -> Outcome | None:
         """Ask the model, answer its calls, and so on; the agent hooks come before and after."""
         for hooks in run.hooks:
             if hooks.before_agent is not None:
@@ -54,6 +54,8 @@ class Agent(ChatNode, BaseAgent):
                 if text is not None:
                     return Outcome(status="done", text=text, output=text)
         outcome = await run_turns(run)
+        if outcome is None:
+            return None
         for hooks in reversed(run.hooks):
             if hooks.after_agent is not None and outcome.status == "done":
                 text = await hooks.after_agent(run.readonly, outcome.text)

@@ -1,6 +1,7 @@
 """A small graph of steps: agents, tools and functions, joined by edges that may depend on a route."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._workflows import remember_output
 from toolwright.errors import UsageError
 from toolwright.messages import ToolCall, jsonable
-from toolwright.tools import NodeInfo, Tool, as_tool
+from toolwright.tools import MaxOutput, NodeInfo, Tool, as_tool
 
 __all__ = ["START", "Edge", "Workflow"]
 
@@ -61,8 +62,10 @@ class Workflow(BaseAgent):
         max_steps: int = 100,
         limits: Limits | None = None,
     ) -> None:
-        agents = [node for node in nodes.values() if isinstance(node, AgentNode)]
-        super().__init__(name=name, description=description, sub_agents=agents, limits=limits)
+        agents = {id(node): node for node in nodes.values() if isinstance(node, AgentNode)}
+        super().__init__(
+            name=name, description=description, sub_agents=[*agents.values()], limits=limits
+        )
         self.nodes = {key: _node(node) for key, node in nodes.items()}
         self.edges = [edge if isinstance(edge, Edge) else Edge(*edge) for edge in edges]
         self.retries = retries
@@ -102,9 +105,10 @@ class Workflow(BaseAgent):
         """Run a node, again if it fails and retries are left."""
         step = _Step(Outcome(status="done"))
         for attempt in range(1, self.retries + 2):
-            key = f"{name}.{visit}" if attempt == 1 else f"{name}.{visit}.{attempt}"
+            tried = f"{name}.{visit}" if attempt == 1 else f"{name}.{visit}.{attempt}"
+            key = run.step(tried)
             node = self.nodes[name]
-            path = f"{run.path}/{key}" if run.path else key
+            path = full_id(run.path, key)
             run.node = NodeInfo(
                 node_path=path, attempt_count=attempt, resume_inputs=_answers(run, path)
             )
@@ -139,7 +143,10 @@ class Workflow(BaseAgent):
 
 
 def _node(node: Any) -> AgentNode | Tool:
-    return node if isinstance(node, AgentNode) else as_tool(node)
+    if isinstance(node, AgentNode):
+        return node
+    # What a node gives is for the next node, not for a model to read: it is passed on whole.
+    return as_tool(node).replace(max_output=MaxOutput(bytes=sys.maxsize, lines=sys.maxsize))
 
 
 async def _run_agent(run: Run, agent: AgentNode, path: str, value: Any) -> _Step:
@@ -176,7 +183,7 @@ def _parsed(text: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(jsonable(value))
+    return value if isinstance(value, str) else json.dumps(jsonable(value), ensure_ascii=False)
 
 
 def _answers(run: Run, path: str) -> dict[str, Any]:

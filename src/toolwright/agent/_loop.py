@@ -31,11 +31,12 @@ from toolwright.models import ModelRequest
 __all__ = ["run_turns"]
 
 
-async def run_turns(run: Run) -> Outcome:
-    """Go on from wherever the conversation stands."""
+async def run_turns(run: Run) -> Outcome | None:
+    """Go on from wherever the conversation stands; None when it was handed to another agent."""
+    agent = run.agent
     try:
         outcome = await _pick_up(run)
-        while outcome is None:
+        while outcome is None and run.agent is agent:
             outcome = await _settle(run, await _next_turn(run))
         return outcome
     except LimitError as error:
@@ -72,18 +73,25 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
 
 
 def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
-    """Do what the tools of the turn asked for beside their results."""
+    """Do what the tools of the turn asked for beside their results; of two transfers, the first."""
+    agent = run.agent
     for result in results:
         actions = run.log.record(full_id(run.path, result.call_id)).actions
         if actions is None or result.status != "ok":
             continue
-        if actions.transfer_to_agent:
-            run.emit(Transferred, to_agent=actions.transfer_to_agent)
-            run.take_over(cast(ChatNode, resolve_transfer(run.agent, actions.transfer_to_agent)))
+        if actions.transfer_to_agent and run.agent is agent:
+            _hand_over(run, actions.transfer_to_agent)
         run.escalated = run.escalated or actions.escalate
         if actions.skip_summarization or actions.escalate:
             return Outcome(status="done", text=result.text, output=result.text)
     return None
+
+
+def _hand_over(run: Run, name: str) -> None:
+    # After a crash the transfer may have been recorded already, though its turn was not over.
+    if name != run.agent.name:
+        run.take_over(cast(ChatNode, resolve_transfer(run.agent, name)))
+        run.emit(Transferred, to_agent=name)
 
 
 async def _next_turn(run: Run) -> ModelMessage:

@@ -37,6 +37,7 @@ class AgentNode:
         self.disallow_transfer_to_peers = disallow_transfer_to_peers
         self.parent: AgentNode | None = None
         self.sub_agents = tuple(sub_agents)
+        _check_names(name, self.sub_agents)
         for child in self.sub_agents:
             child.join(self)
 
@@ -66,11 +67,21 @@ class AgentNode:
                 targets.extend(peer for peer in self.parent.sub_agents if peer is not self)
         return targets
 
-    async def go(self, run: Any) -> Outcome:
-        """Go on with the conversation of `run` (a `Run`) until it is done, waits, or must stop."""
+    async def go(self, run: Any) -> Outcome | None:
+        """Go on with the conversation of `run` (a `Run`) until it is done, waits, or must stop.
+
+        None: another agent has the conversation now (`run.agent`) and goes on with it.
+        """
         raise TypeError(f"{type(self).__name__} must define go(run).")
 
     async def close(self) -> None:
         """Let go of what this agent and those below it hold open."""
         for child in self.sub_agents:
             await child.close()
+
+
+def _check_names(parent: str, children: Sequence[AgentNode]) -> None:
+    names = [child.name for child in children]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"Agent {parent!r} has two sub-agents named {twice!r}; rename one.")

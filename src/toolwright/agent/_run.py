@@ -1,5 +1,6 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
+import json
 import threading
 import time
 import uuid
@@ -13,6 +14,7 @@ from toolwright.agent._chat import ChatNode
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Meter
 from toolwright.agent._log import CallRecord, Log, full_id
+from toolwright.agent._result import Outcome
 from toolwright.agent._toolbox import ListingMemo, Toolbox
 from toolwright.errors import UsageError
 from toolwright.messages import (
@@ -26,11 +28,13 @@ from toolwright.messages import (
     Prompt,
     ReasoningDelta,
     Redactor,
+    RunEnded,
     Scope,
     TextDelta,
     ToolCall,
     ToolProgress,
     ToolResult,
+    Usage,
     UserMessage,
     jsonable,
     user_message,
@@ -247,6 +251,41 @@ class Run:
                 **fields,
             )
         )
+
+    async def go(self) -> Outcome:
+        """Let the agent go on, then whoever it hands the conversation over to."""
+        while (outcome := await self.agent.go(self)) is None:
+            pass
+        return outcome
+
+    def end(self, outcome: Outcome) -> None:
+        """Record how the conversation ended; the outer run's end says what all of it used."""
+        ended = RunEnded(
+            run_id=self.run_id, agent=self.agent.name, path=self.path, at=time.time(),
+            status=outcome.status, text=outcome.text, reason=outcome.reason,
+            usage=Usage() if self.path else self.shared.meter.usage,
+            output=None if isinstance(outcome.output, str) else jsonable(outcome.output),
+            escalated=self.escalated,
+        )  # fmt: skip
+        self.log.add(ended)
+        self.thread.ended = ended
+
+    def known_end(self) -> Outcome | None:
+        """What the conversation came to, when it was done before."""
+        ended = self.thread.ended
+        if ended is None or ended.status != "done":
+            return None
+        self.escalated = ended.escalated
+        if ended.output is None:
+            return Outcome(status="done", text=ended.text, output=ended.text)
+        adapter = getattr(self.agent, "output_adapter", None)
+        output = adapter.validate_json(json.dumps(ended.output)) if adapter else ended.output
+        return Outcome(status="done", text=ended.text, output=output)
+
+    def step(self, name: str) -> str:
+        """The id of a workflow's step: another one for each message that the workflow gets."""
+        asked = sum(isinstance(message, UserMessage) for message in self.history)
+        return name if asked < 2 else f"{name}@{asked}"
 
     def show_delta(self, delta: Delta) -> None:
         """Hand a piece of the model's reply to whoever watches."""

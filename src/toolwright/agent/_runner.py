@@ -158,9 +158,9 @@ class Runner:
     async def _go_on(self, start: Start) -> Result:
         job = carry_on(self.agent, start)
         run = job.run
-        ended = run.thread.ended
-        if ended is not None and ended.status == "done" and not run.log.inbox:
-            return make_result(run, Outcome(status="done", text=ended.text, output=ended.text))
+        known = run.known_end()
+        if known is not None and not run.log.inbox:
+            return make_result(run, known)
         return await self._guarded(run.scope.session_id, job)
 
     async def abandon(self, session_id: str, reason: str = "cancelled") -> None:

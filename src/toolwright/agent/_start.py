@@ -21,7 +21,6 @@ from toolwright.messages import (
     AnyEvent,
     Event,
     Prompt,
-    RunEnded,
     RunStarted,
     Scope,
     TextPart,
@@ -124,7 +123,7 @@ async def run_to_end(job: Job) -> Result:
     await run.log.flush()
     try:
         with span("invoke_agent", run.agent.name, {"gen_ai.conversation.id": run.scope.session_id}):
-            outcome = await run.agent.go(run)
+            outcome = await run.go()
     except BaseException as error:
         reason = "cancelled" if _is_cancel(error) else f"{type(error).__name__}: {error}"
         with anyio.CancelScope(shield=True):
@@ -183,13 +182,7 @@ def _give_up_open_calls(run: Run, why: str, *, but_answered: bool = False) -> No
 
 
 async def _close(run: Run, outcome: Outcome) -> None:
-    run.emit(
-        RunEnded,
-        status=outcome.status,
-        text=outcome.text,
-        reason=outcome.reason,
-        usage=run.shared.meter.usage,
-    )
+    run.end(outcome)
     await run.log.flush()
 
 

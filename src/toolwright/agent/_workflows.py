@@ -8,6 +8,7 @@ import anyio
 from toolwright.agent._agent import BaseAgent
 from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._limits import Limits
+from toolwright.agent._log import full_id
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
@@ -49,9 +50,10 @@ class _Workflow(BaseAgent):
     async def _step(
         self, run: Run, agent: AgentNode, step: str, prompt: Prompt
     ) -> tuple[Outcome, Run]:
-        inner = begin_inside(run, agent, f"{run.path}/{step}" if run.path else step)
-        outcome = await go_inside(inner, prompt)
-        if outcome.status == "done":
+        inner = begin_inside(run, agent, full_id(run.path, run.step(step)))
+        known = inner.known_end()
+        outcome = known or await go_inside(inner, prompt)
+        if outcome.status == "done" and (known is None or agent.name not in run.table.values):
             remember_output(run, agent.name, outcome.output)
         return outcome, inner
 

@@ -193,6 +193,10 @@ class RunEnded(Event):
     reason: str = ""
     """Why it stopped: a limit, a cancellation, an error. Empty when it is done or paused."""
     usage: Usage = field(default_factory=Usage)
+    output: Any = None
+    """The output as JSON, where it is something else than the text."""
+    escalated: bool = False
+    """Whether it wants whatever it runs in to end as well."""
     type: Literal["run_ended"] = "run_ended"
 
 
