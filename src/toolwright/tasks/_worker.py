@@ -169,6 +169,7 @@ class Worker:
             logger.warning("task %s failed", task_id, exc_info=True)
             # Most have failed with their journal already; then there is nothing to refuse.
             await self._refuse(task_id, f"{type(error).__name__}: {error}")
+            self._alarm.set()
         finally:
             self._forget(claim)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         plugin_report,
     )
     from toolwright.testing._check_store import STORE_CHECKS, check_store
+    from toolwright.testing._check_tasks import TASK_CHECKS, check_tasks
     from toolwright.testing._recorded import RecordedModel
 
 _LAZY = {
@@ -37,6 +38,8 @@ _LAZY = {
     "plugin_report": "_check_plugin",
     "STORE_CHECKS": "_check_store",
     "check_store": "_check_store",
+    "TASK_CHECKS": "_check_tasks",
+    "check_tasks": "_check_tasks",
     "RecordedModel": "_recorded",
     "FILES_CHECKS": "_check_files",
     "check_files": "_check_files",
@@ -51,6 +54,7 @@ __all__ = [
     "MEMORY_CHECKS",
     "PLUGIN_CHECKS",
     "STORE_CHECKS",
+    "TASK_CHECKS",
     "PluginCheck",
     "PluginUnderTest",
     "RecordedModel",
@@ -64,6 +68,7 @@ __all__ = [
     "check_memory",
     "check_plugin",
     "check_store",
+    "check_tasks",
     "plugin_report",
 ]
 

@@ -1,0 +1,19 @@
+"""Tasks do what they promise on both databases."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from toolwright.tasks import Orchestrator
+from toolwright.testing import TASK_CHECKS
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasks")]
+
+
+@pytest.mark.parametrize("check", TASK_CHECKS, ids=lambda check: check.__name__[6:])
+async def test_tasks(url: str, check: Callable[[Orchestrator], Awaitable[None]]) -> None:
+    made = Orchestrator(url)
+    try:
+        await check(made)
+    finally:
+        await made.close()
