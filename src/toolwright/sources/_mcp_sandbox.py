@@ -10,7 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 import anyio
-from mcp import Client
+
+try:
+    from mcp import Client
+except ImportError as error:
+    raise ImportError("MCP needs an extra: pip install 'toolwright[mcp]'") from error
 
 from toolwright.backends import Capabilities, Command, Finished, Job, Limits, OnOutput
 from toolwright.errors import StoreError, ToolError, UsageError

@@ -41,11 +41,26 @@ _LAZY = {
     "SpannerToolset": "_spanner",
 }
 
+_EXTRAS = {
+    "_apihub": "apihub",
+    "_discovery": "discovery",
+    "_integration": "integration",
+    "_pubsub": "pubsub",
+    "_spanner": "spanner",
+}
+"""What to install for each file."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    file = _LAZY[name]
+    try:
+        return getattr(import_module(f"{__name__}.{file}"), name)
+    except ImportError as error:
+        extra = _EXTRAS.get(file, "pubsub")
+        hint = f"{name} needs an extra: pip install 'toolwright[{extra}]'"
+        raise ImportError(hint) from error
 
 
 def __dir__() -> list[str]:
