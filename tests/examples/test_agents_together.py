@@ -1,14 +1,15 @@
 """The examples with several agents run and do what they say."""
 
 from examples import researcher_writer, urgent_support
+from toolwright.messages import ToolEnded
+
+from toolwright.messages import ToolEnded
 
 
 def test_the_writer_asks_the_researcher_who_really_searches() -> None:
     result = researcher_writer.main()
     assert result.text == "Brief: bees speak by dancing."
-    found = [
-        e.result.text for e in result.events if getattr(e, "type", "") == "tool_ended" and e.path
-    ]  # type: ignore[attr-defined]
+    found = [e.result.text for e in result.events if isinstance(e, ToolEnded) and e.path]
     assert found == ["Bees tell each other where flowers are by dancing (von Frisch, 1967)."]
 
 
