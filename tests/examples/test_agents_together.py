@@ -3,8 +3,6 @@
 from examples import researcher_writer, urgent_support
 from toolwright.messages import ToolEnded
 
-from toolwright.messages import ToolEnded
-
 
 def test_the_writer_asks_the_researcher_who_really_searches() -> None:
     result = researcher_writer.main()
