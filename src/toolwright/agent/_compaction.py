@@ -63,7 +63,7 @@ async def _summarise(run: Run, model: Model, old: Sequence[Message]) -> str:
         instructions="You summarise conversations between a person and an assistant with tools.",
     )
     reply = await model.respond(request)
-    run.shared.meter.usage += reply.usage
+    run.meter.spend(reply.usage)
     return reply.text
 
 

@@ -97,6 +97,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
     try:
         output = step if isinstance(step, Output) else await _run_tool(run, record, box, ctx, step)
     except anyio.get_cancelled_exc_class():
+        run.give_up(ctx.function_call_id, CANCELLED)
         _conclude(run, ctx, Output(text=CANCELLED, status="error"), began)
         raise
     except Exception as caught:  # noqa: BLE001 - the one place where what tools raise ends
@@ -156,10 +157,7 @@ async def _with_credential(run: Run, tool: Tool, ctx: ToolContext, output: Outpu
 
 
 def _count_call(run: Run) -> None:
-    meter = run.shared.meter
-    meter.tool_calls += 1
-    limit = meter.limits.tool_calls
-    if limit is not None and meter.tool_calls > limit:
+    if (limit := run.meter.count_call()) is not None:
         raise ToolError(f"The run's limit of {limit} tool calls is used up; this call was not run.")
 
 

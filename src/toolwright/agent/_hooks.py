@@ -45,7 +45,8 @@ def with_hooks(tool: Tool, hooks: Hooks) -> Tool:
         if before is not None:
             said = await before(ctx, tool, args)
             if isinstance(said, dict):
-                args = said
+                # Also in the context: whoever is asked to approve the call must see these.
+                args = ctx.arguments = said
             elif said is not None:
                 return to_output(said)
         output = await tool.run(args, ctx)

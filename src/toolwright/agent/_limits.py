@@ -38,12 +38,13 @@ class Compaction:
 
 
 class Meter:
-    """Counts what a run and the agents inside it use."""
+    """Counts what a run and the agents inside it use; an inner one's counts for the `outer` too."""
 
-    __slots__ = ("limits", "started", "tool_calls", "turns", "usage")
+    __slots__ = ("limits", "outer", "started", "tool_calls", "turns", "usage")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, outer: "Meter | None" = None) -> None:
         self.limits = limits
+        self.outer = outer
         self.started = time.monotonic()
         self.turns = 0
         self.tool_calls = 0
@@ -51,20 +52,39 @@ class Meter:
 
     def start_turn(self) -> None:
         """Count a turn; `LimitError` when there must not be another one."""
+        if self.outer is not None:
+            self.outer.start_turn()
         limits = self.limits
         self._check("turns", self.turns, limits.turns)
-        self._check("tool_calls", self.tool_calls, limits.tool_calls)
+        if limits.tool_calls is not None:
+            # One more than allowed was asked for and refused; the last allowed one may be answered.
+            self._check("tool_calls", self.tool_calls - 1, limits.tool_calls)
         self._check("tokens", self.usage.total_tokens, limits.tokens)
         self._check("cost", self.usage.cost, limits.cost)
         if limits.seconds is not None:
             self._check("seconds", time.monotonic() - self.started, limits.seconds)
         self.turns += 1
 
+    def count_call(self) -> int | None:
+        """Count a tool call; the limit, when this one is beyond it."""
+        self.tool_calls += 1
+        limit = self.limits.tool_calls
+        outer = None if self.outer is None else self.outer.count_call()
+        return limit if limit is not None and self.tool_calls > limit else outer
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a reply of the model has used."""
+        self.usage += usage
+        if self.outer is not None:
+            self.outer.spend(usage)
+
     def seconds_left(self) -> float | None:
         """Wall time until the run must end."""
+        left = None if self.outer is None else self.outer.seconds_left()
         if self.limits.seconds is None:
-            return None
-        return max(0.0, self.limits.seconds - (time.monotonic() - self.started))
+            return left
+        own = max(0.0, self.limits.seconds - (time.monotonic() - self.started))
+        return own if left is None else min(own, left)
 
     def _check(self, name: str, used: float, limit: float | None) -> None:
         if limit is not None and used >= limit:

@@ -1,7 +1,8 @@
 """The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import cast
 
@@ -60,12 +61,13 @@ async def _settle(run: Run, reply: ModelMessage) -> Outcome | None:
 async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
     """Answer the calls of a turn; an outcome when the run must not go on to the model."""
     box = run.box or await run.list_tools()
-    results = await answer_calls(run, calls, box, run.path)
-    while any(result.status == "pending" for result in results):
-        if not await run.log.fetch_answers():
-            await run.log.flush()
-            return Outcome(status="paused")
+    with _wall_time(run):
         results = await answer_calls(run, calls, box, run.path)
+        while any(result.status == "pending" for result in results):
+            if not await run.log.fetch_answers():
+                await run.log.flush()
+                return Outcome(status="paused")
+            results = await answer_calls(run, calls, box, run.path)
     settle_turn(run.log, run.path)
     if run.shared.failure is not None:
         raise run.shared.failure
@@ -96,7 +98,7 @@ def _hand_over(run: Run, name: str) -> None:
 
 async def _next_turn(run: Run) -> ModelMessage:
     """Ask the model once and add its reply to the history."""
-    run.shared.meter.start_turn()
+    run.meter.start_turn()
     run.turn += 1
     _take_inbox(run)
     await compact(run)
@@ -113,7 +115,7 @@ async def _next_turn(run: Run) -> ModelMessage:
         request = await shaper.shape_request(run.readonly, request)
     run.emit(TurnStarted, turn=run.turn)
     reply = _with_own_ids(run, await _ask(run, request))
-    run.shared.meter.usage += reply.usage
+    run.meter.spend(reply.usage)
     run.emit(ModelReplied, message=reply)
     begin_turn(run.thread, reply)
     # The last reply is stored together with the end of the run, which follows at once.
@@ -143,8 +145,6 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     try:
         with _wall_time(run):
             return await run.agent.model.respond(request, on_delta)
-    except TimeoutError as error:
-        raise LimitError("The run used up its wall time.", limit="seconds") from error
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:
@@ -156,9 +156,17 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
 
 def _wall_time(run: Run) -> AbstractContextManager[object]:
     """Ends what is done inside when the run's wall time is up."""
-    seconds = run.shared.meter.seconds_left()
+    seconds = run.meter.seconds_left()
     # A cancel scope is a fifth of a turn's cost, so there is none without a limit.
-    return nullcontext() if seconds is None else anyio.fail_after(seconds)
+    return nullcontext() if seconds is None else _until(seconds)
+
+
+@contextmanager
+def _until(seconds: float) -> Iterator[None]:
+    with anyio.move_on_after(seconds) as scope:
+        yield
+    if scope.cancelled_caught:
+        raise LimitError("The run used up its wall time (seconds).", limit="seconds")
 
 
 def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
@@ -169,9 +177,11 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
     for index, part in enumerate(fixed):
         if not isinstance(part, ToolCall):
             continue
-        call_id, count = part.call_id or f"call-{run.turn}-{index}", 2
+        # '/' and '~' are what addresses of nested and repeated questions are made with.
+        wanted = re.sub("[/~]", "-", part.call_id) or f"call-{run.turn}-{index}"
+        call_id, count = wanted, 2
         while call_id in seen or full_id(run.path, call_id) in run.log.calls:
-            call_id, count = f"{part.call_id}.{count}", count + 1
+            call_id, count = f"{wanted}.{count}", count + 1
         seen.add(call_id)
         if call_id != part.call_id:
             fixed[index], changed = replace(part, call_id=call_id), True
@@ -223,8 +233,8 @@ def _json_in(text: str) -> str:
 
 
 def _ask_again(run: Run, error: ValueError) -> Outcome | None:
-    run.shared.output_retries += 1
-    if run.shared.output_retries > run.agent.output_retries:
+    run.output_retries += 1
+    if run.output_retries > run.agent.output_retries:
         return Outcome(
             status="stopped", reason=f"The final reply did not fit output_schema: {error}"
         )

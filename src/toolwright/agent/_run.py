@@ -30,8 +30,11 @@ from toolwright.messages import (
     Redactor,
     RunEnded,
     Scope,
+    StateChanged,
     TextDelta,
+    TextPart,
     ToolCall,
+    ToolEnded,
     ToolProgress,
     ToolResult,
     Usage,
@@ -83,7 +86,6 @@ class Shared:
         self.spill = Spill(log.scope.session_id)
         self.thread_id = threading.get_ident()
         self.answer_calls: AnswerCalls = answer_calls
-        self.output_retries = 0
         self.failure: Exception | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
 
@@ -91,9 +93,17 @@ class Shared:
 class Run:
     """An agent's conversation in progress. It fulfils `RunInside`, which contexts hold on to."""
 
-    def __init__(self, agent: ChatNode, shared: Shared, path: str = "", depth: int = 0) -> None:
+    def __init__(
+        self,
+        agent: ChatNode,
+        shared: Shared,
+        path: str = "",
+        depth: int = 0,
+        meter: Meter | None = None,
+    ) -> None:
         self.agent = agent
         self.shared = shared
+        self.meter = meter or shared.meter
         self.path = path
         self.depth = depth
         self.log = shared.log
@@ -103,6 +113,7 @@ class Run:
         self.box: Toolbox | None = None
         self.readonly = ReadonlyContext(self)
         self.turn = 0
+        self.output_retries = 0
         self.escalated = False
         self.plain = False
         """Whether the runner's hooks are left out."""
@@ -174,12 +185,20 @@ class Run:
         """Make the call answerable, unless it already is."""
         record = self.log.record(ctx.function_call_id)
         if record.pending is not None and not record.answered:
+            await self._keep_state(ctx)
             return
         record.asked += 1
         record.started, record.answered, record.answer = False, False, None
         record.pending = self._pending(ctx, request, record.asked)
         self.emit(PendingOpened, path=ctx.path, pending=record.pending, actions=ctx.taken_actions())
         await self.log.flush()
+
+    async def _keep_state(self, ctx: ToolContext) -> None:
+        """Record what a call has written to the state since it was made answerable."""
+        actions = ctx.taken_actions()
+        if actions is not None and actions.state_delta:
+            self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
+            await self.log.flush()
 
     def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int) -> Pending:
         address = ctx.function_call_id
@@ -217,7 +236,7 @@ class Run:
             settings=ModelSettings(max_tokens=max_tokens),
         )
         reply = await self.agent.model.respond(request)
-        self.shared.meter.usage += reply.usage
+        self.meter.spend(reply.usage)
         return reply
 
     async def stored_events(self) -> Sequence[Event]:
@@ -251,6 +270,17 @@ class Run:
                 **fields,
             )
         )
+
+    def give_up(self, address: str, why: str) -> None:
+        """End the calls inside the one at `address` that still wait: nobody could use the answer."""
+        for inner, record in self.log.calls.items():
+            if not inner.startswith(f"{address}/") or record.pending is None or record.result:
+                continue
+            path, _, call_id = inner.rpartition("/")
+            record.result = ToolResult(
+                call_id=call_id, name=record.pending.name, status="error", content=(TextPart(why),)
+            )
+            self.emit(ToolEnded, path=path, result=record.result)
 
     async def go(self) -> Outcome:
         """Let the agent go on, then whoever it hands the conversation over to."""
@@ -319,13 +349,16 @@ class Run:
             self.memo = ListingMemo()
 
     def inside(self, agent: ChatNode, path: str) -> "Run":
-        """A run of `agent` at `path` inside this one; it shares all but the conversation."""
+        """A run of `agent` at `path` inside this one; it shares all but the conversation.
+
+        What it uses counts for both, so the limits of both hold.
+        """
         if self.depth + 1 > self.shared.meter.limits.depth:
             raise UsageError(
                 f"Agents are nested more than {self.shared.meter.limits.depth} deep at "
                 f"{agent.name!r}; raise it with Limits(depth=…)."
             )
-        inner = Run(agent, self.shared, path, self.depth + 1)
+        inner = Run(agent, self.shared, path, self.depth + 1, Meter(agent.limits, self.meter))
         inner.plain = self.plain
         return inner
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -118,8 +119,10 @@ class Runner:
         scope = self._scope(user_id, session_id)
         start = await self._start(scope, deps, state)
         job = carry_on(self.agent, start) if prompt is None else begin(self.agent, prompt, start)
-        async for event in stream_events(job, guard=self._guarded):
-            yield event
+        # Closed by hand: whoever closes this iterator finds the run ended, not about to end.
+        async with aclosing(stream_events(job, guard=self._guarded)) as events:
+            async for event in events:
+                yield event
 
     async def resume(
         self, session_id: str, *, deps: Any = None, task_id: str | None = None
@@ -290,10 +293,7 @@ class Runner:
         state: Mapping[str, Any] | None,
         task_id: str | None = None,
     ) -> Start:
-        if scope.session_id in self._going:
-            raise UsageError(
-                f"Session {scope.session_id!r} has a run going; wait for it, steer it or cancel it."
-            )
+        self._refuse_second(scope.session_id)
         found = await self.store.load(scope)
         log = Log(found.row.scope, self.store)
         if found.row.last_seq:
@@ -309,8 +309,16 @@ class Runner:
             hooks=self.hooks,
         )
 
+    def _refuse_second(self, session_id: str) -> None:
+        if session_id in self._going:
+            raise UsageError(
+                f"Session {session_id!r} has a run going; wait for it, steer it or cancel it."
+            )
+
     async def _guarded(self, session_id: str, job: Job) -> Result:
         """Run `job` so that `cancel` and `steer` reach it; cancelled, it ends as stopped."""
+        # Asked again: another run may have begun while this one was being read from the store.
+        self._refuse_second(session_id)
         with anyio.CancelScope() as scope:
             self._going[session_id], self._logs[session_id] = scope, job.run.log
             try:

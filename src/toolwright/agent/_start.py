@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -176,6 +176,7 @@ def _give_up_open_calls(run: Run, why: str, *, but_answered: bool = False) -> No
         record.result = ToolResult(
             call_id=call.call_id, name=call.name, status="error", content=content
         )
+        run.give_up(address, why)
         run.emit(ToolEnded, result=record.result)
     if not kept:
         settle_turn(run.log, run.path)
@@ -206,7 +207,7 @@ def make_result(run: Run, outcome: Outcome, first_event: int = 0) -> Result:
     )
 
 
-async def stream_events(job: Job, guard: Guard | None = None) -> AsyncIterator[AnyEvent]:
+async def stream_events(job: Job, guard: Guard | None = None) -> AsyncGenerator[AnyEvent]:
     """The events of `job` as they happen; closing the iterator cancels the run."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     log = job.run.log
