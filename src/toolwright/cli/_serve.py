@@ -1,11 +1,30 @@
 """`toolwright serve`."""
 
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from toolwright.backends.files import FilesystemBackend
 from toolwright.cli import _exit as exits
 from toolwright.cli._options import ModelOption, StoreOption
 from toolwright.cli._target import open_runner
+from toolwright.cli._tasks import open_orchestrator
 from toolwright.serve import ServeSettings, create_app, serve_app
 
 __all__ = ["serve"]
+
+Token = Annotated[
+    str | None,
+    Parameter(
+        env_var="TOOLWRIGHT_TOKEN", help="Asked of every request; made if others can reach it."
+    ),
+]
+Tasks = Annotated[
+    str | None, Parameter(help="MODULE:ORCHESTRATOR or a database address: also show its tasks.")
+]
+Files = Annotated[str | None, Parameter(help="Show the files of this directory.")]
+Work = Annotated[bool, Parameter(negative=(), help="Also work on the tasks in this process.")]
+AgUi = Annotated[bool, Parameter(name="--agui", negative=(), help="Also speak AG-UI, at /agui.")]
 
 
 def serve(
@@ -13,9 +32,14 @@ def serve(
     /,
     *,
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: int = 8765,
     model: ModelOption = None,
     store: StoreOption = None,
+    token: Token = None,
+    tasks: Tasks = None,
+    files: Files = None,
+    work: Work = False,
+    agui: AgUi = False,
 ) -> int:
     """Serve an agent over HTTP, with the web workbench.
 
@@ -25,7 +49,8 @@ def serve(
         An agent.yaml, or MODULE:OBJECT; ./agent.yaml if not given.
     """
     runner = open_runner(target, model, store)
-    serve_app(
-        lambda settings: create_app(runner, settings=settings), ServeSettings(host=host, port=port)
-    )
+    shown = None if files is None else FilesystemBackend(files)
+    queue = None if tasks is None else open_orchestrator(tasks)
+    settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
+    serve_app(lambda final: create_app(runner, settings=final, files=shown, tasks=queue), settings)
     return exits.DONE

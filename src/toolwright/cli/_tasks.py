@@ -19,6 +19,7 @@ from toolwright.messages import encode_event
 from toolwright.tasks import Orchestrator, Task, TaskStatus
 
 __all__ = [
+    "open_orchestrator",
     "tasks_cancel",
     "tasks_complete",
     "tasks_list",
@@ -40,7 +41,8 @@ Where = Annotated[
 _DEFAULT = "sqlite:///tasks.db"
 
 
-def _orchestrator(where: str) -> Orchestrator:
+def open_orchestrator(where: str) -> Orchestrator:
+    """The orchestrator that is named, or one for a database address."""
     if "://" in where:
         return Orchestrator(where)
     found = import_object(where)
@@ -59,7 +61,7 @@ def worker(orchestrator: str, /) -> int:
     """
 
     async def main() -> None:
-        found = _orchestrator(orchestrator)
+        found = open_orchestrator(orchestrator)
         working = found.worker()
         print(f"{working.name} works for {', '.join(found.agents)}; Ctrl-C drains it", flush=True)
 
@@ -92,7 +94,7 @@ def tasks_list(
     """List tasks, newest first."""
 
     async def main() -> None:
-        found = _orchestrator(where)
+        found = open_orchestrator(where)
         for task in await found.list(status=status, agent=agent, owner_id=owner, limit=limit):
             print(json_text.dumps(_row(task)) if json else _line(task))
         await found.close()
@@ -105,7 +107,7 @@ def tasks_show(task_id: str, /, *, where: Where = _DEFAULT, json: JsonOption = F
     """Show a task, what it waits for, and with --json all its events."""
 
     async def main() -> None:
-        found = _orchestrator(where)
+        found = open_orchestrator(where)
         task = await found.status(task_id)
         print(json_text.dumps(_row(task), indent=None if json else 2))
         for _, pending in await found.pending(task_id):
@@ -148,7 +150,7 @@ def tasks_complete(task_id: str, call_id: str, result: str, /, *, where: Where =
         value = result
 
     async def main() -> int:
-        found = _orchestrator(where)
+        found = open_orchestrator(where)
         answered = await found.complete_deferred_tool(
             task_id=task_id, tool_call_id=call_id, result=value
         )
@@ -163,7 +165,7 @@ def tasks_watch(*, where: Where = _DEFAULT) -> int:
     """Watch the queue live; Ctrl-C leaves."""
 
     async def main() -> None:
-        found = _orchestrator(where)
+        found = open_orchestrator(where)
         with Live(console=Console(), refresh_per_second=4) as live:
             while True:
                 live.update(_table(await found.queue.counts(), await found.list(limit=15)))
@@ -175,7 +177,7 @@ def tasks_watch(*, where: Where = _DEFAULT) -> int:
 
 def _do(where: str, act: Any, yes: str, no: str) -> int:
     async def main() -> int:
-        found = _orchestrator(where)
+        found = open_orchestrator(where)
         done = await act(found)
         print(yes if done else no)
         await found.close()
