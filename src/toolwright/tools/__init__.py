@@ -26,7 +26,7 @@ from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
-from toolwright.tools._state import SCOPES, State, StateTable
+from toolwright.tools._state import State, StateTable
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
     BaseToolset,
@@ -74,7 +74,6 @@ _LAZY = {
 """Names that most agents do not need, and the file each is in."""
 
 __all__ = [
-    "SCOPES",
     "Args",
     "Artifacts",
     "AuthFlows",

@@ -8,10 +8,8 @@ from typing import Any
 from toolwright.errors import StateConflict, UsageError
 from toolwright.messages import jsonable
 
-__all__ = ["RESERVED", "SCOPES", "State", "StateTable"]
+__all__ = ["RESERVED", "State", "StateTable"]
 
-SCOPES = ("app:", "user:", "temp:")
-"""Prefixes that say how long and for whom a key lives; a key without one lives in its session."""
 RESERVED = "_approved:"
 """Begins the keys that say what a person has approved for the rest of the session."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
