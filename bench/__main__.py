@@ -8,7 +8,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,12 +25,12 @@ def main() -> None:
     peers = [peer for peer in PEERS if _wanted(peer.name, options.only, [p.name for p in PEERS])]
     rows = [row for row in ROWS if _wanted(row, options.only, list(ROWS))]
     print(_machine(), flush=True)
-    found = {peer.name: _measure_all(peer, rows, quick=options.quick) for peer in peers}
-    print(table(found))
     path = options.json or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1))
-    print(f"\nas JSON: {path}")
+    found: dict[str, Measured] = {}
+    for peer in peers:
+        found[peer.name] = _measure_all(peer, rows, quick=options.quick)
+        _keep(found, path)
+    print(f"{table(found)}\n\nas JSON: {path}")
     if options.all:
         run_others()
 
@@ -72,6 +72,12 @@ def _say(what: str) -> None:
     """Tell a person who waits what is being done; nothing in a file or a pipe."""
     if sys.stderr.isatty():
         print(f"\r{what:40}\r", end="", file=sys.stderr, flush=True)
+
+
+def _keep(found: Mapping[str, Measured], path: Path) -> None:
+    """After each framework, so that stopping early loses little."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1))
 
 
 def _machine() -> str:

@@ -241,7 +241,7 @@ async def _one_run(module: Any, size: Size, tools: int) -> float:
         return (await play(run, script))[0]
 
     await once()
-    return await repeat(once, size.repeats * 3)
+    return await repeat(once, size.repeats * 20)
 
 
 def _with_sub_agent(module: Any, add: Any, inner: Script, outer: Script) -> Run:
