@@ -23,6 +23,8 @@ from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import Orchestrator
 
 LEASE = 0.5
+STOP = "stop"
+"""Instead of a number: the worker stops itself in the middle of a tool."""
 END = "charged, looked up, approved and sent"
 
 
@@ -42,7 +44,7 @@ class Model:
         return ModelMessage(parts=parts, finish_reason="calls")
 
 
-def tools(log: Path) -> list[Any]:
+def tools(log: Path, *, stops: bool = False) -> list[Any]:
     def note(what: str) -> None:
         with log.open("a") as file:
             file.write(f"{what}\n")
@@ -53,6 +55,8 @@ def tools(log: Path) -> list[Any]:
     async def charge() -> str:
         """Take money; must never happen twice."""
         note("charge")
+        if stops:
+            os.kill(os.getpid(), signal.SIGSTOP)
         return "charged"
 
     @tool(effects="read")
@@ -75,9 +79,9 @@ def tools(log: Path) -> list[Any]:
     return [charge, look_up, approve, send]
 
 
-def orchestrator(url: str, log: Path) -> Orchestrator:
+def orchestrator(url: str, log: Path, *, stops: bool = False) -> Orchestrator:
     made = Orchestrator(url, lease=LEASE)
-    made.register(Agent(name="shop", model=Model(), tools=tools(log)), workers=2)
+    made.register(Agent(name="shop", model=Model(), tools=tools(log, stops=stops)), workers=2)
     return made
 
 
@@ -103,8 +107,8 @@ class Killing:
 
 
 async def work(url: str, log: str, kill_at: str = "") -> None:
-    made = orchestrator(url, Path(log))
-    if kill_at:
+    made = orchestrator(url, Path(log), stops=kill_at == STOP)
+    if kill_at and kill_at != STOP:
         for registered in made.agents.values():
             registered.runner.store = Killing(made.store, int(kill_at))  # type: ignore[assignment]
     await made.worker().run()

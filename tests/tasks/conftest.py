@@ -29,7 +29,7 @@ class Nursery:
         self._process = process
 
     @contextmanager
-    def worker(self, url: str, log: Path, kill_at: int | None = None) -> Iterator[int]:
+    def worker(self, url: str, log: Path, kill_at: int | str | None = None) -> Iterator[int]:
         """The id of a worker process, which is killed in the end."""
         words = [url, str(log), *([] if kill_at is None else [str(kill_at)])]
         assert self._process.stdin is not None

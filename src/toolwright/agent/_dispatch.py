@@ -32,6 +32,9 @@ OUTCOME_UNKNOWN = (
     "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
     "Check before you call it again."
 )
+SAY_OUTCOME = (
+    "This call was interrupted and may or may not have taken effect. Find out, and give its result."
+)
 Job = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -121,6 +124,8 @@ async def _run_tool(
         tool = with_hooks(tool, run.outer_hooks)
     repeatable = tool.effects == "read" or tool.idempotent
     if record.started and not repeatable:
+        if tool.on_unknown == "ask":
+            return Output.pending(kind="result", hint=SAY_OUTCOME)
         raise ToolError(OUTCOME_UNKNOWN)
     _count_call(run)
     run.emit(ToolStarted, path=ctx.path, call=ctx.call)

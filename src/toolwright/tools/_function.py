@@ -14,7 +14,7 @@ from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
 from toolwright.tools._output import to_output
 from toolwright.tools._signature import Signature, read_signature
-from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
+from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, OnUnknown, Output, Tool
 from toolwright.tools._wrappers import with_retries, with_timeout
 
 __all__ = ["FunctionTool", "function_tool", "tool"]
@@ -37,6 +37,7 @@ class FunctionTool(Tool):
         max_output: MaxOutput | None = None,
         effects: Effects = "write",
         idempotent: bool = False,
+        on_unknown: OnUnknown = "tell",
         tags: Sequence[str] = (),
         hidden: Sequence[str] = (),
     ) -> None:
@@ -54,6 +55,7 @@ class FunctionTool(Tool):
             sequential=sequential,
             effects=effects,
             idempotent=idempotent,
+            on_unknown=on_unknown,
             is_enabled=is_enabled,
             max_output=max_output or MaxOutput(),
         )
@@ -154,6 +156,7 @@ def tool(
     max_output: MaxOutput | None = None,
     effects: Effects = "write",
     idempotent: bool = False,
+    on_unknown: OnUnknown = "tell",
     require_confirmation: Require = False,
     tags: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...

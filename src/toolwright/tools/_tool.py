@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.messages import (
     BlobPart,
@@ -16,9 +16,10 @@ from toolwright.messages import (
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, ToolContext
 
-__all__ = ["Handler", "IsEnabled", "MaxOutput", "Output", "Tool"]
+__all__ = ["Handler", "IsEnabled", "MaxOutput", "OnUnknown", "Output", "Tool"]
 
 IsEnabled = Callable[[ReadonlyContext], bool]
+OnUnknown = Literal["tell", "ask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,9 @@ class Tool:
     effects: Effects = "write"
     idempotent: bool = False
     """May be run again with the same arguments after it was interrupted."""
+    on_unknown: OnUnknown = "tell"
+    """When it was interrupted and may not be run again: tell the model that the outcome is
+    unknown, or ask a person for it."""
     is_enabled: IsEnabled | None = None
     """Asked before each turn and again before each call."""
     max_output: MaxOutput = field(default_factory=MaxOutput)

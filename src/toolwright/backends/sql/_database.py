@@ -189,11 +189,13 @@ class _Threads:
 def _make_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         try:
-            return create_engine(url, pool_size=_POSTGRES_CONNECTIONS, pool_pre_ping=True)
+            engine = create_engine(url, pool_size=_POSTGRES_CONNECTIONS, pool_pre_ping=True)
         except ImportError as error:
             raise ImportError(
                 "Postgres needs an extra: pip install 'toolwright[postgres]'"
             ) from error
+        event.listen(engine, "connect", _limit_idleness)
+        return engine
     options = {"timeout": _BUSY_SECONDS, "isolation_level": None}
     if url.database == ":memory:":
         options["check_same_thread"] = False
@@ -203,6 +205,13 @@ def _make_engine(url: URL) -> Engine:
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _limit_idleness(connection: Any, _record: Any) -> None:
+    # A process that is stopped in the middle of a transaction must not keep its locks for ever.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{_BUSY_SECONDS}s'")
+    connection.commit()
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
