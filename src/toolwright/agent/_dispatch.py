@@ -175,6 +175,7 @@ def _noting_edits(output: Output, step: Pass) -> Output:
 
 async def _park(run: Run, ctx: ToolContext, output: Output) -> ToolResult:
     """Leave the call waiting for the outside, or for calls inside it that do."""
+    ctx.end()
     if output.request is not None:
         await run.open_pending(ctx, output.request)
     return _waiting(ctx.call, output.text)
@@ -209,6 +210,7 @@ def _conclude(
     error: Exception | None = None,
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
+    ctx.end()
     content, data = output.content, output.data
     if run.redactor:
         content = tuple(

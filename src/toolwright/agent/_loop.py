@@ -76,12 +76,13 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
 
 def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
     """Do what the tools of the turn asked for beside their results; of two transfers, the first."""
-    agent = run.agent
+    handed_over = False
     for result in results:
         actions = run.log.record(full_id(run.path, result.call_id)).actions
         if actions is None or result.status != "ok":
             continue
-        if actions.transfer_to_agent and run.agent is agent:
+        if actions.transfer_to_agent and not handed_over:
+            handed_over = True
             _hand_over(run, actions.transfer_to_agent)
         run.escalated = run.escalated or actions.escalate
         if actions.skip_summarization or actions.escalate:

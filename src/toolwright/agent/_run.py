@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import anyio.from_thread
+import anyio.lowlevel
 
 from toolwright.agent._bounds import Spill, read_output_tool
 from toolwright.agent._chat import ChatNode
@@ -85,6 +86,8 @@ class Shared:
         self.redactor = Redactor()
         self.spill = Spill(log.scope.session_id)
         self.thread_id = threading.get_ident()
+        self.loop: Any = None
+        """Where the run goes on, for threads that have something to show."""
         self.answer_calls: AnswerCalls = answer_calls
         self.failure: Exception | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
@@ -179,7 +182,7 @@ class Run:
         if threading.get_ident() == self.shared.thread_id:
             self.log.add(event)
         else:
-            anyio.from_thread.run_sync(self.log.add, event)
+            anyio.from_thread.run_sync(self.log.add, event, token=self.shared.loop)
 
     async def open_pending(self, ctx: ToolContext, request: PendingRequest) -> None:
         """Make the call answerable, unless it already is."""
@@ -284,6 +287,9 @@ class Run:
 
     async def go(self) -> Outcome:
         """Let the agent go on, then whoever it hands the conversation over to."""
+        if self.shared.loop is None:
+            self.shared.loop = anyio.lowlevel.current_token()
+            self.shared.thread_id = threading.get_ident()
         while (outcome := await self.agent.go(self)) is None:
             pass
         return outcome

@@ -221,7 +221,7 @@ class NodeInfo:
 class ToolContext(ReadonlyContext):
     """One call's context. Made fresh for each call; do not keep it after the call has ended."""
 
-    __slots__ = ("_actions", "_credentials", "_state", "arguments", "auth_response", "call", "node",
+    __slots__ = ("_actions", "_credentials", "_ended", "_state", "arguments", "auth_response", "call", "node",
                  "path", "requested", "tool_confirmation")  # fmt: skip
 
     def __init__(
@@ -249,6 +249,7 @@ class ToolContext(ReadonlyContext):
         self._actions: Actions | None = None
         self._credentials: dict[str, AuthCredential] | None = None
         self._state: State | None = None
+        self._ended = False
 
     # -- the call ---------------------------------------------------------------------------
 
@@ -284,7 +285,14 @@ class ToolContext(ReadonlyContext):
         """The state: reads give copies, writes are recorded with the call's result."""
         if self._state is None:
             self._state = State(self.run.table, self.actions.state_delta)
+            self._state.ended = self._ended
         return self._state
+
+    def end(self) -> None:
+        """The call has its result or waits: what a thread it left behind writes is refused."""
+        self._ended = True
+        if self._state is not None:
+            self._state.ended = True
 
     def taken_actions(self) -> Actions | None:
         """The actions as they are recorded: none if nothing was done, and without `temp:` state."""

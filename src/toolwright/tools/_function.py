@@ -2,7 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import aclosing
 from typing import Any, overload
 
 import anyio.to_thread
@@ -110,28 +112,37 @@ def _thread(func: Callable[..., Any], signature: Signature) -> Handler:
 
 def _generator(func: Callable[..., Any], signature: Signature) -> Handler:
     async def run(args: Args, ctx: ToolContext) -> Output:
-        def drain() -> Any:
-            generator = func(**_fill(signature, args, ctx))
-            last: Any = None
-            while True:
-                try:
-                    item = next(generator)
-                except StopIteration as stop:
-                    return last if stop.value is None else stop.value
-                last = item
-                _show(ctx, item)
-
-        return to_output(await anyio.to_thread.run_sync(drain, abandon_on_cancel=True))
+        over = threading.Event()
+        drain = functools.partial(_drain, func(**_fill(signature, args, ctx)), ctx, over)
+        try:
+            return to_output(await anyio.to_thread.run_sync(drain, abandon_on_cancel=True))
+        finally:
+            over.set()
 
     return run
+
+
+def _drain(generator: Generator[Any, None, Any], ctx: ToolContext, over: threading.Event) -> Any:
+    """Show each item; what the generator returns, or else its last item. Ends when `over` is set."""
+    last: Any = None
+    try:
+        while not over.is_set():
+            last = next(generator)
+            _show(ctx, last)
+    except StopIteration as stop:
+        return last if stop.value is None else stop.value
+    finally:
+        generator.close()
+    return last
 
 
 def _async_generator(func: Callable[..., Any], signature: Signature) -> Handler:
     async def run(args: Args, ctx: ToolContext) -> Output:
         last: Any = None
-        async for item in func(**_fill(signature, args, ctx)):
-            last = item
-            _show(ctx, item)
+        async with aclosing(func(**_fill(signature, args, ctx))) as generator:
+            async for item in generator:
+                last = item
+                _show(ctx, item)
         return to_output(last)
 
     return run

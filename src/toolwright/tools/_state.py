@@ -31,13 +31,15 @@ class State(MutableMapping[str, Any]):
     it; `change` reads and writes in one step and never conflicts.
     """
 
-    __slots__ = ("_seen", "_table", "delta")
+    __slots__ = ("_seen", "_table", "delta", "ended")
 
     def __init__(self, table: StateTable, delta: dict[str, Any] | None = None) -> None:
         self._table = table
         self._seen: dict[str, int] = {}
         self.delta: dict[str, Any] = {} if delta is None else delta
         """What was written, by key; a deleted key has the value None."""
+        self.ended = False
+        """Whether the call is over, so that nothing it writes would be kept."""
 
     def __getitem__(self, key: str) -> Any:
         with self._table.lock:
@@ -48,12 +50,14 @@ class State(MutableMapping[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:
         _refuse_reserved(key)
         with self._table.lock:
+            self._refuse_when_ended(key)
             self._refuse_lost_write(key)
             self._write(key, value)
 
     def __delitem__(self, key: str) -> None:
         _refuse_reserved(key)
         with self._table.lock:
+            self._refuse_when_ended(key)
             self._refuse_lost_write(key)
             del self._table.values[key]
             self._note(key, None)
@@ -62,6 +66,7 @@ class State(MutableMapping[str, Any]):
         """Set `key` to `update(its value or default)` in one step; returns the new value."""
         _refuse_reserved(key)
         with self._table.lock:
+            self._refuse_when_ended(key)
             value = update(copy.deepcopy(self._table.values.get(key, default)))
             self._write(key, value)
             return value
@@ -100,6 +105,10 @@ class State(MutableMapping[str, Any]):
         stored = value if key.startswith("temp:") else _checked(key, value)
         self._table.values[key] = stored
         self._note(key, stored)
+
+    def _refuse_when_ended(self, key: str) -> None:
+        if self.ended:
+            raise UsageError(f"State {key!r} was written after its call had ended; it is not kept.")
 
     def _note(self, key: str, value: Any) -> None:
         self._table.versions[key] = self._table.versions.get(key, 0) + 1
