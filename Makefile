@@ -18,7 +18,7 @@ demo: setup
 	@$(BIN)/python -m examples.tour
 
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --inline-snapshot=disable
 
 check: setup
 	@$(BIN)/ruff format --check --quiet .
