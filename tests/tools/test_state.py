@@ -68,7 +68,8 @@ async def test_prefixes_say_who_shares_a_key_and_temp_is_never_stored() -> None:
     deltas = [
         e.actions.state_delta for e in result.events if isinstance(e, ToolEnded) and e.actions
     ]
-    assert deltas == [{"app:a": "v"}, {"user:u": "v"}, {"s": "v"}]
+    # The calls run side by side, in threads: which of them ends first is nobody's business.
+    assert sorted(key for delta in deltas for key in delta) == ["app:a", "s", "user:u"]
 
     async def visible(user: str, session: str) -> set[str]:
         agent = Agent(name="t", model=ScriptedModel("."))
