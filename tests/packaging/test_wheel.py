@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from scripts.reference_pages import UNITS
+from tests._units import UNITS
 from tests.docs._snippets import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
