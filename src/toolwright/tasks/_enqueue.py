@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from toolwright.backends.sql import Database
 from toolwright.messages import encode_message, jsonable, user_message
 from toolwright.tasks import _statements as sql
-from toolwright.tasks._schema import TASKS
+from toolwright.tasks._schema import PROMPTS, TASKS
 from toolwright.tasks._task import NewTask
 
 __all__ = ["enqueue_in"]
@@ -28,8 +28,15 @@ def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTa
     adding = database.insert(TASKS).on_conflict_do_nothing(index_elements=["idempotency_key"])
     if rows_in_order:
         connection.execute(adding, rows_in_order)
-    ids = _by_key(connection, [row["idempotency_key"] for row in rows if row["idempotency_key"]])
-    return [ids.get(row["idempotency_key"], row["id"]) for row in rows]
+    earlier = _by_key(
+        connection, [row["idempotency_key"] for row in rows if row["idempotency_key"]]
+    )
+    ids = [earlier.get(row["idempotency_key"], row["id"]) for row in rows]
+    pairs = zip(tasks, rows, ids, strict=True)
+    prompts = [_prompt(task_id, new) for new, row, task_id in pairs if row["id"] == task_id]
+    if prompts:
+        connection.execute(PROMPTS.insert(), prompts)
+    return ids
 
 
 class _Places:
@@ -56,11 +63,18 @@ def _row(new: NewTask, places: _Places) -> dict[str, Any]:
         "id": uuid.uuid4().hex, "agent": new.agent, "owner_id": new.owner_id, "status": "QUEUED",
         "priority": new.priority, "place": places.take(new), "start_at": new.start_at or now,
         "created_at": now, "updated_at": now, "attempts": 0, "retries": new.retries,
-        "failures": 0, "cancel": False, "prompt": encode_message(user_message(new.prompt)),
-        "state": json.dumps(jsonable(dict(new.state))), "text": "", "reason": "", "version": "",
+        "failures": 0, "cancel": False, "text": "", "reason": "", "version": "",
         "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
         "parent_call": new.parent_call,
     }  # fmt: skip
+
+
+def _prompt(task_id: str, new: NewTask) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "prompt": encode_message(user_message(new.prompt)),
+        "state": json.dumps(jsonable(dict(new.state))),
+    }
 
 
 def _first_of_each_key(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

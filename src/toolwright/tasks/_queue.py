@@ -11,7 +11,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, PROMPTS, TASKS
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
 
@@ -98,11 +98,7 @@ class Queue:
             for _, row in found:
                 if row.attempts == 0:
                     self._store.open_in(connection, task_scope(row.id, row.owner_id))
-            mail = _mail(connection, [row.id for _, row in found])
-            return [
-                Claim(task=_task(row), prompt=row.prompt, state=row.state, mail=mail[row.id])
-                for _, row in found
-            ]
+            return _claims(connection, [row for _, row in found])
 
         return await self._database.write(work)
 
@@ -228,6 +224,22 @@ def _starts_left(connection: Connection, line: Line, now: float) -> int:
     most, seconds = line.rate
     recent = (TASKS.c.agent == line.agent, TASKS.c.started_at > now - seconds)
     return most - (connection.execute(select(func.count()).where(*recent)).scalar() or 0)
+
+
+def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
+    ids = [row.id for row in rows]
+    mail = _mail(connection, ids)
+    asked = connection.execute(select(PROMPTS).where(PROMPTS.c.task_id.in_(ids)))
+    prompts = {row.task_id: row for row in asked}
+    return [
+        Claim(
+            task=_task(row),
+            prompt=prompts[row.id].prompt,
+            state=prompts[row.id].state,
+            mail=mail[row.id],
+        )
+        for row in rows
+    ]
 
 
 def _mail(connection: Connection, task_ids: Collection[str]) -> dict[str, Mail]:

@@ -15,7 +15,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "TASKS", "VERSION", "WORKERS"]
+__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION", "WORKERS"]
 
 VERSION = 1
 METADATA = MetaData()
@@ -40,8 +40,6 @@ TASKS = Table(
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
     Column("cancel", Boolean, nullable=False),
-    Column("prompt", Text, nullable=False),
-    Column("state", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("version", Text, nullable=False),
@@ -70,6 +68,15 @@ _index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
 _index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
 _index("recent", TASKS.c.agent, TASKS.c.started_at)
 _index("latest", TASKS.c.created_at)
+
+PROMPTS = Table(
+    "toolwright_task_prompts",
+    METADATA,
+    Column("task_id", Text, primary_key=True),
+    Column("prompt", Text, nullable=False),
+    Column("state", Text, nullable=False),
+)
+"""Apart from the tasks: SQLite writes a row whole, and a prompt can be long."""
 
 INBOX = Table(
     "toolwright_task_inbox",
