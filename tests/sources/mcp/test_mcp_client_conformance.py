@@ -1,6 +1,7 @@
 """Our client in all scenarios of the official conformance suite."""
 
 import json
+import re
 import runpy
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,6 +26,8 @@ SIGN_INS = [
     "auth/scope-from-www-authenticate",
     "auth/token-endpoint-auth-none",
 ]
+TIMED = "sse-retry"
+"""It measures how many milliseconds pass until a client is back."""
 Client = Callable[..., Awaitable[Any]]
 
 
@@ -51,25 +54,34 @@ async def waiting(client: Client) -> AsyncIterator[str]:
             tasks.cancel_scope.cancel()
 
 
-async def suite(folder: Path, command: str, *options: str) -> str:
-    """What the suite says; it fails unless all is as the baseline has it."""
+async def suite(folder: Path, command: str, *options: str) -> None:
+    """Run the suite, which fails unless all is as the baseline has it."""
+    code, said = await run_suite(folder, command, *options)
+    assert code == 0, said[-4000:]
+
+
+async def run_suite(folder: Path, command: str, *options: str) -> tuple[int, str]:
+    """How the suite ended, and what it said."""
     rules = ["--timeout", "120000", "--expected-failures", str(HERE / "conformance_baseline.yml")]
     done = await anyio.run_process(
         [*npm_program(*SUITE), "client", "--command", command, *rules, *options],
         cwd=folder,
         check=False,
     )
-    said = done.stdout.decode()
-    assert done.returncode == 0, said[-4000:]
-    return said
+    return done.returncode, done.stdout.decode()
 
 
 async def test_every_client_scenario_passes_but_those_explained_in_the_baseline(
     tmp_path: Path,
 ) -> None:
     async with waiting(play) as command:
-        said = await suite(tmp_path, command, "--suite", "all")
-    assert said.count("✓ ") >= 24
+        code, said = await run_suite(tmp_path, command, "--suite", "all")
+        unexpected = re.findall(r"✗ (\S+)$", said, re.MULTILINE)
+        if unexpected == [TIMED]:  # On a busy machine it needs to run without the others.
+            await suite(tmp_path, command, "--scenario", TIMED)
+        else:
+            assert code == 0, said[-4000:]
+    assert said.count("✓ ") >= 23
 
 
 @pytest.mark.parametrize("scenario", SIGN_INS)
