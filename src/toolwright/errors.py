@@ -1,14 +1,14 @@
 """The exception tree, grouped by who can act on it.
 
-    ToolwrightError
-    ├── UsageError         the developer, before anything runs
-    ├── ToolError          the model: its text is shown to it
-    │   ├── ArgumentError  … the arguments did not fit, field by field
-    │   └── StateConflict  … another call changed the same state key
-    ├── ModelError         wait, or give up (`retryable` says which)
-    ├── LimitError         the owner of the run
-    └── StoreError         the operator of a database, file system or service
-        └── UnreadableError … what was stored was written by a newer version, or damaged
+ToolwrightError
+├── UsageError         the developer, before anything runs
+├── ToolError          the model: its text is shown to it
+│   ├── ArgumentError  … the arguments did not fit, field by field
+│   └── StateConflict  … another call changed the same state key
+├── ModelError         wait, or give up (`retryable` says which)
+├── LimitError         the owner of the run
+└── StoreError         the operator of a database, file system or service
+    └── UnreadableError … what was stored was written by a newer version, or damaged
 """
 
 from collections.abc import Sequence
