@@ -1,65 +1,33 @@
-"""Keep outputs small enough for the model to read; the rest goes to a file it can page through."""
+"""Keep outputs small enough for the model to read; the rest is kept for it to page through."""
 
-import tempfile
-import uuid
-from pathlib import Path
+from collections.abc import Sequence
 
-from toolwright.errors import ToolError
+from toolwright.agent._spill import Spill
 from toolwright.messages import Content, TextPart
 from toolwright.tools import FunctionTool, MaxOutput, Tool
 
-__all__ = ["Spill", "bounded", "read_output_tool"]
+__all__ = ["bounded", "read_output_tool"]
 
 PAGE_LINES = 500
 PIECE = 4000
 """Characters of a long line that are shown as one line."""
-
-
-class Spill:
-    """A private directory for the long outputs of one session; made when first needed."""
-
-    def __init__(self, session_id: str) -> None:
-        self._name = "".join(c if c.isalnum() else "-" for c in session_id)[:40]
-        self._directory: Path | None = None
-
-    @property
-    def used(self) -> bool:
-        """Whether anything has been spilled."""
-        return self._directory is not None
-
-    def write(self, text: str) -> str:
-        """Keep `text`; the name to read it by."""
-        if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix=f"toolwright-{self._name}-"))
-        name = f"output-{uuid.uuid4().hex[:8]}.txt"
-        (self._directory / name).write_text(text, encoding="utf-8", errors="replace")
-        return name
-
-    def read(self, name: str) -> str:
-        """What was kept under `name`."""
-        path = None if self._directory is None else self._directory / Path(name).name
-        if path is None or not path.is_file():
-            raise ToolError(
-                f"There is no stored output {name!r}; use a name from a truncation note."
-            )
-        return path.read_text(encoding="utf-8")
+_PAGE = MaxOutput(bytes=MaxOutput().bytes - 200, lines=MaxOutput().lines - 2)
+"""What a page may hold, so that it and the note below it are not cut again."""
 
 
 def bounded(content: tuple[Content, ...], limit: MaxOutput, spill: Spill) -> tuple[Content, ...]:
-    """`content` with over-long texts cut at a line, and a note where the rest is."""
-    if all(not isinstance(part, TextPart) or _fits(part.text, limit) for part in content):
+    """`content`, or when its text is too long, its beginning and a note where the rest is."""
+    texts = [part.text for part in content if isinstance(part, TextPart)]
+    text = texts[0] if len(texts) == 1 else "\n".join(texts)
+    if _fits(text, limit):
         return content
-    return tuple(
-        TextPart(_cut(part.text, limit, spill))
-        if isinstance(part, TextPart) and not _fits(part.text, limit)
-        else part
-        for part in content
-    )
+    others = (part for part in content if not isinstance(part, TextPart))
+    return (TextPart(_cut(text, limit, spill)), *others)
 
 
 def _fits(text: str, limit: MaxOutput) -> bool:
     # A character is at most four bytes, so a short text needs no encoding to be measured.
-    if len(text) * 4 > limit.bytes and len(text.encode("utf-8", "replace")) > limit.bytes:
+    if len(text) * 4 > limit.bytes and _size(text) > limit.bytes:
         return False
     return text.count("\n") < limit.lines
 
@@ -67,17 +35,26 @@ def _fits(text: str, limit: MaxOutput) -> bool:
 def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
     name = spill.write(text)
     pieces = _pieces(text)
+    shown = _beginning(pieces, limit)
+    # Not even one line fits: its first characters are better than nothing.
+    said = "\n".join(shown) or pieces[0].encode("utf-8", "replace")[: limit.bytes].decode(
+        "utf-8", "ignore"
+    )
+    return (
+        f"{said}\n[Output truncated: {len(shown)} of {len(pieces)} lines. "
+        f"Full output saved as {name!r}; go on with read_output(name={name!r}, offset={len(shown)}).]"
+    )
+
+
+def _beginning(pieces: Sequence[str], limit: MaxOutput) -> list[str]:
     shown: list[str] = []
     room = limit.bytes
     for piece in pieces[: limit.lines]:
-        room -= len(piece.encode("utf-8", "replace")) + 1
+        room -= _size(piece) + 1
         if room < 0:
             break
         shown.append(piece)
-    return (
-        "\n".join(shown) + f"\n[Output truncated: {len(shown)} of {len(pieces)} lines. "
-        f"Full output saved as {name!r}; go on with read_output(name={name!r}, offset={len(shown)}).]"
-    )
+    return shown
 
 
 def _pieces(text: str) -> list[str]:
@@ -89,8 +66,12 @@ def _pieces(text: str) -> list[str]:
     ]
 
 
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
 def read_output_tool(spill: Spill) -> Tool:
-    """The tool that pages through what was spilled."""
+    """The tool that pages through what was kept."""
 
     def read_output(name: str, offset: int = 0, limit: int = PAGE_LINES) -> str:
         """Read more of an output that was truncated.
@@ -100,10 +81,10 @@ def read_output_tool(spill: Spill) -> Tool:
             offset: The line to start from, counted from 0.
             limit: How many lines to read.
         """
-        lines = _pieces(spill.read(name))
-        page = lines[max(0, offset) : max(0, offset) + max(1, limit)]
-        rest = len(lines) - offset - len(page)
-        note = f"\n[{rest} more lines; use offset={offset + len(page)}]" if rest > 0 else ""
+        lines, start = _pieces(spill.read(name)), max(0, offset)
+        page = _beginning(lines[start : start + max(1, limit)], _PAGE)
+        end = start + len(page)
+        note = f"\n[{len(lines) - end} more lines; use offset={end}]" if end < len(lines) else ""
         return "\n".join(page) + note
 
     return FunctionTool(read_output, effects="read")

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import anyio.from_thread
 import anyio.lowlevel
 
-from toolwright.agent._bounds import Spill, read_output_tool
+from toolwright.agent._bounds import read_output_tool
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Meter
 from toolwright.agent._log import CallRecord, Log, full_id
 from toolwright.agent._result import Outcome
+from toolwright.agent._spill import Spill
 from toolwright.agent._toolbox import ListingMemo, Toolbox
 from toolwright.errors import UsageError
 from toolwright.messages import (
@@ -84,7 +85,7 @@ class Shared:
         self.task_id = task_id
         self.run_id = uuid.uuid4().hex
         self.redactor = Redactor()
-        self.spill = Spill(log.scope.session_id)
+        self.spill = Spill(log.scope, stored=log.store is not None)
         self.thread_id = threading.get_ident()
         self.loop: Any = None
         """Where the run goes on, for threads that have something to show."""

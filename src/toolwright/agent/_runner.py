@@ -14,6 +14,7 @@ from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import Log, Waiting
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
+from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
     Start,
@@ -249,9 +250,10 @@ class Runner:
         return list(log.thread("").history)
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session."""
+        """Forget a session, and the long outputs that were kept for it."""
         row = await self._session(session_id)
         await self.store.delete(row.scope)
+        Spill(row.scope, stored=True).remove()
 
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None

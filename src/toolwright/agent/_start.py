@@ -107,6 +107,8 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
         task_id=start.task_id,
         hooks=start.hooks,
     )
+    if log.seq and log.store is not None:
+        shared.spill.look()
     current = agent.find(log.thread("").agent) or agent
     return Run(cast(ChatNode, current), shared)
 

@@ -1,0 +1,99 @@
+"""Where outputs that are too long to be read at once are kept: a private directory for each session."""
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+import uuid
+import weakref
+from pathlib import Path
+
+from toolwright.errors import ToolError
+from toolwright.messages import Scope
+
+__all__ = ["Spill"]
+
+KEPT_SECONDS = 7 * 24 * 3600.0
+"""What nobody has added to for this long is removed when something else is kept."""
+
+
+class Spill:
+    """The long outputs of one session; its directory is made when it is first needed.
+
+    A session that is stored finds them again after a restart, on the same machine; those of a run
+    that nobody stores go with it.
+    """
+
+    def __init__(self, scope: Scope, *, stored: bool) -> None:
+        self._scope = scope
+        self._stored = stored
+        self._directory: Path | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether anything has been kept."""
+        return self._directory is not None
+
+    def look(self) -> None:
+        """Find what earlier runs of the session have kept."""
+        directory = _root() / self._name()
+        self._directory = directory if directory.is_dir() else None
+
+    def write(self, text: str) -> str:
+        """Keep `text`; the name to read it by."""
+        if self._directory is None:
+            self._directory = self._make()
+        name = f"output-{uuid.uuid4().hex[:8]}.txt"
+        (self._directory / name).write_text(text, encoding="utf-8", errors="replace")
+        return name
+
+    def read(self, name: str) -> str:
+        """What was kept under `name`."""
+        path = None if self._directory is None else self._directory / Path(name).name
+        if path is None or not path.is_file():
+            raise ToolError(
+                f"There is no stored output {name!r}: use a name from a truncation note, or call "
+                "the tool again if its output was removed meanwhile."
+            )
+        return path.read_text(encoding="utf-8")
+
+    def remove(self) -> None:
+        """Forget all that the session has kept."""
+        self.look()
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
+
+    def _make(self) -> Path:
+        root = _root()
+        _remove_old(root)
+        directory = root / self._name()
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if not self._stored:
+            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        return directory
+
+    def _name(self) -> str:
+        scope = self._scope
+        key = "\0".join((scope.app_name, scope.user_id, scope.session_id))
+        return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+def _root() -> Path:
+    """The user's own directory for all sessions; one that somebody else has put there is not used."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    root = Path(tempfile.gettempdir()) / f"toolwright-{user}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    found = root.lstat()
+    private = stat.S_ISDIR(found.st_mode) and not (os.name == "posix" and found.st_mode & 0o077)
+    if found.st_uid == user and private:
+        return root
+    return Path(tempfile.mkdtemp(prefix="toolwright-"))
+
+
+def _remove_old(root: Path) -> None:
+    for directory in root.iterdir():
+        if time.time() - directory.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(directory, ignore_errors=True)
