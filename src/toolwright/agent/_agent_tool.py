@@ -48,7 +48,7 @@ class AgentTool(Tool):
         )
 
         async def run(args: Args, ctx: ToolContext) -> Output:
-            prompt = args["request"] if schema is _REQUEST else json.dumps(args)
+            prompt = args["request"] if schema is _REQUEST else json.dumps(args, ensure_ascii=False)
             outcome = await run_inside(agent, prompt, ctx, include_plugins=include_plugins)
             output = _as_output(agent, outcome)
             if skip_summarization and outcome.status == "done":
@@ -59,14 +59,28 @@ class AgentTool(Tool):
 
         # Repeating it is safe: whatever finished inside is known and does not run again.
         self._become(
-            Tool(spec=spec, parse=schema_parser(spec.name, schema), run=run, idempotent=True)
+            Tool(
+                spec=spec,
+                parse=schema_parser(spec.name, schema),
+                run=run,
+                idempotent=True,
+                close=agent.close,
+            )
         )
         self.agent = agent
 
 
 def _parameters(agent: AgentNode) -> dict[str, Any]:
-    schema = getattr(agent, "input_schema", None)
-    return _REQUEST if schema is None else plain_schema(TypeAdapter(schema))
+    wanted = getattr(agent, "input_schema", None)
+    if wanted is None:
+        return _REQUEST
+    schema = plain_schema(TypeAdapter(wanted))
+    if schema.get("type") != "object" and "$ref" not in schema:
+        raise UsageError(
+            f"The input_schema of agent {agent.name!r} must be an object, such as a pydantic model; "
+            f"got {wanted!r}."
+        )
+    return schema
 
 
 async def run_inside(

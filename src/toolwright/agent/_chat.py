@@ -102,7 +102,8 @@ class ChatNode(AgentNode):
     def maker(self) -> ToolboxMaker:
         """Makes the list of tools for each turn; made late, when the agents around are known."""
         if self._maker is None:
-            transfer = [TransferToAgentTool(self)] if self.reachable() else []
+            own = any(tool.name == "transfer_to_agent" for tool in self.shelf.tools)
+            transfer = [TransferToAgentTool(self)] if self.reachable() and not own else []
             shelf = sort_tools([*self.shelf.tools, *self.shelf.toolsets, *transfer])
             self._maker = ToolboxMaker(self.name, shelf, self._wrap)
         return self._maker
@@ -111,6 +112,9 @@ class ChatNode(AgentNode):
         """Close the toolsets of this agent and of those below it, and a model made from its name."""
         for toolset in self.shelf.toolsets:
             await toolset.close()
+        for tool in self.shelf.tools:
+            if tool.close is not None:
+                await tool.close()
         close_model = getattr(self._model, "close", None)
         if self._owns_model and close_model is not None:
             await close_model()

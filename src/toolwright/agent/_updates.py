@@ -21,7 +21,11 @@ def late_updates(log: Log) -> list[Waiting]:
         if pending is None or pending.blocking or not record.answered:
             continue
         answer = decode_answer(record.answer)
-        text = f"rejected: {answer.reason}" if isinstance(answer, Reject) else json.dumps(answer)
+        text = (
+            f"rejected: {answer.reason}"
+            if isinstance(answer, Reject)
+            else json.dumps(answer, ensure_ascii=False)
+        )
         message = user_message(f"[Update on call {pending.call_id} of {pending.name!r}]\n{text}")
         updates.append(Waiting(message, pending.call_id))
     return updates

@@ -35,7 +35,12 @@ def task_tool(agents: Mapping[str, BaseAgent]) -> Tool:
     description = "Hand a piece of work to another agent and get its report.\nAgents:\n"
     # Repeating it is safe: whatever finished inside is known and does not run again.
     made = FunctionTool(task, description=description + "\n".join(lines), idempotent=True)
-    return made.replace(spec=_listing(made.spec, list(agents)))
+
+    async def close() -> None:
+        for agent in agents.values():
+            await agent.close()
+
+    return made.replace(spec=_listing(made.spec, list(agents)), close=close)
 
 
 def _listing(spec: ToolSpec, names: list[str]) -> ToolSpec:

@@ -80,6 +80,8 @@ class Tool:
     is_enabled: IsEnabled | None = None
     """Asked before each turn and again before each call."""
     max_output: MaxOutput = field(default_factory=MaxOutput)
+    close: Callable[[], Awaitable[None]] | None = None
+    """Lets go of what the tool holds open, such as the agent it calls; asked when its agent closes."""
 
     @property
     def name(self) -> str:
