@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,8 @@ from toolwright.tasks import Orchestrator
 
 LEASE = 0.5
 STOP = "stop"
-"""Instead of a number: the worker stops itself in the middle of a tool."""
+BLOCK = "block"
+"""Instead of a number: in the middle of a tool the process is stopped, or its event loop held up."""
 END = "charged, looked up, approved and sent"
 
 
@@ -44,7 +46,7 @@ class Model:
         return ModelMessage(parts=parts, finish_reason="calls")
 
 
-def tools(log: Path, *, stops: bool = False) -> list[Any]:
+def tools(log: Path, habit: str = "") -> list[Any]:
     def note(what: str) -> None:
         with log.open("a") as file:
             file.write(f"{what}\n")
@@ -55,8 +57,10 @@ def tools(log: Path, *, stops: bool = False) -> list[Any]:
     async def charge() -> str:
         """Take money; must never happen twice."""
         note("charge")
-        if stops:
+        if habit == STOP:
             os.kill(os.getpid(), signal.SIGSTOP)
+        if habit == BLOCK:
+            time.sleep(3 * LEASE)  # noqa: ASYNC251 - what badly written tools do
         return "charged"
 
     @tool(effects="read")
@@ -79,9 +83,9 @@ def tools(log: Path, *, stops: bool = False) -> list[Any]:
     return [charge, look_up, approve, send]
 
 
-def orchestrator(url: str, log: Path, *, stops: bool = False) -> Orchestrator:
+def orchestrator(url: str, log: Path, habit: str = "") -> Orchestrator:
     made = Orchestrator(url, lease=LEASE)
-    made.register(Agent(name="shop", model=Model(), tools=tools(log, stops=stops)), workers=2)
+    made.register(Agent(name="shop", model=Model(), tools=tools(log, habit)), workers=2)
     return made
 
 
@@ -107,8 +111,8 @@ class Killing:
 
 
 async def work(url: str, log: str, kill_at: str = "") -> None:
-    made = orchestrator(url, Path(log), stops=kill_at == STOP)
-    if kill_at and kill_at != STOP:
+    made = orchestrator(url, Path(log), kill_at)
+    if kill_at.isdigit():
         for registered in made.agents.values():
             registered.runner.store = Killing(made.store, int(kill_at))  # type: ignore[assignment]
     await made.worker().run()

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
+import psycopg
 import pytest
-from tests.tasks._story import END, LEASE, STOP, orchestrator
+from tests._postgres import new_database
+from tests.tasks._story import BLOCK, END, LEASE, STOP, orchestrator
 from tests.tasks.conftest import Nursery, wait_for_end
 
+from toolwright.errors import StoreError
 from toolwright.messages import ToolEnded
 from toolwright.tasks import Orchestrator, Task
 
@@ -113,6 +117,45 @@ async def test_a_worker_that_sleeps_past_its_lease_cannot_write_when_it_wakes(
             await until_moved(made, again)
         assert await made.stored_events(task_id) == events
         await check_end(made, task, await only_first(log))
+
+
+async def test_a_tool_that_holds_up_the_event_loop_does_not_lose_its_task(
+    url: str, tmp_path: Path, nursery: Nursery
+) -> None:
+    log = tmp_path / "log"
+    async with opened(url, log) as made:
+        task_id = await made.enqueue("shop", "buy")
+        with nursery.worker(url, log, BLOCK):
+            await until_moved(made, task_id)
+            with nursery.worker(url, log):
+                task = await finish(made, task_id)
+        assert task.attempts <= 2  # until it waited, and after the answer if that was later
+        results = [e.result for e in await made.stored_events(task_id) if isinstance(e, ToolEnded)]
+        assert [r.status for r in results if r.name == "charge"] == ["ok"]
+        await check_end(made, task, log)
+
+
+@pytest.mark.postgres
+async def test_connections_that_are_cut_in_mid_run_are_made_again(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    url, log = new_database(), tmp_path / "log"
+    async with opened(url, log) as made:
+        task_id = await made.enqueue("shop", "buy")
+        with nursery.worker(url, log), anyio.fail_after(60):
+            while True:
+                await anyio.to_thread.run_sync(cut_connections, url)
+                with contextlib.suppress(StoreError, TimeoutError), anyio.fail_after(1):
+                    task = await finish(made, task_id)
+                    break
+        await check_end(made, task, log)
+
+
+def cut_connections(url: str) -> None:
+    """What a restart of the server looks like to those who are connected."""
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(cut, (connection.info.dbname, connection.info.backend_pid))
 
 
 async def until_moved(made: Orchestrator, task_id: str) -> None:

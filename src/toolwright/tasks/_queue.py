@@ -248,7 +248,7 @@ def _mail(connection: Connection, task_ids: Collection[str]) -> dict[str, Mail]:
     found = {task_id: Mail() for task_id in task_ids}
     for task_id in connection.execute(cancelled).scalars():
         found[task_id].cancel = True
-    for row in connection.execute(letters):
+    for row in connection.execute(letters).all():
         found[row.task_id].letters.append(Letter(row.id, decode_message(row.message)))
     return found
 

@@ -125,7 +125,7 @@ class SqlStore:
     ) -> list[OpenCall]:
         """`open_calls`, in a transaction that is under way."""
         query = sql.CALLS if session_id is None else sql.SESSION_CALLS
-        found = connection.execute(query, {"app": app_name, "session": session_id})
+        found = connection.execute(query, {"app": app_name, "session": session_id}).all()
         return [rows.open_call(row) for row in found]
 
     def open_in(self, connection: Connection, scope: Scope) -> None:
@@ -245,7 +245,8 @@ def _close_calls(connection: Connection, key: int, found: Changes) -> None:
 
 
 def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Event]:
-    found = connection.execute(sql.SELECT_EVENTS, mine | {"since": since})
+    # All at once: were one unreadable, a half-read result would hold on to its snapshot.
+    found = connection.execute(sql.SELECT_EVENTS, mine | {"since": since}).all()
     return [decode_event(row.body) for row in found]
 
 

@@ -1,0 +1,81 @@
+"""Workers judge each other by beats, not by clocks; journals that cannot be read are kept."""
+
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from toolwright import Agent, deferred_tool
+from toolwright.backends.sql import Database
+from toolwright.tasks import Orchestrator
+from toolwright.tasks._roll import Roll
+from toolwright.tasks._schema import METADATA, VERSION
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasks")]
+
+
+@deferred_tool(timeout=60)
+async def ask() -> None:
+    """Ask somebody."""
+
+
+async def test_a_clock_that_jumps_takes_no_worker_for_dead(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roll = Roll(Database(url, "tasks", VERSION, METADATA))
+    await roll.join("a", lease=30)
+    assert await roll.cross_out_dead() == 0
+    now = time.time
+    for jump in (3600.0, -3600.0):
+        monkeypatch.setattr(time, "time", lambda jump=jump: now() + jump)
+        assert await roll.cross_out_dead() == 0
+    assert roll.beat_now("a")
+
+
+async def test_a_worker_that_is_silent_is_crossed_out_and_learns_of_it(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roll = Roll(Database(url, "tasks", VERSION, METADATA))
+    await roll.join("silent", lease=30)
+    await roll.join("alive", lease=30)
+    assert await roll.cross_out_dead() == 0
+    roll.beat_now("alive")
+    clock = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 25)
+    assert await roll.cross_out_dead() == 1
+    assert not roll.beat_now("silent")
+    assert roll.beat_now("alive")
+
+
+async def test_a_journal_of_a_newer_version_is_refused_with_the_reason_and_kept(
+    tmp_path: Path,
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    agent = Agent(name="a", model=ScriptedModel(call("ask"), "done"), tools=[ask])
+    made.register(agent)
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            task_id = await made.enqueue("a", "go")
+            while not (waiting := await made.pending(task_id)):
+                await made.changed(0.5)
+            await set_version(made, 1, 99)
+            [(_, pending)] = waiting
+            await made.answer(task_id=task_id, tool_call_id=pending.call_id, result="yes")
+            refused = await made.wait(task_id)
+            await set_version(made, 99, 1)
+            assert await made.retry(task_id)
+            task = await made.wait(task_id)
+            worker.drain()
+    assert (refused.status, "version 99" in refused.reason) == ("FAILED", True)
+    assert (task.status, task.text) == ("COMPLETED", "done")
+    await made.close()
+
+
+async def set_version(made: Orchestrator, old: int, new: int) -> None:
+    """As if another version of the program had written the journal."""
+    change = f"""UPDATE toolwright_events SET body = replace(body, '"v":{old},', '"v":{new},')"""
+    await made.store.database.write(lambda connection: connection.exec_driver_sql(change))
