@@ -353,3 +353,55 @@ def test_a_type_that_json_cannot_carry_is_refused_at_definition() -> None:
 
     with pytest.raises(UsageError, match="cannot come from JSON"):
         FunctionTool(bad)
+
+
+def test_a_parameter_with_an_alias_is_told_by_the_name_the_model_knows() -> None:
+    @tool
+    def send(sender: Annotated[str, Field(alias="from")]) -> str:
+        """Send it."""
+        return sender
+
+    assert send.parse('{"from": "ada"}') == {"sender": "ada"}
+    with pytest.raises(ArgumentError, match="this tool takes: from"):
+        send.parse('{"sender": "ada"}')
+
+
+def test_a_default_that_json_cannot_say_is_not_shown() -> None:
+    @tool
+    def wait(seconds: float = float("inf")) -> str:
+        """Wait."""
+        return str(seconds)
+
+    assert wait.spec.parameters["properties"] == {"seconds": {"type": "number"}}
+
+
+def test_a_callable_object_is_described_by_its_call() -> None:
+    class Search:
+        """Holds an index."""
+
+        def __call__(self, words: str) -> str:
+            """Search the index.
+
+            Args:
+                words: What to look for.
+            """
+            return words
+
+    found = FunctionTool(Search())
+    assert found.description == "Search the index."
+    assert found.spec.parameters["properties"]["words"]["description"] == "What to look for."
+
+
+def test_a_lambda_is_refused_because_it_has_no_name() -> None:
+    with pytest.raises(UsageError, match="lambda has no name"):
+        FunctionTool(lambda x: x)
+
+
+async def _never(ctx: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("predicate", [_never, False])
+def test_a_predicate_that_would_always_be_true_is_refused(predicate: Any) -> None:
+    with pytest.raises(UsageError, match="must be a plain function of the context"):
+        tool(is_enabled=predicate)(test_a_lambda_is_refused_because_it_has_no_name)

@@ -44,6 +44,8 @@ class FunctionTool(Tool):
         hidden: Sequence[str] = (),
     ) -> None:
         signature = read_signature(func, hidden)
+        if name is None and signature.name == "<lambda>":
+            raise UsageError("A lambda has no name that a model could call; give it one: name=….")
         spec = ToolSpec(
             name=name or signature.name,
             description=description or signature.description,

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -61,12 +62,13 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
             fields[parameter.name] = _field(parameter, hint, docs.parameters.get(parameter.name))
             _note_default(parameter, shown_defaults)
     adapter = _adapter(name, fields)
+    schema = plain_schema(adapter, shown_defaults)
     return Signature(
         name=name,
         description=docs.description,
-        parameters=plain_schema(adapter, shown_defaults),
+        parameters=schema,
         validator=typing.cast(SchemaValidator, adapter.validator),
-        names=tuple(fields),
+        names=tuple(schema["properties"]),
         injected=tuple(injected),
         returns=hints.get("return"),
     )
@@ -89,7 +91,7 @@ def _target(func: Any) -> Any:
         func = func.func
     if inspect.isroutine(func) or inspect.isclass(func):
         return inspect.unwrap(func)
-    return type(func).__call__ if not getattr(func, "__doc__", None) else func
+    return type(func).__call__ if type(func).__call__.__doc__ else func
 
 
 def _name(func: Any) -> str:
@@ -161,6 +163,9 @@ def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     default = parameter.default
     # A default written as `Field(5)` is already pydantic's: it shows and fills it itself.
     if default is parameter.empty or default is None or isinstance(default, FieldInfo):
+        return
+    # JSON has no word for it, and providers refuse the ones that Python would write.
+    if isinstance(default, float) and not math.isfinite(default):
         return
     shown[parameter.name] = jsonable(default)
 

@@ -1,9 +1,11 @@
 """A tool: what the model is told, how its arguments are read, and what then runs."""
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from toolwright.errors import UsageError
 from toolwright.messages import (
     BlobPart,
     Content,
@@ -82,6 +84,16 @@ class Tool:
     max_output: MaxOutput = field(default_factory=MaxOutput)
     close: Callable[[], Awaitable[None]] | None = None
     """Lets go of what the tool holds open, such as the agent it calls; asked when its agent closes."""
+
+    def __post_init__(self) -> None:
+        # What such a predicate gives is always true, so a tool meant to be hidden would be shown.
+        if self.is_enabled is not None and (
+            not callable(self.is_enabled) or inspect.iscoroutinefunction(self.is_enabled)
+        ):
+            raise UsageError(
+                f"is_enabled of tool {self.name!r} must be a plain function of the context; "
+                f"got {self.is_enabled!r}."
+            )
 
     @property
     def name(self) -> str:
