@@ -1,5 +1,6 @@
 """The exception tree, grouped by who can act on it.
 
+```text
 ToolwrightError
 ├── UsageError         the developer, before anything runs
 ├── ToolError          the model: its text is shown to it
@@ -9,6 +10,7 @@ ToolwrightError
 ├── LimitError         the owner of the run
 └── StoreError         the operator of a database, file system or service
     └── UnreadableError … what was stored was written by a newer version, or damaged
+```
 """
 
 from collections.abc import Sequence

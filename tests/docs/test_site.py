@@ -1,6 +1,8 @@
 """The pages as a whole: all are in the navigation, their snippets exist, the reference is complete."""
 
 import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -21,6 +23,14 @@ def test_the_navigation_has_every_page_once() -> None:
     listed = re.findall(r"([\w/-]+\.md)", nav)
     assert yaml.safe_load(nav)
     assert sorted(listed) == [str(path.relative_to(DOCS)) for path in PAGES]
+
+
+def test_the_site_builds_without_a_warning() -> None:
+    zensical = Path(sys.executable).with_name("zensical")
+    done = subprocess.run(
+        [zensical, "build", "--strict"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
