@@ -11,7 +11,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, PROMPTS, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
 
@@ -229,7 +229,7 @@ def _starts_left(connection: Connection, line: Line, now: float) -> int:
 def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
     ids = [row.id for row in rows]
     mail = _mail(connection, ids)
-    asked = connection.execute(select(PROMPTS).where(PROMPTS.c.task_id.in_(ids)))
+    asked = connection.execute(sql.PROMPTED, {"ids": ids})
     prompts = {row.task_id: row for row in asked}
     return [
         Claim(
@@ -243,12 +243,10 @@ def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
 
 
 def _mail(connection: Connection, task_ids: Collection[str]) -> dict[str, Mail]:
-    cancelled = select(TASKS.c.id).where(TASKS.c.id.in_(task_ids), TASKS.c.cancel.is_(True))
-    letters = select(INBOX).where(INBOX.c.task_id.in_(task_ids)).order_by(INBOX.c.id)
     found = {task_id: Mail() for task_id in task_ids}
-    for task_id in connection.execute(cancelled).scalars():
+    for task_id in connection.execute(sql.CANCELLED, {"ids": list(found)}).scalars():
         found[task_id].cancel = True
-    for row in connection.execute(letters).all():
+    for row in connection.execute(sql.LETTERS, {"ids": list(found)}).all():
         found[row.task_id].letters.append(Letter(row.id, decode_message(row.message)))
     return found
 

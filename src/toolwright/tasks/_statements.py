@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, exists, func, select, update
 
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, PROMPTS, TASKS
 from toolwright.tasks._task import WAITING
 
 __all__ = [
+    "CANCELLED",
     "CLAIM",
     "FAMILY",
     "HELD",
-    "INSERT",
+    "LETTERS",
     "LINE",
     "MOMENTS",
     "PLACES",
+    "PROMPTED",
     "REQUEUE",
     "SETTLE",
     "TAKE_MESSAGE",
@@ -25,7 +27,6 @@ __all__ = [
 
 _IS_IT = TASKS.c.id == bindparam("task")
 
-INSERT = insert(TASKS)
 _SAME_LINE = (
     IS_QUEUED,
     TASKS.c.agent == bindparam("agent"),
@@ -78,6 +79,11 @@ CLAIM = (
         version=bindparam("code"),
     )
 )  # fmt: skip
+
+_AMONG = bindparam("ids", expanding=True)
+PROMPTED = select(PROMPTS).where(PROMPTS.c.task_id.in_(_AMONG))
+CANCELLED = select(TASKS.c.id).where(TASKS.c.id.in_(_AMONG), TASKS.c.cancel.is_(True))
+LETTERS = select(INBOX).where(INBOX.c.task_id.in_(_AMONG)).order_by(INBOX.c.id)
 
 _STEERED = exists().where(INBOX.c.task_id == TASKS.c.id)
 HELD = select(

@@ -30,6 +30,7 @@ __all__ = [
     "SELECT_OPEN",
     "SELECT_STATE",
     "SESSION_CALLS",
+    "SET_TITLE",
     "insert_session",
     "upsert_state",
 ]
@@ -50,6 +51,10 @@ ADVANCE = (
     .returning(SESSIONS.c.key, SESSIONS.c.title, _HAS_OPEN.label("has_open"))
 )
 """Moves a session from one `last_seq` to the next; no row when it was not there any more."""
+
+SET_TITLE = (
+    update(SESSIONS).where(SESSIONS.c.key == bindparam("of")).values(title=bindparam("words"))
+)
 
 INSERT_EVENTS = insert(EVENTS)
 SELECT_EVENTS = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, delete, select, update
+from sqlalchemy import Connection, Executable, Row, delete, select
 
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
@@ -80,7 +80,7 @@ class SqlStore:
             if row is None:
                 raise _refusal(connection, scope, events[0].seq)
             if found.title and not row.title:
-                _set_title(connection, row.key, found.title)
+                connection.execute(sql.SET_TITLE, {"of": row.key, "words": found.title})
             self._write(connection, scope, row.key, bodies, found)
             waits = bool(row.has_open or found.opened)
             if waits:
@@ -252,10 +252,6 @@ def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Ev
 
 def _state(connection: Connection, mine: dict[str, Any]) -> dict[str, Any]:
     return {row.key: json.loads(row.value) for row in connection.execute(sql.SELECT_STATE, mine)}
-
-
-def _set_title(connection: Connection, key: int, title: str) -> None:
-    connection.execute(update(SESSIONS).where(SESSIONS.c.key == key).values(title=title))
 
 
 def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow | None:
