@@ -61,7 +61,7 @@ async def test_the_last_allowed_call_may_be_answered_with_words() -> None:
 async def test_wall_time_ends_a_tool_that_hangs() -> None:
     model = ScriptedModel(call("hang"))
     agent = Agent(name="o", model=model, tools=[hang], limits=Limits(seconds=0.05))
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         result = await agent.run("go")
     assert (result.status, result.reason) == (
         "stopped",

@@ -44,7 +44,7 @@ async def waiting(runner: Runner) -> AsyncIterator[tuple[httpx.AsyncClient, str]
 
 
 async def result_in(runner: Runner) -> str:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         while not (ended := [e for e in await runner.events("s") if e.type == "tool_ended"]):  # type: ignore[attr-defined]
             await anyio.lowlevel.checkpoint()
     return ended[0].result.text  # type: ignore[attr-defined]
