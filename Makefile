@@ -24,7 +24,7 @@ check: setup
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/pyrefly check --summary=none
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 fmt: setup
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
