@@ -67,10 +67,11 @@ def worker(orchestrator: str, /) -> int:
 
         async def drain_on_signal(scope: anyio.CancelScope) -> None:
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                async for _ in signals:
-                    print("draining: nothing new is taken", flush=True)
-                    working.drain()
-            scope.cancel()
+                await anext(signals)
+                print("draining: nothing new is taken; again to give back what runs", flush=True)
+                working.drain()
+                await anext(signals)
+                scope.cancel()
 
         async with anyio.create_task_group() as group:
             group.start_soon(drain_on_signal, group.cancel_scope)
@@ -200,10 +201,11 @@ def _table(counts: dict[tuple[str, str], int], tasks: Sequence[Task]) -> Table:
         f"{agent} {status}: {count}" for (agent, status), count in sorted(counts.items())
     )
     table = Table(title=total or "no tasks", title_justify="left")
-    for column in ("task", "status", "agent", "owner", "said"):
+    table.add_column("task", no_wrap=True)
+    for column in ("status", "agent", "owner", "said"):
         table.add_column(column)
     for task in tasks:
         table.add_row(
-            task.id[:8], task.status, task.agent, task.owner_id, (task.text or task.reason)[:50]
+            task.id, task.status, task.agent, task.owner_id, (task.text or task.reason)[:50]
         )
     return table
