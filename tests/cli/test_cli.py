@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from toolwright import UsageError
+from toolwright.kits import load_agent_file
+
 _KEYS = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -158,3 +161,36 @@ def test_a_missing_tool_or_file_is_told_in_one_line(here: Path) -> None:
     )
     told = toolwright("tools", "list", "-a", "gone.yaml", cwd=here, check=2).stderr
     assert told.strip() == "Cannot read gone.yaml: No such file or directory."
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name: a b\n", "agent.yaml:1: An agent's name is letters"),
+        (
+            "tools:\n  mcp:\n    - {command: x, url: y}\n",
+            "agent.yaml:3: An MCP server needs either",
+        ),
+        ("tools:\n  mcp_files:\n    - none.json\n", "agent.yaml:3: There is no MCP configuration"),
+        ("tools:\n  plugins:\n    - {path: none}\n", "agent.yaml:3: There is no plugin at 'none'"),
+        ("tools:\n  skills: [none]\n", "agent.yaml:2: "),
+        ("tools:\n  work_dir: none\n", "agent.yaml:2: "),
+        ("limits:\n  turns: -1\n", "agent.yaml:2: limits.turns: input should be greater than 0"),
+        ("settings:\n  temprature: 1\n", "there is no 'temprature'; there are: temperature"),
+        ("settings:\n  max_tokens: many\n", "agent.yaml:2: settings.max_tokens: input should be"),
+        ("\nstore: nowhere://x\n", "agent.yaml:2: store: string should match pattern"),
+    ],
+)
+def test_each_wrong_setting_is_told_with_its_line(
+    text: str, told: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(here)
+    (here / "agent.yaml").write_text(text)
+    with pytest.raises(UsageError) as error:
+        load_agent_file("agent.yaml")
+    assert told in str(error.value)
+
+
+def test_input_that_ends_too_early_is_told(here: Path) -> None:
+    done = toolwright("run", "hi", "--model", "me", cwd=here, check=1)
+    assert "The input ended" in done.stderr

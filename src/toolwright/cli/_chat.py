@@ -8,10 +8,12 @@ import anyio
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
 from rich.console import Console
+from rich.markup import escape
 
 from toolwright.agent import Runner
 from toolwright.cli._go import go
 from toolwright.cli._show import RichShow
+from toolwright.cli._tools import all_tools
 from toolwright.errors import ToolwrightError
 
 __all__ = ["chat_loop"]
@@ -63,17 +65,27 @@ class _Chat:
                 for row in await self.runner.sessions():
                     self.console.print(f"{row.scope.session_id}  {row.title}", markup=False)
             case "/resume" if rest:
-                self.session_id = rest.strip()
-                await self.go_on_if_waiting()
+                await self._resume(rest.strip())
             case "/new":
                 self.session_id = uuid.uuid4().hex[:8]
                 self.console.print(f"[dim]session {self.session_id}[/]")
             case "/tools":
                 await self._show_tools()
             case _ if command.startswith("/"):
-                self.console.print(f"There is no command {command!r}; /help lists them.")
+                self.console.print(
+                    f"There is no command {command!r}; /help lists them.", markup=False
+                )
             case _:
                 await self._turn(text)
+
+    async def _resume(self, session_id: str) -> None:
+        known = [row.scope.session_id for row in await self.runner.sessions()]
+        if session_id not in known:
+            self.console.print(f"There is no session {session_id!r}; /sessions lists them.")
+            return
+        self.session_id = session_id
+        self.console.print(f"[dim]session {escape(session_id)}[/]")
+        await self.go_on_if_waiting()
 
     async def go_on_if_waiting(self) -> None:
         """Answer what a resumed session still waits for."""
@@ -88,12 +100,11 @@ class _Chat:
                 await go(
                     self.runner, self.session_id, prompt, RichShow(self.console), interactive=True
                 )
-            except ToolwrightError as error:
-                self.console.print(f"[red]{error}[/]")
+            except Exception as error:  # noqa: BLE001 - the chat goes on, whatever broke the turn
+                self.console.print(_told(error), style="red", markup=False)
             group.cancel_scope.cancel()
 
     async def _stop_on_interrupt(self, scope: anyio.CancelScope) -> None:
-
         with anyio.open_signal_receiver(signal.SIGINT) as signals:
             async for _ in signals:
                 self.runner.cancel(self.session_id)
@@ -101,6 +112,9 @@ class _Chat:
                 scope.cancel()
 
     async def _show_tools(self) -> None:
-        tools = getattr(self.runner.agent, "shelf", None)
-        for tool in tools.tools if tools else ():
-            self.console.print(f"[bold]{tool.name}[/] [dim]{tool.description}[/]")
+        for tool in await all_tools(self.runner):
+            self.console.print(f"[bold]{tool.name}[/] [dim]{escape(tool.description)}[/]")
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, ToolwrightError) else f"{type(error).__name__}: {error}"

@@ -28,7 +28,7 @@ async def go(
             try:
                 await runner.answer(session_id, pending.call_id, await ask_person(pending, console))
             except UsageError as error:
-                console.print(f"[red]{error}[/]")
+                console.print(str(error), style="red", markup=False)
         prompt = None
 
 

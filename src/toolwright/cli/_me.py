@@ -6,6 +6,7 @@ import uuid
 
 import anyio.to_thread
 
+from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, ToolSpec
 from toolwright.models import ModelRequest, OnDelta
 
@@ -66,7 +67,7 @@ def _read() -> str:
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
-        raise EOFError
+        raise ModelError("The input ended before the model had said all.", reason="bad_request")
     return line.rstrip("\n")
 
 

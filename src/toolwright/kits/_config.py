@@ -2,7 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,16 @@ from pydantic import ValidationError
 from toolwright import builtin, sources
 from toolwright.agent import Agent, Limits
 from toolwright.errors import UsageError
-from toolwright.kits._config_schema import AgentFile, ApprovalSettings, McpServer
+from toolwright.kits._config_schema import (
+    AgentFile,
+    ApprovalSettings,
+    McpServer,
+    OpenApiDocument,
+    Plugin,
+)
 from toolwright.kits._presets import preset_tools
 from toolwright.kits._yaml import Document, read_yaml
-from toolwright.models import Model, ModelSettings
+from toolwright.models import Model
 from toolwright.tools import Policy, Rule, Toolset, rules
 
 __all__ = ["AgentFile", "LoadedAgent", "default_agent", "import_object", "load_agent_file"]
@@ -76,51 +83,69 @@ def _plain(kind: str, message: str) -> str:
 
 def _agent(document: Document, settings: AgentFile, model: Model | str | None) -> Agent:
     tools = _tools(document, settings)
+    with _at(document, "name"):
+        return Agent(
+            name=settings.name,
+            model=model or settings.model,
+            description=settings.description,
+            instructions=settings.instructions,
+            tools=tools,
+            policy=_policy(settings.approvals),
+            limits=Limits(**settings.limits.model_dump()),
+            settings=settings.settings,
+        )
+
+
+@contextmanager
+def _at(document: Document, *place: str | int) -> Iterator[None]:
+    """Say where in the file the mistake stands that is found inside."""
     try:
-        tuned = ModelSettings(**settings.settings)
-    except TypeError as error:
-        raise UsageError(f"{document.where(['settings'])}: settings: {error}") from error
-    return Agent(
-        name=settings.name,
-        model=model or settings.model,
-        description=settings.description,
-        instructions=settings.instructions,
-        tools=tools,
-        policy=_policy(settings.approvals),
-        limits=Limits(**settings.limits.model_dump()),
-        settings=tuned,
-    )
+        yield
+    except UsageError as error:
+        raise UsageError(f"{document.where(place)}: {error}") from error
 
 
 def _tools(document: Document, settings: AgentFile) -> list[Any]:
     wanted, base = settings.tools, document.path.parent
-    found: list[Any] = list(preset_tools(wanted.preset, base / wanted.work_dir))
-    for index, name in enumerate(wanted.functions):
-        found += _functions(document, index, name)
-    for plugin in wanted.plugins:
-        given = plugin.model_dump(exclude={"path"})
-        found.append(sources.PluginToolset(_beside(base, plugin.path), **given))
-    found += [_mcp(server) for server in wanted.mcp]
-    for file in wanted.mcp_files:
-        found += sources.mcp_toolsets(base / file)
-    for api in wanted.openapi:
-        found.append(
-            sources.OpenAPIToolset(_beside(base, api.source), **api.model_dump(exclude={"source"}))
-        )
-    if wanted.skills:
-        skills = [builtin.Skill.from_directory(base / folder) for folder in wanted.skills]
-        found.append(builtin.SkillToolset(skills))
-    return found
+    with _at(document, "tools", "work_dir"):
+        found: list[Any] = list(preset_tools(wanted.preset, base / wanted.work_dir))
+    makers: dict[str, Callable[[Any], list[Any]]] = {
+        "functions": lambda name: _functions(base, name),
+        "plugins": lambda plugin: [_plugin(base, plugin)],
+        "mcp": lambda server: [_mcp(server)],
+        "mcp_files": lambda file: sources.mcp_toolsets(base / file),
+        "openapi": lambda api: [_openapi(base, api)],
+    }
+    for key, make in makers.items():
+        for index, given in enumerate(getattr(wanted, key)):
+            with _at(document, "tools", key, index):
+                found += make(given)
+    return found + _skills(document, wanted.skills)
 
 
-def _functions(document: Document, index: int, name: str) -> list[Any]:
-    try:
-        found = import_object(name, document.path.parent)
-    except UsageError as error:
-        raise UsageError(f"{document.where(['tools', 'functions', index])}: {error}") from error
+def _functions(base: Path, name: str) -> list[Any]:
+    found = import_object(name, base)
     if isinstance(found, Sequence) and not isinstance(found, str):
         return list(found)
     return [found]
+
+
+def _plugin(base: Path, plugin: Plugin) -> Toolset:
+    given = plugin.model_dump(exclude={"path"})
+    return sources.PluginToolset(_beside(base, plugin.path), **given)
+
+
+def _openapi(base: Path, api: OpenApiDocument) -> Toolset:
+    given = api.model_dump(exclude={"source"})
+    return sources.OpenAPIToolset(_beside(base, api.source), **given)
+
+
+def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:
+    skills = []
+    for index, folder in enumerate(folders):
+        with _at(document, "tools", "skills", index):
+            skills.append(builtin.Skill.from_directory(document.path.parent / folder))
+    return [builtin.SkillToolset(skills)] if skills else []
 
 
 def import_object(name: str, directory: Path | None = None) -> Any:

@@ -1,10 +1,12 @@
 """What may stand in an `agent.yaml`."""
 
+from dataclasses import fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from toolwright.kits._presets import Preset
+from toolwright.models import ModelSettings
 
 __all__ = [
     "AgentFile",
@@ -81,12 +83,12 @@ class ApprovalSettings(_Strict):
 class LimitSettings(_Strict):
     """How far one run may go."""
 
-    turns: int | None = 100
-    tool_calls: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-    seconds: float | None = None
-    concurrency: int = 32
+    turns: int | None = Field(100, gt=0)
+    tool_calls: int | None = Field(None, ge=0)
+    tokens: int | None = Field(None, gt=0)
+    cost: float | None = Field(None, gt=0)
+    seconds: float | None = Field(None, gt=0)
+    concurrency: int = Field(32, gt=0)
 
 
 class AgentFile(_Strict):
@@ -100,6 +102,17 @@ class AgentFile(_Strict):
     tools: ToolSettings = Field(default_factory=ToolSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
-    store: str = "sqlite:///.toolwright/sessions.db"
-    settings: dict[str, Any] = Field(default_factory=dict)
+    store: str = Field(
+        "sqlite:///.toolwright/sessions.db", pattern=r"^(memory|sqlite|postgres\w*)(\+\w+)?://"
+    )
+    settings: ModelSettings = Field(default_factory=ModelSettings)
     """`ModelSettings` by name: temperature, max_tokens, reasoning and so on."""
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        known = [field.name for field in fields(ModelSettings)]
+        unknown = [name for name in given if name not in known] if isinstance(given, dict) else []
+        if unknown:
+            raise ValueError(f"there is no {unknown[0]!r}; there are: {', '.join(known)}")
+        return given
