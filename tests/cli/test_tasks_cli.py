@@ -1,16 +1,21 @@
 """`toolwright worker` and `toolwright tasks`, as scripts and people use them."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
 import pexpect
 import pytest
+
+from toolwright.cli import main
+from toolwright.tasks import Orchestrator
 
 MODULE = '''\
 from toolwright import Agent, deferred_tool
@@ -27,45 +32,52 @@ orchestrator = Orchestrator("sqlite:///tasks.db")
 model = ScriptedModel(call("ask"), "Done.")
 orchestrator.register(Agent(name="clerk", model=model, tools=[ask]))
 '''
-ENQUEUE = """\
-import anyio
-from office import orchestrator
-
-async def main():
-    print(await orchestrator.enqueue("clerk", "go", owner_id="ada"))
-    await orchestrator.close()
-
-anyio.run(main)
-"""
-WAIT = """\
-import anyio, sys
-from office import orchestrator
-
-async def main():
-    while (await orchestrator.status(sys.argv[1])).status != sys.argv[2]:
-        await orchestrator.changed(0.5)
-    await orchestrator.close()
-
-anyio.run(main)
-"""
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Path:
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "office.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def python(code: str, *words: str, cwd: Path) -> str:
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.check_output(command, cwd=cwd, text=True, timeout=60).strip()
+def enqueue() -> str:
+    async def work() -> str:
+        made = Orchestrator("sqlite:///tasks.db")
+        task_id = await made.enqueue("clerk", "go", owner_id="ada")
+        await made.close()
+        return task_id
+
+    return anyio.run(work)
 
 
-def tasks(*words: str, cwd: Path, check: int = 0) -> str:
-    command = [sys.executable, "-m", "toolwright.cli", "tasks", *words]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60)
-    assert done.returncode == check, done
-    return done.stdout.strip()
+def wait_for(task_id: str, status: str) -> None:
+    async def work() -> None:
+        made = Orchestrator("sqlite:///tasks.db")
+        with anyio.fail_after(60):
+            while (await made.status(task_id)).status != status:
+                await made.changed(0.5)
+        await made.close()
+
+    anyio.run(work)
+
+
+@pytest.fixture
+def tasks(
+    office: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., str]]:
+    """`toolwright tasks …` in this process: what it prints."""
+    level = logging.getLogger("toolwright").level
+
+    def call(*words: str, check: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["toolwright", "tasks", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == check
+        return capsys.readouterr().out.strip()
+
+    yield call
+    logging.getLogger("toolwright").setLevel(level)
 
 
 @contextmanager
@@ -80,43 +92,47 @@ def worker(cwd: Path) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def test_a_task_is_shown_answered_and_its_worker_drained(office: Path) -> None:
-    task_id = python(ENQUEUE, cwd=office)
+def test_a_task_is_shown_answered_and_its_worker_drained(
+    office: Path, tasks: Callable[..., str]
+) -> None:
+    task_id = enqueue()
     with worker(office) as process:
-        python(WAIT, task_id, "PENDING_TOOL_RESULTS", cwd=office)
-        shown = tasks("show", task_id, cwd=office)
+        wait_for(task_id, "PENDING_TOOL_RESULTS")
+        shown = tasks("show", task_id)
         call_id = shown.splitlines()[-1].split()[1]
         assert f"waits: {call_id} ask (result)" in shown
-        assert tasks("complete", task_id, call_id, "yes", cwd=office) == "accepted"
-        assert tasks("complete", task_id, call_id, "no", cwd=office, check=1) != "accepted"
-        python(WAIT, task_id, "COMPLETED", cwd=office)
+        assert tasks("complete", task_id, call_id, "yes") == "accepted"
+        assert tasks("complete", task_id, call_id, "no", check=1) != "accepted"
+        wait_for(task_id, "COMPLETED")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
-    [row] = [json.loads(line) for line in tasks("list", "--json", cwd=office).splitlines()]
+        assert process.wait(timeout=60) == 0
+    [row] = [json.loads(line) for line in tasks("list", "--json").splitlines()]
     assert (row["id"], row["status"], row["text"]) == (task_id, "COMPLETED", "Done.")
 
 
-def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(office: Path) -> None:
-    task_id = python(ENQUEUE, cwd=office)
-    assert tasks("steer", task_id, "hurry", cwd=office) == "sent"
-    assert tasks("cancel", task_id, cwd=office) == "cancelled"
-    tasks("cancel", task_id, cwd=office, check=1)
-    assert tasks("retry", task_id, cwd=office) == "queued again"
-    assert task_id in tasks("list", "--status", "QUEUED", "--owner", "ada", cwd=office)
-    assert tasks("list", "--status", "FAILED", cwd=office) == ""
+def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(
+    tasks: Callable[..., str],
+) -> None:
+    task_id = enqueue()
+    assert tasks("steer", task_id, "hurry") == "sent"
+    assert tasks("cancel", task_id) == "cancelled"
+    tasks("cancel", task_id, check=1)
+    assert tasks("retry", task_id) == "queued again"
+    assert task_id in tasks("list", "--status", "QUEUED", "--owner", "ada")
+    assert tasks("list", "--status", "FAILED") == ""
 
 
-def test_the_live_view_shows_tasks_as_they_move(office: Path) -> None:
-    task_id = python(ENQUEUE, cwd=office)
-    command = [sys.executable, "-m", "toolwright.cli", "tasks", "watch"]
+def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..., str]) -> None:
+    task_id = enqueue()
+    words = ["-m", "toolwright.cli", "tasks", "watch"]
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
-    view = pexpect.spawn(command[0], command[1:], cwd=str(office), env=env, dimensions=(30, 120))
+    view = pexpect.spawn(sys.executable, words, cwd=str(office), env=env, dimensions=(30, 120))
     try:
-        view.expect("QUEUED", timeout=30)
-        view.expect(task_id[:8], timeout=30)
-        tasks("cancel", task_id, cwd=office)
-        view.expect("CANCELLED", timeout=30)
+        view.expect(task_id, timeout=60)
+        view.expect("QUEUED", timeout=60)
+        tasks("cancel", task_id)
+        view.expect("CANCELLED", timeout=60)
         view.sendintr()
-        view.expect(pexpect.EOF, timeout=30)
+        view.expect(pexpect.EOF, timeout=60)
     finally:
         view.close(force=True)
