@@ -121,3 +121,21 @@ async def test_a_branch_from_the_middle_of_a_turn_goes_on_from_there() -> None:
     await runner.branch("s", new_id="before", upto=replied)
     assert (await runner.resume("before")).text == "Done again."
     assert sorted(ran) == [1, 1, 2, 2]
+
+
+async def test_state_that_comes_with_a_message_is_kept_and_not_brought_back_later() -> None:
+    @tool
+    def rename(name: str, tool_context: ToolContext) -> str:
+        """Take another name."""
+        tool_context.state["name"] = name
+        return "ok"
+
+    model = ScriptedModel([call("rename", name="Grace"), call("wipe")], "Done.")
+    runner = Runner(Agent(name="t", model=model, instructions="{name}", tools=[rename, wipe]))
+    given = {"name": "Ada", "temp:secret": "x"}
+    paused = await runner.begin_or_resume("go", user_id="u", session_id="s", state=given)
+    assert model.requests[0].instructions == "Ada"
+    await runner.answer("s", paused.pending[0].call_id, Approve())
+    await runner.begin_or_resume("go", user_id="u", session_id="s", state=given)
+    assert await runner.state("s") == {"name": "Grace"}
+    assert "secret" not in str(await runner.events("s"))

@@ -305,7 +305,8 @@ class Runner:
         return Start(
             log=log,
             deps=self.deps if deps is None else deps,
-            state={**found.state, **(state or {})},
+            state=found.state,
+            given=state,
             services=self.services,
             task_id=task_id,
             hooks=self.hooks,

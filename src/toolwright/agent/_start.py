@@ -23,6 +23,7 @@ from toolwright.messages import (
     Prompt,
     RunStarted,
     Scope,
+    StateChanged,
     TextPart,
     ToolEnded,
     ToolResult,
@@ -30,7 +31,7 @@ from toolwright.messages import (
     jsonable,
     user_message,
 )
-from toolwright.tools import Services, StateTable
+from toolwright.tools import Services, State, StateTable
 
 __all__ = [
     "Job",
@@ -54,6 +55,8 @@ class Start:
     log: Log | None = None
     deps: Any = None
     state: Mapping[str, Any] | None = None
+    given: Mapping[str, Any] | None = None
+    """State that comes with the message, and is kept from then on."""
     services: Services | None = None
     task_id: str | None = None
     hooks: Hooks | None = None
@@ -67,6 +70,7 @@ class Job:
     run: Run
     message: UserMessage | None = None
     first_event: int = 0
+    given: Mapping[str, Any] | None = None
 
 
 Guard = Callable[[str, Job], Coroutine[Any, Any, Result]]
@@ -75,7 +79,7 @@ Guard = Callable[[str, Job], Coroutine[Any, Any, Result]]
 
 def begin(agent: AgentNode, prompt: Prompt, start: Start) -> Job:
     """A run that answers `prompt`; calls that still wait in its session are given up."""
-    return Job(_new_run(agent, start), user_message(prompt))
+    return Job(_new_run(agent, start), user_message(prompt), given=start.given)
 
 
 def carry_on(agent: AgentNode, start: Start) -> Job:
@@ -151,11 +155,20 @@ def _open(job: Job) -> None:
             run.log.inbox.append(Waiting(message))
             message = None
     run.emit(RunStarted, message=message)
+    if job.given:
+        _keep_state(run, job.given)
     run.thread.ended = None
     if message is not None:
         run.history.append(message)
     asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
     run.user_content = job.message or next(asked, None)
+
+
+def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
+    delta: dict[str, Any] = {}
+    State(run.table, delta).update(given)
+    kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
+    run.emit(StateChanged, delta=kept)
 
 
 async def abandon(job: Job, reason: str) -> None:
