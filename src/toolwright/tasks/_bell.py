@@ -93,7 +93,7 @@ class LocalBell(Ears):
     def __init__(self, address: str, kinds: tuple[Kind, ...] = ()) -> None:
         super().__init__()
         digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-        self._directory = Path(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
+        self._directory = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
         self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
         self._socket: socket.socket | None = None
         self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
@@ -135,6 +135,11 @@ class LocalBell(Ears):
         with contextlib.suppress(BlockingIOError):
             while True:
                 self.hear(self._socket.recv(256).decode(errors="replace"))
+
+
+def _short(directory: str) -> Path:
+    """A directory whose sockets' names are not too long for the system, which takes 107 bytes."""
+    return Path(directory if len(directory) <= 40 else "/tmp")  # noqa: S108 - a private folder below
 
 
 def open_bell(url: str, *kinds: Kind) -> Bell:
