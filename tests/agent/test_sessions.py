@@ -8,6 +8,7 @@ import pytest
 from toolwright import Agent, Approve, Hooks, Runner, ToolContext, UsageError, deferred_tool, tool
 from toolwright.agent import AgentTool, Result
 from toolwright.messages import ModelMessage, ToolCall, ToolMessage, ToolStarted
+from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Args, Tool
 
@@ -67,7 +68,13 @@ async def test_after_a_stream_was_closed_the_session_is_free_at_once() -> None:
 
 
 async def test_of_two_runs_begun_at_once_in_one_session_one_is_refused(tmp_path: Path) -> None:
-    agent = Agent(name="t", model=ScriptedModel("Done.", "Done."))
+    other_is_refused = anyio.Event()
+
+    async def wait_for_the_other(request: ModelRequest) -> str:
+        await other_is_refused.wait()
+        return "Done."
+
+    agent = Agent(name="t", model=ScriptedModel(wait_for_the_other))
     async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
         done: list[Result] = []
         refused: list[UsageError] = []
@@ -77,10 +84,12 @@ async def test_of_two_runs_begun_at_once_in_one_session_one_is_refused(tmp_path:
                 done.append(await runner.run("go", session_id="s"))
             except UsageError as error:
                 refused.append(error)
+                other_is_refused.set()
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(go)
-            group.start_soon(go)
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(go)
+                group.start_soon(go)
     assert (len(done), len(refused)) == (1, 1)
     assert "has a run going" in str(refused[0])
 

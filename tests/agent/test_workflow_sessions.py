@@ -1,5 +1,6 @@
 """Workflows in sessions that go on: more messages, pauses, restarts, hand-overs."""
 
+import anyio
 import pytest
 from pydantic import BaseModel
 
@@ -142,3 +143,27 @@ def test_two_sub_agents_of_one_name_are_refused() -> None:
     twins = [Agent(name="x", model=ScriptedModel()) for _ in "ab"]
     with pytest.raises(UsageError, match="two sub-agents named 'x'"):
         SequentialAgent(name="o", sub_agents=twins)
+
+
+async def test_a_message_put_into_a_workflow_reaches_the_agent_whose_turn_it_is() -> None:
+    started, go_on = anyio.Event(), anyio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        started.set()
+        await go_on.wait()
+        return "waited"
+
+    model = ScriptedModel(call("wait"), "end")
+    steps = [Agent(name="a", model=model, tools=[wait])]
+    runner = Runner(SequentialAgent(name="w", sub_agents=steps))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: runner.run("go", session_id="s"))
+            await started.wait()
+            assert runner.steer("s", "and be quick")
+            go_on.set()
+    message = model.requests[1].history[-1]
+    assert isinstance(message, UserMessage)
+    assert message.text == "and be quick"

@@ -190,7 +190,7 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
 
 
 def _take_inbox(run: Run) -> None:
-    if run.path or not run.log.inbox:
+    if not run.listens or not run.log.inbox:
         return
     waiting, run.log.inbox = run.log.inbox, []
     for message, call_id in waiting:
@@ -202,7 +202,7 @@ def _take_inbox(run: Run) -> None:
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
     """Accept the final reply; None when it must be written again, or when somebody has steered."""
-    if run.log.inbox and not run.path:
+    if run.log.inbox and run.listens:
         return None
     agent = run.agent
     if agent.output_adapter is None:

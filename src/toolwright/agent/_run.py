@@ -119,6 +119,8 @@ class Run:
         self.turn = 0
         self.output_retries = 0
         self.escalated = False
+        self.listens = True
+        """Whether it takes messages that are put into the run: not inside another agent's call."""
         self.plain = False
         """Whether the runner's hooks are left out."""
         self.node: NodeInfo | None = None
@@ -367,6 +369,7 @@ class Run:
             )
         inner = Run(agent, self.shared, path, self.depth + 1, Meter(agent.limits, self.meter))
         inner.plain = self.plain
+        inner.listens = self.listens and not isinstance(self.agent, ChatNode)
         return inner
 
     def record(self, path: str, call: ToolCall) -> CallRecord:
