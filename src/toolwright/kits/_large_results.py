@@ -19,7 +19,8 @@ def with_results_in_files(tool: Tool, files: Callable[[ToolContext], Files], lim
         output = await tool.run(args, ctx)
         if output.status != "ok" or len(output.text) <= limit:
             return output
-        path = f"{_DIRECTORY}/{ctx.call.call_id}.txt"
+        # With the ids of the calls around it: those of two sub-agents' calls may be the same.
+        path = f"{_DIRECTORY}/{ctx.function_call_id.replace('/', '-')}.txt"
         await files(ctx).write(path, output.text.encode())
         note = (
             f"{output.text[:_SHOWN]}\n[… {len(output.text):,} characters in all, kept in {path}; "
