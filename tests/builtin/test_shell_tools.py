@@ -148,7 +148,9 @@ async def test_background_processes_are_started_listed_read_and_stopped(tmp_path
 async def test_closing_the_toolset_ends_its_processes(tmp_path: Path) -> None:
     shell = ShellToolset(tmp_path)
     await Session([shell]).text("start_process", command="sleep 41414")
-    assert "41414" in _command_lines()
+    with anyio.fail_after(30):  # While a program is being started it has no command line.
+        while "41414" not in _command_lines():  # noqa: ASYNC110
+            await anyio.sleep(0.01)
     await shell.close()
     assert "41414" not in _command_lines()
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,7 +112,8 @@ class Child:
 
     async def exit_code(self) -> int | None:
         """How it ended; None while it still runs. Waits a moment for one that is just leaving."""
-        await self._exited_within(0.2)
+        if await self._exited_within(0.2):
+            await _within(_GRACE, lambda: self._stderr.drained)  # Its last words are on their way.
         return self._process.returncode
 
     async def stop(self) -> None:
@@ -137,12 +138,7 @@ class Child:
 
     async def _exited_within(self, seconds: float) -> bool:
         # By polling: `wait` also waits for the pipes, which a grandchild may hold open.
-        deadline = anyio.current_time() + seconds
-        while self._process.returncode is None:
-            if anyio.current_time() >= deadline:
-                return False
-            await anyio.sleep(0.01)
-        return True
+        return await _within(seconds, lambda: self._process.returncode is not None)
 
     async def _release(self) -> None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -154,6 +150,15 @@ class Child:
             transport.close()
 
 
+async def _within(seconds: float, happened: Callable[[], bool]) -> bool:
+    deadline = anyio.current_time() + seconds
+    while not happened():
+        if anyio.current_time() >= deadline:
+            return False
+        await anyio.sleep(0.01)
+    return True
+
+
 class _StderrLog:
     """Empties a child's stderr from a thread: the child never blocks on it, however much it writes."""
 
@@ -162,6 +167,7 @@ class _StderrLog:
         self._logger = logger
         self._last: deque[str] = deque(maxlen=20)
         self._lines = 0
+        self.drained = False
         read_end, self.write_end = os.pipe()
         threading.Thread(
             target=self._drain, args=(read_end,), name=f"stderr of {name}", daemon=True
@@ -181,6 +187,7 @@ class _StderrLog:
                     self._note(line)
         if rest:
             self._note(rest)
+        self.drained = True
 
     def _note(self, raw: bytes) -> None:
         line = raw[:500].decode("utf-8", "replace").rstrip()
