@@ -83,7 +83,10 @@ async def _in_thread(func: Callable[..., T], *args: object) -> T:
 
 def _ls(root: str, path: str) -> list[Entry]:
     with open_directory(root, path) as descriptor, os.scandir(descriptor) as found:
-        entries = [_entry(path, item.name, item.stat(follow_symlinks=False)) for item in found]
+        entries = []
+        for item in found:
+            with suppress(FileNotFoundError):  # It has gone since the directory was read.
+                entries.append(_entry(path, item.name, item.stat(follow_symlinks=False)))
     return sorted(entries, key=lambda entry: entry.path)
 
 
