@@ -167,13 +167,22 @@ def tasks_watch(*, where: Where = _DEFAULT) -> int:
 
     async def main() -> None:
         found = open_orchestrator(where)
-        with Live(console=Console(), refresh_per_second=4) as live:
-            while True:
-                live.update(_table(await found.queue.counts(), await found.list(limit=15)))
-                await found.changed(1.0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_leave_on_interrupt, group.cancel_scope)
+            with Live(console=Console(), refresh_per_second=4) as live:
+                while True:
+                    live.update(_table(await found.queue.counts(), await found.list(limit=15)))
+                    await found.changed(1.0)
+        await found.close()
 
     anyio.run(main)
-    return exits.DONE
+    return exits.CANCELLED
+
+
+async def _leave_on_interrupt(scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
 
 
 def _do(where: str, act: Any, yes: str, no: str) -> int:
