@@ -18,7 +18,8 @@ LOOSE = ("Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.
 SUFFIXES = (".py", ".md", ".txt", ".toml", ".yml", ".yaml", ".ts", ".tsx", ".css", ".sh", ".go")
 
 UNFINISHED = re.compile(r"(#|//|<!--|/\*)\s*.*\b(TODO|FIXME|XXX|HACK)\b")
-MACHINE = re.compile(r"/work/(main|shared)\b|/home/\w+/|/Users/\w+/|[A-Z]:\\\\Users")
+MACHINE = re.compile(rf"{re.escape(str(ROOT))}\b|/home/\w+/|/Users/\w+/|[A-Z]:\\\\Users")
+"""Paths that only this machine, or somebody's, has."""
 DOWNLOADS = re.compile(
     r"(index-url|find-links|trusted-host)[ =]+\S+\.\w|https?://[\w.-]+(:\d+)?/(simple|repository)/|"
     r'"resolved": "http'

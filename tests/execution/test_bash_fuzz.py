@@ -75,7 +75,7 @@ def prepare(root: Path) -> tuple[Path, Path]:
         shutil.copy(os.path.realpath(shutil.which(name) or f"/usr/bin/{name}"), programs / name)
     shell = os.path.realpath(shutil.which("bash") or "/bin/bash")
     shutil.copy(shell, programs / "real-shell")
-    trace = '#!/usr/bin/real-shell\necho "$0 $*" >> /work/trace\n'
+    trace = '#!/usr/bin/real-shell\necho "$0 $*" >> /bench/trace\n'
     for path in (*(programs / name for name in CANARIES), work / "evil", work / "ls"):
         path.write_text(trace)
         path.chmod(0o755)
@@ -91,7 +91,7 @@ def run_all(commands: list[str], programs: Path, work: Path) -> list[str]:
     for number, command in enumerate(commands):
         (directory / f"{number:05}").write_text(command)
     loop = (
-        "for c in commands/*; do timeout 2 real-shell -c \"$(cat $c)\" < /work/f > /dev/null 2>&1; "
+        "for c in commands/*; do timeout 2 real-shell -c \"$(cat $c)\" < /bench/f > /dev/null 2>&1; "
         "if [ -s trace ]; then echo $c; cat trace; : > trace; fi; done"
     )  # fmt: skip
     system = [
@@ -101,8 +101,8 @@ def run_all(commands: list[str], programs: Path, work: Path) -> list[str]:
         [bwrap_path(), "--unshare-all", "--die-with-parent", "--ro-bind", "/usr/lib", "/usr/lib",
          "--ro-bind-try", "/usr/lib64", "/usr/lib64", "--ro-bind", str(programs), "/usr/bin",
          "--symlink", "usr/bin", "/bin", *system, "--proc", "/proc", "--dev", "/dev",
-         "--bind", str(work), "/work", "--chdir", "/work", "--clearenv", "--setenv", "PATH", "/usr/bin",
-         "--setenv", "HOME", "/work", "/usr/bin/real-shell", "-c", loop],
+         "--bind", str(work), "/bench", "--chdir", "/bench", "--clearenv", "--setenv", "PATH", "/usr/bin",
+         "--setenv", "HOME", "/bench", "/usr/bin/real-shell", "-c", loop],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
