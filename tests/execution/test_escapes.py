@@ -5,6 +5,7 @@ The table in docs/security.md is made from what is found here.
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -61,8 +62,9 @@ def probe(kind: str, who: str) -> dict[str, str]:
 
 def python_for(who: str) -> str:
     """An interpreter that the user may execute; ours may be in root's home."""
-    own = os.path.realpath(sys.executable)
-    return own if who == "root" or not own.startswith("/root/") else "/usr/bin/python3"
+    own = Path(sys.executable).resolve()
+    private = own.is_relative_to(pwd.getpwuid(0).pw_dir)
+    return "/usr/bin/python3" if private and who != "root" else str(own)
 
 
 def site_packages() -> list[str]:
