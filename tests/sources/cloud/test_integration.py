@@ -1,4 +1,4 @@
-"""Application Integration and connectors, against a server that speaks their REST interfaces."""
+"""Application Integration and connectors, against a server held to their published definitions."""
 
 import json
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from google.oauth2.credentials import Credentials
 from inline_snapshot import snapshot
 from starlette.responses import JSONResponse, Response
 from tests.sources.cloud._calling import ask, told
+from tests.sources.cloud._published import check_answer, check_request
 from tests.sources.openapi._recorder import Recorder, Seen
 
 from toolwright.errors import UsageError
@@ -49,16 +50,17 @@ def google_cloud(seen: Seen) -> Response:
     answers: dict[str, Any] = {
         f"/v1/{PARENT}:generateOpenApiSpec": {"openApiSpec": json.dumps(TRIGGERS)},
         CONNECTION: {"name": f"{PARENT}/connections/crm", "serviceDirectory": "svc", "host": ""},
-        f"{CONNECTION}/connectionSchemaMetadata:getEntityType": {"name": "operations/entity"},
-        f"{CONNECTION}/connectionSchemaMetadata:getAction": {"name": "operations/action", "done": True,
+        f"{CONNECTION}/connectionSchemaMetadata:getEntityType": {"name": f"{PARENT}/operations/entity"},
+        f"{CONNECTION}/connectionSchemaMetadata:getAction": {"name": f"{PARENT}/operations/action", "done": True,
             "response": {"description": "Query the records.", "inputJsonSchema": {"type": "object"}}},
-        "/v1/operations/entity": {"name": "operations/entity", "done": True,
+        f"/v1/{PARENT}/operations/entity": {"name": f"{PARENT}/operations/entity", "done": True,
             "response": {"jsonSchema": ACCOUNT, "operations": ["LIST", "GET", "CREATE"]}},
         f"/v2/{PARENT}/integrations/ExecuteConnection:execute": {"connectorOutputPayload": [{"Id": 1}]},
         f"/v1/{PARENT}/integrations/orders:execute": {"outputParameters": {"status": "shipped"}},
     }  # fmt: skip
     if seen.path not in answers:
         return JSONResponse({"error": {"message": f"no {seen.path}"}}, status_code=404)
+    check_answer(seen, answers[seen.path])
     return JSONResponse(answers[seen.path])
 
 
@@ -67,6 +69,10 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
     monkeypatch.setattr("toolwright.sources.cloud._integration_client._POLL_SECONDS", 0.0)
     with Recorder(answer=google_cloud).running() as server:
         yield server
+    for seen in server.seen:
+        # Signing in is another service's; what a trigger takes is up to its own document.
+        if seen.path != "/token" and "/integrations/orders:" not in seen.path:
+            check_request(seen)
 
 
 def toolset_at(cloud: Recorder, **settings: Any) -> ApplicationIntegrationToolset:
