@@ -24,15 +24,18 @@ from toolwright.messages._codec import (
     encode_event,
     encode_message,
     event_schema,
-    jsonable,
+    from_json_text,
+    to_json_text,
 )
 from toolwright.messages._events import (
     AnyEvent,
     CallDelta,
     Event,
     HistoryCompacted,
+    MessageQueued,
     ModelReplied,
     PendingAnswered,
+    PendingChanged,
     PendingOpened,
     ReasoningDelta,
     RunEnded,
@@ -48,7 +51,9 @@ from toolwright.messages._events import (
     TurnStarted,
     is_stored,
 )
+from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
+from toolwright.messages._json_values import json_copy
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -68,24 +73,34 @@ from toolwright.messages._parts import (
     TextPart,
     ToolCall,
 )
+from toolwright.messages._plain import jsonable
 from toolwright.messages._redact import Redactor, redact
 from toolwright.messages._results import (
+    STORED_AS,
     Actions,
     Answer,
     Answered,
     Approve,
     EventActions,
+    Given,
     Pending,
     PendingKind,
     PendingRequest,
     Reject,
+    Remember,
+    SignedIn,
     Status,
+    StoredAnswer,
     ToolResult,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
+from toolwright.messages._state_keys import MEMBER, fold_members, member_key
+from toolwright.messages._visible import count_marks, visible
 
 __all__ = [
+    "MEMBER",
+    "STORED_AS",
     "VERSION",
     "Actions",
     "Answer",
@@ -106,6 +121,7 @@ __all__ = [
     "Event",
     "EventActions",
     "FinishReason",
+    "Given",
     "History",
     "HistoryCompacted",
     "HistoryView",
@@ -113,6 +129,7 @@ __all__ = [
     "HttpCredentials",
     "MemoryEntry",
     "Message",
+    "MessageQueued",
     "ModelMessage",
     "ModelPart",
     "ModelReplied",
@@ -121,6 +138,7 @@ __all__ = [
     "OpenIdConnectWithConfig",
     "Pending",
     "PendingAnswered",
+    "PendingChanged",
     "PendingKind",
     "PendingOpened",
     "PendingRequest",
@@ -129,6 +147,7 @@ __all__ = [
     "ReasoningPart",
     "Redactor",
     "Reject",
+    "Remember",
     "RunEnded",
     "RunStarted",
     "RunStatus",
@@ -138,9 +157,11 @@ __all__ = [
     "ServerToolPart",
     "ServiceAccount",
     "ServiceAccountCredential",
+    "SignedIn",
     "StateChanged",
     "Status",
     "Steered",
+    "StoredAnswer",
     "TextDelta",
     "TextPart",
     "ToolCall",
@@ -155,14 +176,23 @@ __all__ = [
     "Usage",
     "UserMessage",
     "as_auth_config",
+    "count_marks",
     "decode_event",
     "decode_message",
     "encode_event",
     "encode_message",
     "event_schema",
+    "exact_json",
+    "fold_members",
+    "from_exact_json",
+    "from_json_text",
     "is_stored",
+    "json_copy",
     "jsonable",
+    "member_key",
     "redact",
     "secrets_of",
+    "to_json_text",
     "user_message",
+    "visible",
 ]

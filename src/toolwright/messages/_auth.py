@@ -130,7 +130,7 @@ class AuthCredential(_Secretive):
 
     @property
     def bearer_token(self) -> str | None:
-        """The token for an `Authorization: Bearer` header, however it was come by."""
+        """The token for an `Authorization: Bearer` header, whichever sign-in it came from."""
         if self.oauth2 and self.oauth2.access_token:
             return self.oauth2.access_token
         return self.http.credentials.token if self.http else None

@@ -1,15 +1,16 @@
 """Messages and events as JSON, with a version so that old logs stay readable."""
 
-import json
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
 from toolwright.errors import UnreadableError
 from toolwright.messages._events import AnyEvent, Event
+from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._messages import Message
+from toolwright.messages._plain import plain
 
 __all__ = [
     "VERSION",
@@ -18,10 +19,13 @@ __all__ = [
     "encode_event",
     "encode_message",
     "event_schema",
-    "jsonable",
+    "from_json_text",
+    "to_json_text",
 ]
 
-VERSION = 1
+VERSION = 2
+_REPLACED = "\ufffd".encode()
+_START = f'{{"v":{VERSION},'
 
 
 @cache
@@ -35,9 +39,8 @@ def _message_adapter() -> TypeAdapter[Any]:
 
 
 def encode_event(event: Event) -> str:
-    """One line of JSON: `{"v": 1, "type": …, …}`."""
-    body = _event_adapter().dump_json(event, exclude_none=True, fallback=repr).decode()
-    return f'{{"v":{VERSION},{body[1:]}'
+    """One line of JSON: `{"v": 2, "type": …, …}`."""
+    return _START + to_json_text(_event_adapter(), event)[1:]
 
 
 def decode_event(text: str | bytes) -> Any:
@@ -46,9 +49,8 @@ def decode_event(text: str | bytes) -> Any:
 
 
 def encode_message(message: Message) -> str:
-    """One line of JSON: `{"v": 1, "kind": …, …}`."""
-    body = _message_adapter().dump_json(message, exclude_none=True, fallback=repr).decode()
-    return f'{{"v":{VERSION},{body[1:]}'
+    """One line of JSON: `{"v": 2, "kind": …, …}`."""
+    return _START + to_json_text(_message_adapter(), message)[1:]
 
 
 def decode_message(text: str | bytes) -> Any:
@@ -61,21 +63,58 @@ def event_schema() -> dict[str, Any]:
     return _event_adapter().json_schema()
 
 
-def jsonable(value: Any) -> Any:
-    """`value` as plain JSON values; what has no JSON form becomes its `repr`."""
-    return to_jsonable_python(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings")
+def to_json_text(adapter: TypeAdapter[Any], value: Any) -> str:
+    """`value` as JSON, whatever strings are in it; fields that are None are left out."""
+    try:
+        text = adapter.dump_json(value, exclude_none=True, fallback=repr)
+    except PydanticSerializationError:
+        # Lone surrogates are not UTF-8, but JSON can escape them; and bytes are not always text.
+        text = None
+    # In the keys of an object they are replaced instead of refused.
+    if text is not None and _REPLACED not in text:
+        return text.decode()
+    # What it holds is bounded already; around that there are a few more levels.
+    return exact_json(plain(value, levels=400))
+
+
+def from_json_text(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
+    """What `to_json_text` was given; `ValueError` when it is nothing of the kind."""
+    try:
+        return adapter.validate_json(text)
+    except ValidationError:
+        # Only Python's own reader takes lone surrogates and any depth.
+        return adapter.validate_python(from_exact_json(text))
 
 
 def _decode(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
+    text = text if isinstance(text, str) else text.decode()
     try:
-        fields = json.loads(text)
+        if text.startswith(_START):
+            return from_json_text(adapter, "{" + text[len(_START) :])
+        fields = from_exact_json(text)
         version = fields.pop("v", None)
-        if version != VERSION:
-            raise UnreadableError(
-                f"This log entry has version {version!r}; this program reads version {VERSION}. "
-                "Upgrade toolwright to read it."
-            )
-        # From JSON rather than from `fields`, so that bytes come back from base64.
-        return adapter.validate_json(json.dumps(fields))
-    except (ValueError, ValidationError, AttributeError) as error:
-        raise UnreadableError(f"Unreadable log entry {str(text)[:200]!r}: {error}") from error
+        if version not in (1, VERSION):
+            raise _of_another_version(version)
+        return adapter.validate_python(_from_version_1(fields) if version == 1 else fields)
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise UnreadableError(f"Unreadable log entry {text[:200]!r}: {error}") from error
+
+
+def _from_version_1(fields: dict[str, Any]) -> dict[str, Any]:
+    """Answers had no tag of their own then."""
+    if fields.get("type") == "pending_answered" and "answer" in fields:
+        fields["answer"] = tagged_answer(fields["answer"])
+    return fields
+
+
+def tagged_answer(answer: Any) -> Any:
+    """An answer that was stored as a bare value, as it is stored now."""
+    kind = answer.get("kind") if isinstance(answer, dict) else None
+    return answer if kind in ("approve", "reject") else {"kind": "given", "value": answer}
+
+
+def _of_another_version(version: Any) -> UnreadableError:
+    return UnreadableError(
+        f"This log entry has version {version!r}; this program reads versions up to {VERSION}. "
+        "Upgrade toolwright to read it."
+    )

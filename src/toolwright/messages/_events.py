@@ -9,15 +9,17 @@ from typing import Any, Literal
 
 from toolwright.messages._messages import Message, ModelMessage, Usage, UserMessage
 from toolwright.messages._parts import ToolCall
-from toolwright.messages._results import Actions, Pending, ToolResult
+from toolwright.messages._results import Actions, Pending, StoredAnswer, ToolResult
 
 __all__ = [
     "AnyEvent",
     "CallDelta",
     "Event",
     "HistoryCompacted",
+    "MessageQueued",
     "ModelReplied",
     "PendingAnswered",
+    "PendingChanged",
     "PendingOpened",
     "ReasoningDelta",
     "RunEnded",
@@ -60,12 +62,22 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQueued(Event):
+    """A message waits to be put into the run before the next turn, in whichever process that is."""
+
+    message: UserMessage
+    type: Literal["message_queued"] = "message_queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Steered(Event):
     """A message was put into a run that was already going."""
 
     message: UserMessage
     call_id: str = ""
     """When it tells the outcome of a long-running call, that call."""
+    queued: int = 0
+    """When it was queued before, the `seq` of that `MessageQueued`."""
     type: Literal["steered"] = "steered"
 
 
@@ -114,7 +126,7 @@ class ModelReplied(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(Event):
-    """A call is about to be parsed and run."""
+    """The function of a call runs from here on; a call that is denied or still waits has none."""
 
     call: ToolCall
     type: Literal["tool_started"] = "tool_started"
@@ -152,11 +164,20 @@ class PendingOpened(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingChanged(Event):
+    """What is known of a call that waits has changed: its function has returned, or the run does
+    not wait for it any more."""
+
+    pending: Pending
+    type: Literal["pending_changed"] = "pending_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PendingAnswered(Event):
     """The outside has answered. A credential is only said to have come, never shown."""
 
     call_id: str
-    answer: Any = None
+    answer: StoredAnswer | None = None
     type: Literal["pending_answered"] = "pending_answered"
 
 
@@ -202,6 +223,7 @@ class RunEnded(Event):
 
 AnyEvent = (
     RunStarted
+    | MessageQueued
     | Steered
     | TurnStarted
     | TextDelta
@@ -212,6 +234,7 @@ AnyEvent = (
     | ToolProgress
     | ToolEnded
     | PendingOpened
+    | PendingChanged
     | PendingAnswered
     | StateChanged
     | HistoryCompacted

@@ -1,9 +1,12 @@
 """The three kinds of message a history is made of, and what a model turn cost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import PurePath
 from typing import Any, Literal
 
+from toolwright.errors import SettingError
 from toolwright.messages._parts import (
     BlobPart,
     Content,
@@ -55,6 +58,9 @@ class Usage:
             cost=self.cost + other.cost,
             requests=self.requests + other.requests,
         )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return self + Usage(**{f.name: -getattr(other, f.name) for f in fields(Usage)})
 
     @property
     def total_tokens(self) -> int:
@@ -112,11 +118,43 @@ Prompt = str | UserMessage | Content | Sequence[str | Content]
 
 
 def user_message(prompt: Prompt) -> UserMessage:
-    """Make a message of whatever the caller gave."""
+    """Make a message of whatever the caller gave; `SettingError` when it is not a `Prompt`."""
     if isinstance(prompt, UserMessage):
-        return prompt
-    if isinstance(prompt, str):
-        return UserMessage((TextPart(prompt),))
-    if isinstance(prompt, TextPart | BlobPart):
-        return UserMessage((prompt,))
-    return UserMessage(tuple(TextPart(p) if isinstance(p, str) else p for p in prompt))
+        given: Any = prompt.parts
+    else:
+        given = [prompt] if isinstance(prompt, str | TextPart | BlobPart) else prompt
+    if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
+        raise SettingError(_not_a_message(prompt))
+    parts = tuple(TextPart(part) if isinstance(part, str) else part for part in given)
+    for place, part in enumerate(parts):
+        if not _is_content(part):
+            raise SettingError(_not_a_message(part, f" at place {place}"))
+    return UserMessage(parts)
+
+
+def _is_content(part: object) -> bool:
+    """Whether it can be stored and read back; a dataclass does not look at what it is made of."""
+    match part:
+        case TextPart(text=str()):
+            return True
+        case BlobPart(media_type=str(), data=bytes() | None, url=str() | None, name=str() | None):
+            return True
+        case _:
+            return False
+
+
+def _not_a_message(found: object, place: str = "") -> str:
+    also = ""
+    if isinstance(found, Message) or (isinstance(found, Mapping) and "role" in found):
+        also = (
+            " Earlier messages are not given with it: a session keeps them, and "
+            "Runner(agent).run('…', session_id=…) goes on with it."
+        )
+    elif isinstance(found, bytes | bytearray):
+        also = " Bytes are sent as BlobPart(media_type=…, data=…)."
+    elif isinstance(found, PurePath):
+        also = " A file is sent as BlobPart.from_path(…)."
+    return (
+        "A message is a string, a TextPart, a BlobPart, a list of these, or UserMessage((…, …)); "
+        f"got {reprlib.repr(found)}{place}.{also}"
+    )

@@ -1,11 +1,12 @@
 """The pieces a message is made of."""
 
+import base64
 import mimetypes
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, with_config
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 __all__ = ["BlobPart", "Content", "ReasoningPart", "ServerToolPart", "TextPart", "ToolCall"]
 
@@ -18,13 +19,33 @@ class TextPart:
     kind: Literal["text"] = "text"
 
 
-@with_config(ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"))
+def _to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _from_base64(data: Any) -> Any:
+    if not isinstance(data, str):
+        return data
+    standard = data.rstrip("=").replace("-", "+").replace("_", "/")
+    return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+
+
+_Bytes = Annotated[
+    bytes,
+    # Pydantic's own writes the alphabet for addresses, which browsers refuse in `data:` URLs.
+    PlainSerializer(_to_base64, return_type=str, when_used="json"),
+    BeforeValidator(_from_base64),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
+"""Bytes that travel as standard base64; logs that have the alphabet for addresses are read too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobPart:
     """An image, a sound, a document: bytes in `data`, or a `url` where they can be had."""
 
     media_type: str
-    data: bytes | None = None
+    data: _Bytes | None = None
     url: str | None = None
     name: str | None = None
     kind: Literal["blob"] = "blob"

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from toolwright._sealed import Sealed
+
 __all__ = ["Redactor", "redact"]
 
 _MASK = "[redacted]"
@@ -45,7 +47,7 @@ def redact(text: str) -> str:
     return text
 
 
-class Redactor:
+class Redactor(Sealed):
     """Knows the secrets of one run by value, and what secrets look like."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:

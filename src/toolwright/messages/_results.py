@@ -1,24 +1,33 @@
 """What became of a call: its result, and what it waits for while it is pending."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from toolwright.messages._parts import Content, TextPart
 
 __all__ = [
+    "STORED_AS",
     "Actions",
     "Answer",
     "Answered",
     "Approve",
     "EventActions",
+    "Given",
     "Pending",
     "PendingKind",
     "PendingRequest",
     "Reject",
+    "Remember",
+    "SignedIn",
     "Status",
+    "StoredAnswer",
     "ToolResult",
 ]
 
+STORED_AS = "stored_as"
+"""The key in `ToolResult.data` that names where data is kept which was too large for an event."""
 Status = Literal["ok", "error", "denied", "pending"]
 PendingKind = Literal["result", "confirmation", "credential", "choice", "input"]
 Answered = Literal["accepted", "duplicate", "unknown", "expired", "finished"]
@@ -35,7 +44,8 @@ class ToolResult:
     content: tuple[Content, ...] = ()
     """What the model reads."""
     data: Any = None
-    """What people and programs see (the second half of a `(display, data)` output)."""
+    """What people and programs see (the second half of a `(display, data)` output). Too large for
+    an event, it is `{"stored_as": name, "bytes": …}`, and `Runner.output` reads it."""
 
     @property
     def text(self) -> str:
@@ -55,6 +65,13 @@ class PendingRequest:
     """Seconds from now until an answer is too late."""
     blocking: bool = True
     """False: the model reads the output now, and the answer reaches it later as an update."""
+    rerun: bool = False
+    """True: the tool runs again and finds the answer in `tool_context.answers`; False: a value
+    that is answered is the call's result."""
+    rule: str = ""
+    """Which rule asks, in words; empty when the tool itself does."""
+    question: str = ""
+    """What an approval is bound to; filled in where the question is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +89,27 @@ class Pending:
     """The validated arguments that an approval is bound to, secrets left out."""
     schema: dict[str, Any] | None = None
     """JSON Schema of the answer, where one is expected."""
+    parameters: dict[str, Any] | None = None
+    """JSON Schema of the tool's parameters, for those who edit `arguments` before they approve."""
     deadline: float | None = None
     """Seconds since the epoch; an answer after it is refused."""
     agent: str = ""
     blocking: bool = True
     """False: the run goes on, and the answer reaches the conversation later as an update."""
+    rerun: bool = False
+    """True: the tool runs again with the answer, which is not the call's result."""
+    ran: bool = False
+    """Whether the tool's function has run: it came to its end, or to its own question."""
+    session_id: str = ""
+    """Where it waits; filled in by those who list the calls of many sessions."""
+    rule: str = ""
+    """Which rule asks, in words; empty when the tool itself does."""
+    question: str = ""
+    """What an approval is bound to: who asks (`rule`, or the tool's `own`), a digest of the path and
+    the tool's fingerprint, and a digest of the arguments."""
+
+
+Remember = bool | Literal["arguments", "session", "user", "source"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +119,10 @@ class Approve:
     arguments: dict[str, Any] | None = None
     payload: Any = None
     """What the tool finds in `tool_context.tool_confirmation.payload`; if unset, what it asked with."""
-    remember: bool = False
-    """Do not ask again for this tool in this session."""
+    remember: Remember = False
+    """What is not asked about again by the same agent: the same `arguments` in this session, the
+    tool in this `session` (or True), or the tool for this `user` until its definition changes.
+    Where a tool from outside has changed, `source` accepts all tools of its server as they are."""
     kind: Literal["approve"] = "approve"
 
 
@@ -101,6 +136,31 @@ class Reject:
 
 Answer = Approve | Reject | Any
 """Any other value is the result, the choice, the input or the credential that was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The result, the choice or the input that was asked for."""
+
+    value: Any = None
+    content: tuple[Content, ...] = ()
+    """What the model reads, where that is something else than the value."""
+    data: Any = None
+    status: Literal["ok", "error"] = "ok"
+    kind: Literal["given"] = "given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """The person has brought a credential; until it is used it is kept as a secret under `key`."""
+
+    key: str
+    kind: Literal["signed_in"] = "signed_in"
+
+
+StoredAnswer = Annotated[Approve | Reject | Given | SignedIn, Field(discriminator="kind")]
+"""An answer as it was accepted. What it is stands beside what it holds, never inside: a result
+that looks like an approval is a result."""
 
 
 @dataclass(slots=True, kw_only=True)
