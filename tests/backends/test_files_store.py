@@ -7,6 +7,7 @@ import pytest
 from toolwright.backends import StateBackend, StoreBackend
 from toolwright.backends.files import FileChanged
 from toolwright.errors import UsageError
+from toolwright.messages import member_key
 from toolwright.tools import State, StateTable
 
 pytestmark = pytest.mark.anyio
@@ -38,8 +39,8 @@ async def test_files_in_the_state_are_plain_json_and_recorded_in_the_delta() -> 
     files = StateBackend(state)
     await files.write("/a.md", b"text")
     await files.write("/b.bin", b"\xff\0")
-    assert state.delta["files"]["/a.md"]["content"] == "text"
-    assert state.delta["files"]["/b.bin"]["encoding"] == "base64"
+    assert state.delta[member_key("files", "/a.md")]["content"] == "text"
+    assert state.delta[member_key("files", "/b.bin")]["encoding"] == "base64"
     assert (await files.read("/b.bin")).data == b"\xff\0"
 
 

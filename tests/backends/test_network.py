@@ -114,5 +114,5 @@ async def test_an_unknown_host_is_told_plainly() -> None:
 
 
 def test_a_text_in_place_of_a_list_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="list of hosts"):
+    with pytest.raises(UsageError, match="allow takes a list"):
         Reachable("localhost")

@@ -6,7 +6,7 @@ import anyio
 
 from toolwright.backends import Store, open_store
 from toolwright.errors import StoreError
-from toolwright.messages import Scope, StateChanged
+from toolwright.messages import Given, Scope, StateChanged
 
 
 async def append(store: Store, name: str) -> int:
@@ -28,7 +28,7 @@ async def append(store: Store, name: str) -> int:
 
 async def answer(store: Store, name: str) -> int:
     """Answer all fifty calls; how many answers were the first."""
-    outcomes = [await store.answer("app", "shared", f"c{n}", name) for n in range(50)]
+    outcomes = [await store.answer("app", "shared", f"c{n}", Given(value=name)) for n in range(50)]
     return outcomes.count("accepted")
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests._postgres import new_database
 
 from toolwright.backends import open_store
-from toolwright.messages import Pending, PendingOpened, Scope, StateChanged
+from toolwright.messages import Given, Pending, PendingOpened, Scope, StateChanged
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_processes_that_answer_the_same_calls_win_each_call_once(address: 
     won = _work_together(address, "answer")
     assert sum(won.values()) == 50
     calls = await store.open_calls("app")
-    assert {name: [c.answer for c in calls].count(name) for name in NAMES} == won
+    assert {name: [c.answer for c in calls].count(Given(value=name)) for name in NAMES} == won
     await store.close()
 
 

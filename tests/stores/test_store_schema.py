@@ -8,7 +8,7 @@ from tests._postgres import new_database
 
 from toolwright.backends import open_store
 from toolwright.errors import StoreError
-from toolwright.messages import Scope, StateChanged
+from toolwright.messages import Given, Scope, StateChanged
 
 pytestmark = pytest.mark.anyio
 
@@ -51,14 +51,15 @@ async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: 
 
 
 async def test_the_answer_to_a_closed_call_is_not_kept(tmp_path: Path) -> None:
-    from toolwright.messages import Pending, PendingOpened, ToolEnded, ToolResult
+    from toolwright.messages import Pending, PendingAnswered, PendingOpened, ToolEnded, ToolResult
 
     store = open_store(f"sqlite:///{tmp_path}/sessions.db")
     await store.open(ADA)
     asked = Pending(call_id="c1", name="login", kind="credential")
     await store.append(ADA, [PendingOpened(seq=1, pending=asked)])
-    await store.answer("app", "s1", "c1", {"token": "very-secret-value"})
+    await store.answer("app", "s1", "c1", Given(value={"token": "very-secret-value"}))
     result = ToolResult(call_id="c1", name="login", status="ok")
-    await store.append(ADA, [ToolEnded(seq=2, result=result)])
+    used = PendingAnswered(seq=2, call_id="c1")
+    await store.append(ADA, [used, ToolEnded(seq=3, result=result)])
     await store.close()
     assert b"very-secret-value" not in (tmp_path / "sessions.db").read_bytes()

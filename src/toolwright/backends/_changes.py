@@ -8,6 +8,7 @@ from toolwright.messages import (
     Event,
     Pending,
     PendingAnswered,
+    PendingChanged,
     PendingOpened,
     RunStarted,
     StateChanged,
@@ -28,6 +29,8 @@ class Changes:
     """Plain JSON by key; None takes the key away."""
     opened: list[Pending] = field(default_factory=list)
     """Pending calls that the batch opens; it may close them again."""
+    changed: list[Pending] = field(default_factory=list)
+    """Open calls of which something is different now."""
     ended: list[str] = field(default_factory=list)
     """Calls with a result: what blocked on them, or inside them, is closed."""
     answered: list[str] = field(default_factory=list)
@@ -42,6 +45,8 @@ def changes(events: Iterable[Event]) -> Changes:
         match event:
             case PendingOpened(pending=pending):
                 found.opened.append(pending)
+            case PendingChanged(pending=pending):
+                found.changed.append(pending)
             case ToolEnded(result=result, path=path):
                 found.ended.append(f"{path}/{result.call_id}" if path else result.call_id)
             case PendingAnswered(call_id=call_id):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from toolwright._sealed import sealed
 from toolwright.backends._charset import decode_text
 from toolwright.backends._network import guarded_client
 from toolwright.errors import ToolError
@@ -40,6 +41,7 @@ class Fetched:
         return decode_text(self.data, self.charset)
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
     """Fetches URLs. Private addresses are refused unless they are in `allow_private`."""

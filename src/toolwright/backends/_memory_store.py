@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
 from toolwright.backends._store import Loaded, OpenCall, SessionRow
-from toolwright.messages import Answered, Event, Scope
+from toolwright.messages import Answered, Event, Scope, StoredAnswer
 
 __all__ = ["MemoryStore"]
 
@@ -25,7 +26,7 @@ class _Session:
     """Calls that have ended, their answers forgotten: an answer to one is too late."""
 
 
-class MemoryStore:
+class MemoryStore(Sealed):
     """Keeps sessions in dictionaries. Safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -57,14 +58,16 @@ class MemoryStore:
             )
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile."""
         if not events:
             return
         with self._lock:
             session = self._mine(scope)
             if session is None:
                 raise refusals.was_not_opened(scope)
-            _check_follows(session.row, events)
+            events = _not_stored(session, events)
+            if not events:
+                return
             found = changes(events)
             session.events.extend(events)
             self._change_state(scope, session, found.state)
@@ -100,7 +103,14 @@ class MemoryStore:
                 for call in found.calls.values()
             ]
 
-    async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
         """Take an answer, exactly once, in one atomic step."""
         with self._lock:
             session = self._sessions.get((app_name, session_id))
@@ -115,8 +125,19 @@ class MemoryStore:
                 return "expired"
             if call_id in session.closed:
                 return "finished"
+            if answer is None:
+                return "unknown"
+            if any(self._is_answered(app_name, *other) for other in unless):
+                return "duplicate"
             session.calls[call_id] = replace(call, answered=True, answer=copy.deepcopy(answer))
             return "accepted"
+
+    def _is_answered(self, app_name: str, session_id: str, call_id: str) -> bool:
+        session = self._sessions.get((app_name, session_id))
+        if session is None:
+            return False
+        call = session.calls.get(call_id) or session.closed.get(call_id)
+        return call is not None and call.answered
 
     async def find(self, app_name: str, session_id: str) -> SessionRow | None:
         """A session by its id."""
@@ -184,10 +205,14 @@ class MemoryStore:
                 kept[key] = value
 
 
-def _check_follows(row: SessionRow, events: Sequence[Event]) -> None:
-    wanted = range(row.last_seq + 1, row.last_seq + 1 + len(events))
-    if [event.seq for event in events] != list(wanted):
-        raise refusals.does_not_follow(row, events[0].seq)
+def _not_stored(session: _Session, events: Sequence[Event]) -> Sequence[Event]:
+    """The events that an earlier try has not stored already; they must follow on."""
+    tail = session.events[events[0].seq - 1 :]
+    new = events[len(tail) :]
+    follow = range(session.row.last_seq + 1, session.row.last_seq + 1 + len(new))
+    if tail != list(events[: len(tail)]) or [event.seq for event in new] != list(follow):
+        raise refusals.does_not_follow(session.row, events[0].seq)
+    return new
 
 
 def _own_state(found: Changes) -> dict[str, Any]:
@@ -197,5 +222,16 @@ def _own_state(found: Changes) -> dict[str, Any]:
 def _change_calls(scope: Scope, session: _Session, found: Changes) -> None:
     for pending in found.opened:
         session.calls[pending.call_id] = OpenCall(scope=scope, pending=pending)
+    for pending in found.changed:
+        if pending.call_id in session.calls:
+            call = session.calls[pending.call_id]
+            session.calls[pending.call_id] = replace(call, pending=pending)
+    for call_id in found.answered:
+        if call_id in session.calls:
+            session.calls[call_id] = replace(session.calls[call_id], answer=None)
     for call_id in closed_by(found, [call.pending for call in session.calls.values()]):
-        session.closed[call_id] = replace(session.calls.pop(call_id), answer=None)
+        call = session.calls[call_id]
+        if call.answer is None:
+            session.closed[call_id] = session.calls.pop(call_id)
+        else:
+            session.calls[call_id] = replace(call, pending=replace(call.pending, blocking=False))

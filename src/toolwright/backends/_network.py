@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import anyio
 
+from toolwright._sealed import sealed
 from toolwright.errors import ToolError, UsageError
 
 try:
@@ -31,6 +32,7 @@ def is_public(address: str) -> bool:
     )
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Reachable:
     """Which addresses may be connected to: the public ones, and those that are listed.

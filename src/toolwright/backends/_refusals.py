@@ -1,7 +1,7 @@
 """What stores say when they refuse, so that all of them say the same."""
 
 from toolwright.backends._store import SessionRow
-from toolwright.errors import StoreError, UsageError
+from toolwright.errors import StoreConflict, UsageError
 from toolwright.messages import Scope
 
 __all__ = [
@@ -21,14 +21,14 @@ def of_another_user(scope: Scope) -> UsageError:
     )
 
 
-def was_not_opened(scope: Scope) -> StoreError:
+def was_not_opened(scope: Scope) -> StoreConflict:
     """Events come for a session that is not there, or not this user's."""
-    return StoreError(f"There is no session {scope.session_id!r}; open it first.")
+    return StoreConflict(f"There is no session {scope.session_id!r}; open it first.")
 
 
-def does_not_follow(row: SessionRow, seq: int) -> StoreError:
+def does_not_follow(row: SessionRow, seq: int) -> StoreConflict:
     """An event's number is not the next one of its session."""
-    return StoreError(
+    return StoreConflict(
         f"Session {row.scope.session_id!r} has events up to {row.last_seq}, so event {seq} does "
         "not follow on: another run has written to it meanwhile."
     )

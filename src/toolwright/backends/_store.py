@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from toolwright.messages import Answered, Event, Pending, Scope
+from toolwright.messages import Answered, Event, Pending, Scope, StoredAnswer
 
 __all__ = ["Loaded", "OpenCall", "SessionRow", "Store"]
 
@@ -28,7 +28,8 @@ class OpenCall:
     scope: Scope
     pending: Pending
     answered: bool = False
-    answer: Any = None
+    answer: StoredAnswer | None = None
+    """What was accepted, until the log has it (`PendingAnswered`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,9 @@ class Store(Protocol):
 
     `append` is one transaction: the events, the state they change (`ToolEnded.actions`,
     `PendingOpened.actions`, `StateChanged`; `temp:` keys never) and the pending calls they open
-    (`PendingOpened`) or close (`ToolEnded`). Raises `StoreError` when the database refuses.
+    (`PendingOpened`), change (`PendingChanged`) or close (`ToolEnded`). A call whose answer was
+    accepted and is not in the log yet is not closed but stays open, not `blocking` any more: no
+    answer that was accepted is lost. Raises `StoreError` when the database refuses.
     """
 
     async def open(self, scope: Scope) -> SessionRow:
@@ -59,7 +62,11 @@ class Store(Protocol):
         ...
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile.
+
+        Repeatable: events that the end of the log consists of already, because the acknowledgement
+        of an earlier try was lost, are not added again.
+        """
         ...
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
@@ -74,8 +81,20 @@ class Store(Protocol):
         """Calls not yet closed, answered ones included; of all sessions when none is named."""
         ...
 
-    async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
-        """Take an answer, exactly once, in one atomic step. `answer` is plain JSON."""
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
+        """Take an answer, exactly once, in one atomic step; what it holds is plain JSON.
+
+        `unless` names other calls, by session and call id: if one of them has an answer already,
+        this one is a "duplicate". Of several that name each other, one is accepted. Without an
+        answer nothing is taken, and what became of the call is said; "unknown" while it waits.
+        """
         ...
 
     async def find(self, app_name: str, session_id: str) -> SessionRow | None:

@@ -13,32 +13,28 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
-from toolwright.errors import StoreError
+from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
-
-try:
-    from sqlalchemy import (
-        Column,
-        Connection,
-        Engine,
-        Integer,
-        MetaData,
-        Table,
-        Text,
-        create_engine,
-        event,
-        select,
-        text,
-    )
-    from sqlalchemy.dialects import postgresql, sqlite
-    from sqlalchemy.engine import URL
-    from sqlalchemy.exc import SQLAlchemyError
-    from sqlalchemy.pool import StaticPool
-except ImportError as error:
-    raise ImportError("SQL stores need an extra: pip install 'toolwright[sql]'") from error
 
 __all__ = ["Database"]
 
@@ -150,7 +146,7 @@ class Database:
             new = {"component": component, "version": version}
             connection.execute(_VERSIONS.insert(), new)
         elif found > version:
-            raise StoreError(
+            raise UnreadableError(
                 f"The {component} tables in {self} have version {found}; this program knows "
                 f"versions up to {version}. Upgrade toolwright, or use another database."
             )

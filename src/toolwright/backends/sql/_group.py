@@ -1,12 +1,13 @@
 """Write to a database with one writer: what waits at the same time goes into one transaction."""
 
+import asyncio
+import threading
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
-from anyio.lowlevel import RunVar
 from sqlalchemy import Connection
 
 __all__ = ["GroupWriter"]
@@ -14,15 +15,26 @@ __all__ = ["GroupWriter"]
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
 
+IDLE_SECONDS = 1.0
+"""How long the writer's thread waits for more before it ends."""
+
+
+def start_thread(target: Callable[[], None]) -> None:
+    """Run `target` in a thread of its own, which does not hold up the interpreter's exit."""
+    threading.Thread(target=target, name="toolwright writer", daemon=True).start()
+
 
 class _Job:
-    """One piece of work and what became of it."""
+    """One piece of work, who waits for it, and what became of it."""
+
+    __slots__ = ("_loop", "_written", "error", "value", "work")
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.done = False
         self.value: Any = None
         self.error: BaseException | None = None
+        self._loop = asyncio.get_running_loop()
+        self._written = self._loop.create_future()
 
     def attempt(self, connection: Connection) -> None:
         """Do it so that, should it fail, only it is undone."""
@@ -32,56 +44,87 @@ class _Job:
         except Exception as error:  # noqa: BLE001 - raised again where the work was asked for
             self.error = error
 
+    def finish(self) -> None:
+        """Wake whoever waits; called by the writer's thread when `value` or `error` is set."""
+        # A loop that is closed has nobody left who waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if not self._written.done():
+            self._written.set_result(None)
+
+    async def finished(self) -> None:
+        """Return when it has been done, or has failed."""
+        # Shielded: cancelling the caller must not mark the job itself as cancelled.
+        await asyncio.shield(self._written)
+
     def result(self) -> Any:
+        """What the work returned; raises what it raised."""
         if self.error is not None:
             raise self.error
         return self.value
 
 
-@dataclass(slots=True)
-class _Group:
-    """The jobs of one event loop."""
-
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
-    limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
-    waiting: list[_Job] = field(default_factory=list)
-
-
 class GroupWriter:
-    """Runs jobs in a thread, one transaction at a time.
+    """Runs jobs in one thread, one transaction at a time.
 
-    While one is being committed the next jobs gather, and share the transaction after it.
+    While one is being committed the next jobs gather, and share the transaction after it. The
+    thread belongs to none of the callers, so that cancelling one cannot harm its neighbours: a job
+    is queued until the thread takes it, and each caller waits for its own.
     """
 
     def __init__(self, transact: Callable[[Work], Any]) -> None:
         self._transact = transact
-        self._groups = RunVar[_Group]("group writer")
+        self._queued: deque[_Job] = deque()
+        self._changed = threading.Condition()
+        self._is_running = False
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns. Cancelled while it waits, it is not done."""
-        group = self._group()
+        """What `work` returns. Cancelled while it is queued it is not done; later, it is finished."""
         job = _Job(work)
-        group.waiting.append(job)
+        self._enqueue(job)
         try:
-            async with group.lock:
-                if not job.done:
-                    batch, group.waiting = group.waiting, []
-                    await anyio.to_thread.run_sync(self._do, batch, limiter=group.limiter)
-        except anyio.get_cancelled_exc_class():
-            if job in group.waiting:
-                group.waiting.remove(job)
+            await job.finished()
+        except asyncio.CancelledError:
+            if not self._withdraw(job):
+                with anyio.CancelScope(shield=True):
+                    await job.finished()
             raise
         return job.result()
 
-    def _group(self) -> _Group:
-        try:
-            return self._groups.get()
-        except LookupError:
-            group = _Group()
-            self._groups.set(group)
-            return group
+    def _enqueue(self, job: _Job) -> None:
+        with self._changed:
+            self._queued.append(job)
+            if self._is_running:
+                self._changed.notify()
+                return
+            self._is_running = True
+        start_thread(self._write_all)
 
-    def _do(self, batch: list[_Job]) -> None:
+    def _withdraw(self, job: _Job) -> bool:
+        with self._changed:
+            if job not in self._queued:
+                return False
+            self._queued.remove(job)
+            return True
+
+    def _write_all(self) -> None:
+        """What the thread does: write whatever is queued, until nothing has come for a while."""
+        while batch := self._take():
+            self._write(batch)
+
+    def _take(self) -> list[_Job]:
+        with self._changed:
+            if not self._queued:
+                self._changed.wait(IDLE_SECONDS)
+            batch = list(self._queued)
+            self._queued.clear()
+            # Said under the lock: a job that is queued now starts another thread.
+            self._is_running = bool(batch)
+            return batch
+
+    def _write(self, batch: list[_Job]) -> None:
         try:
             if len(batch) == 1:
                 batch[0].value = self._transact(batch[0].work)
@@ -90,6 +133,5 @@ class GroupWriter:
         except BaseException as error:  # noqa: BLE001 - raised again where the work was asked for
             for job in batch:
                 job.error = job.error or error
-        finally:
-            for job in batch:
-                job.done = True
+        for job in batch:
+            job.finish()

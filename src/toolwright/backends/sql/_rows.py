@@ -1,6 +1,5 @@
 """Between the rows of a session database and the values of a store."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +8,32 @@ from sqlalchemy import Row
 
 from toolwright.backends._store import OpenCall, SessionRow
 from toolwright.errors import StoreError
-from toolwright.messages import Event, Pending, Scope, encode_event
+from toolwright.messages import (
+    Event,
+    Given,
+    Pending,
+    Scope,
+    StoredAnswer,
+    encode_event,
+    exact_json,
+    from_exact_json,
+    from_json_text,
+    to_json_text,
+)
 
-__all__ = ["event_rows", "open_call", "pending", "pending_row", "session", "state_row"]
+__all__ = [
+    "answer_text",
+    "event_rows",
+    "open_call",
+    "pending",
+    "pending_row",
+    "pending_text",
+    "session",
+    "state_row",
+]
 
 _PENDING = TypeAdapter(Pending)
+_ANSWER: TypeAdapter[StoredAnswer] = TypeAdapter(StoredAnswer)
 
 
 def session(row: Row[Any]) -> SessionRow:
@@ -33,13 +53,31 @@ def open_call(row: Row[Any]) -> OpenCall:
         scope=_scope(row),
         pending=pending(row.body),
         answered=row.answered_at is not None,
-        answer=None if row.answer is None else json.loads(row.answer),
+        answer=None if row.answer is None else _answer(row.answer),
     )
+
+
+def _answer(text: str) -> StoredAnswer:
+    try:
+        return from_json_text(_ANSWER, text)
+    except ValueError:
+        # Written before answers had a tag of their own.
+        return Given(value=from_exact_json(text))
+
+
+def answer_text(answer: StoredAnswer) -> str:
+    """What `open_call` reads back."""
+    return to_json_text(_ANSWER, answer)
 
 
 def pending(body: str) -> Pending:
     """What `pending_row` stored."""
-    return _PENDING.validate_json(body)
+    return from_json_text(_PENDING, body)
+
+
+def pending_text(opened: Pending) -> str:
+    """What `pending` reads back."""
+    return to_json_text(_PENDING, opened)
 
 
 def pending_row(session_key: int, opened: Pending) -> dict[str, Any]:
@@ -47,7 +85,7 @@ def pending_row(session_key: int, opened: Pending) -> dict[str, Any]:
     return {
         "session_key": session_key,
         "call_id": opened.call_id,
-        "body": _PENDING.dump_json(opened, fallback=repr).decode(),
+        "body": pending_text(opened),
         "deadline": opened.deadline,
         "closed": False,
     }
@@ -69,7 +107,7 @@ def state_row(scope: Scope, key: str, value: Any) -> dict[str, Any]:
         "user_id": "" if key.startswith("app:") else scope.user_id,
         "session_id": "" if key.startswith(("app:", "user:")) else scope.session_id,
         "key": key,
-        "value": None if value is None else json.dumps(value),
+        "value": None if value is None else exact_json(value),
     }
 
 

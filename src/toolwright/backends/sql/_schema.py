@@ -1,8 +1,12 @@
 """The tables of a session database, the same on SQLite and on Postgres."""
 
+import zlib
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
+    Dialect,
     Float,
     ForeignKey,
     Identity,
@@ -11,14 +15,40 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
+
+from toolwright.backends.sql._any_text import AnyText
 
 __all__ = ["EVENTS", "METADATA", "PENDING", "SESSIONS", "STATE", "VERSION"]
 
 VERSION = 1
 """Raise it with every change to the tables below."""
 METADATA = MetaData()
+
+
+_LARGE = 1000
+"""Of SQLite's pages, which have 4096 bytes, a row this long may leave most of one empty."""
+
+
+class PackedText(TypeDecorator[str]):
+    """Text that comes back byte for byte; SQLite keeps long ones compressed, as Postgres does itself."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        """To the database."""
+        if value is None or dialect.name != "sqlite" or len(value) < _LARGE:
+            return value
+        return zlib.compress(value.encode("utf-8", "surrogatepass"), 1)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        """From the database."""
+        if isinstance(value, bytes):
+            return zlib.decompress(value).decode("utf-8", "surrogatepass")
+        return value
 
 
 def _session_key() -> Column[int]:
@@ -33,13 +63,13 @@ SESSIONS = Table(
     "toolwright_sessions",
     METADATA,
     Column("key", Integer, Identity(), primary_key=True),
-    Column("app_name", Text, nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("user_id", Text, nullable=False),
+    Column("app_name", AnyText, nullable=False),
+    Column("session_id", AnyText, nullable=False),
+    Column("user_id", AnyText, nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("updated_at", Float(53), nullable=False),
     Column("last_seq", Integer, nullable=False),
-    Column("title", Text, nullable=False),
+    Column("title", AnyText, nullable=False),
     UniqueConstraint("app_name", "session_id"),
     Index("toolwright_sessions_latest", "app_name", "user_id", "updated_at"),
 )
@@ -50,19 +80,17 @@ EVENTS = Table(
     _session_key(),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     # Text rather than the database's JSON type: it must come back byte for byte.
-    Column("body", Text, nullable=False),
-    sqlite_with_rowid=False,
+    Column("body", PackedText, nullable=False),
 )
 
 STATE = Table(
     "toolwright_state",
     METADATA,
-    Column("app_name", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
-    Column("session_id", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("value", Text),
-    sqlite_with_rowid=False,
+    Column("app_name", AnyText, primary_key=True),
+    Column("user_id", AnyText, primary_key=True),
+    Column("session_id", AnyText, primary_key=True),
+    Column("key", AnyText, primary_key=True),
+    Column("value", PackedText),
 )
 """`app:` keys have no user and no session, `user:` keys no session. A null takes the key away."""
 
@@ -70,7 +98,7 @@ PENDING = Table(
     "toolwright_pending",
     METADATA,
     _session_key(),
-    Column("call_id", Text, primary_key=True),
+    Column("call_id", AnyText, primary_key=True),
     Column("body", Text, nullable=False),
     Column("deadline", Float(53)),
     Column("answered_at", Float(53)),

@@ -8,9 +8,11 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     update,
 )
 
+from toolwright.backends.sql._any_text import AnyText
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._schema import EVENTS, PENDING, SESSIONS, STATE
 
@@ -19,6 +21,7 @@ __all__ = [
     "ANSWER",
     "CALL",
     "CALLS",
+    "CHANGE",
     "CLOSE",
     "FIND",
     "INSERT_EVENTS",
@@ -26,11 +29,13 @@ __all__ = [
     "IS_MINE",
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
+    "ONE_AT_A_TIME",
     "SELECT_EVENTS",
     "SELECT_OPEN",
     "SELECT_STATE",
     "SESSION_CALLS",
     "SET_TITLE",
+    "USE_ANSWER",
     "insert_session",
     "upsert_state",
 ]
@@ -65,7 +70,9 @@ SELECT_EVENTS = (
 )
 
 INSERT_PENDING = insert(PENDING)
-SELECT_OPEN = select(PENDING.c.body).where(PENDING.c.session_key == bindparam("of"), IS_OPEN)
+SELECT_OPEN = select(PENDING.c.body, PENDING.c.answer).where(
+    PENDING.c.session_key == bindparam("of"), IS_OPEN
+)
 CALL = (
     select(PENDING)
     .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
@@ -90,11 +97,23 @@ ANSWER = (
     .values(answered_at=bindparam("now"), answer=bindparam("given"))
 )
 """Changes one row for the first answer in time, and none for any other."""
+ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(hashtext('toolwright_rival_answers'))")
+"""On Postgres, until the end of the transaction: answers of which one excludes the others."""
+CHANGE = (
+    update(PENDING)
+    .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
+    .values(body=bindparam("now"))
+)
+USE_ANSWER = (
+    update(PENDING)
+    .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
+    .values(answer=None)
+)
+"""The log has it now."""
 CLOSE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
-    # An answer may be a credential: it is kept no longer than it is needed.
-    .values(closed=True, answer=None)
+    .values(closed=True)
 )
 
 IS_STATE_OF_SESSION = and_(
@@ -106,8 +125,8 @@ IS_STATE_OF_SESSION = and_(
 )
 SELECT_STATE = select(STATE.c.key, STATE.c.value).where(
     STATE.c.app_name == bindparam("app"),
-    STATE.c.user_id.in_(["", bindparam("user")]),
-    STATE.c.session_id.in_(["", bindparam("session")]),
+    STATE.c.user_id.in_(["", bindparam("user", type_=AnyText)]),
+    STATE.c.session_id.in_(["", bindparam("session", type_=AnyText)]),
     STATE.c.value.is_not(None),
 )
 

@@ -1,13 +1,13 @@
 """Sessions in SQLite or Postgres, shared by as many processes as open the same address."""
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, delete, select
+from sqlalchemy import Connection, Executable, Row, delete, func, select
 
+from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
 from toolwright.backends._store import Loaded, OpenCall, SessionRow
@@ -16,12 +16,12 @@ from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
 from toolwright.errors import StoreError
-from toolwright.messages import Answered, Event, Scope, decode_event
+from toolwright.messages import Answered, Event, Scope, StoredAnswer, decode_event, from_exact_json
 
 __all__ = ["SqlStore"]
 
 
-class SqlStore:
+class SqlStore(Sealed):
     """Keeps sessions in the database at `url`. Opens it, and makes its tables, on first use.
 
     A subclass may write more in the transactions that add events (`on_append`) and take answers
@@ -68,26 +68,36 @@ class SqlStore:
         return found
 
     async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreError` when another run has written meanwhile."""
-        if not events:
-            return
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile.
+
+        Events that an earlier try has stored already are not added again.
+        """
+        if events:
+            bodies = rows.event_rows(events)
+            await self.database.write(lambda c: self._append(c, scope, events, bodies))
+
+    def _append(
+        self,
+        connection: Connection,
+        scope: Scope,
+        events: Sequence[Event],
+        bodies: Sequence[dict[str, Any]],
+    ) -> None:
         step = {"before": events[0].seq - 1, "after": events[-1].seq, "now": time.time()}
-        bodies = rows.event_rows(events)
+        row = connection.execute(sql.ADVANCE, _mine(scope) | step).one_or_none()
+        if row is None:
+            stored = _stored_already(connection, scope, bodies)
+            if stored < len(events):
+                self._append(connection, scope, events[stored:], bodies[stored:])
+            return
         found = changes(events)
-
-        def work(connection: Connection) -> None:
-            row = connection.execute(sql.ADVANCE, _mine(scope) | step).one_or_none()
-            if row is None:
-                raise _refusal(connection, scope, events[0].seq)
-            if found.title and not row.title:
-                connection.execute(sql.SET_TITLE, {"of": row.key, "words": found.title})
-            self._write(connection, scope, row.key, bodies, found)
-            waits = bool(row.has_open or found.opened)
-            if waits:
-                _close_calls(connection, row.key, found)
-            self.on_append(connection, scope, events, waits=waits)
-
-        await self.database.write(work)
+        if found.title and not row.title:
+            connection.execute(sql.SET_TITLE, {"of": row.key, "words": found.title})
+        self._write(connection, scope, row.key, bodies, found)
+        waits = bool(row.has_open or found.opened)
+        if waits:
+            _close_calls(connection, row.key, found)
+        self.on_append(connection, scope, events, waits=waits)
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
@@ -101,20 +111,48 @@ class SqlStore:
         """Calls not yet closed, answered ones included; of all sessions when none is named."""
         return await self.database.read(lambda c: self.calls_in(c, app_name, session_id))
 
-    async def answer(self, app_name: str, session_id: str, call_id: str, answer: Any) -> Answered:
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
         """Take an answer, exactly once, in one atomic step."""
-        return await self.database.write(
-            lambda connection: self.answer_in(connection, app_name, session_id, call_id, answer)
-        )
+        where = {"app": app_name, "session": session_id, "call": call_id}
+        others = [{"app": app_name, "session": of, "call": call} for of, call in unless]
+
+        def work(connection: Connection) -> Answered:
+            if answer is None:
+                return _why_not(connection, where)
+            if others and self._one_is_answered(connection, others):
+                return "duplicate"
+            return self.answer_in(connection, app_name, session_id, call_id, answer)
+
+        return await self.database.write(work)
+
+    def _one_is_answered(self, connection: Connection, calls: Sequence[dict[str, str]]) -> bool:
+        """Whether one of these has an answer; none gets one by this way before we have ended."""
+        if not self.database.is_sqlite:
+            # Not their rows: whoever closes calls locks those in an order of their own.
+            connection.execute(sql.ONE_AT_A_TIME)
+        found = [connection.execute(sql.CALL, call).one_or_none() for call in calls]
+        return any(row is not None and row.answered_at is not None for row in found)
 
     # -- inside transactions -----------------------------------------------------------------
 
     def answer_in(
-        self, connection: Connection, app_name: str, session_id: str, call_id: str, answer: Any
+        self,
+        connection: Connection,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer,
     ) -> Answered:
         """`answer`, in a transaction that is under way."""
         where = {"app": app_name, "session": session_id, "call": call_id}
-        given = {"now": time.time(), "given": json.dumps(answer)}
+        given = {"now": time.time(), "given": rows.answer_text(answer)}
         if not connection.execute(sql.ANSWER, where | given).rowcount:
             return _why_not(connection, where)
         self.on_answer(connection, app_name, session_id)
@@ -153,6 +191,12 @@ class SqlStore:
             query = query.where(SESSIONS.c.user_id == user_id)
         query = query.order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.key.desc())
         return [rows.session(row) for row in await self._all(query)]
+
+    async def apps(self) -> dict[str, int]:
+        """How many sessions each app has in this database."""
+        count = func.count().label("sessions")
+        query = select(SESSIONS.c.app_name, count).group_by(SESSIONS.c.app_name)
+        return {row.app_name: row.sessions for row in await self._all(query)}
 
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
@@ -233,15 +277,29 @@ class SqlStore:
         if found.opened:
             opened = [rows.pending_row(key, pending) for pending in found.opened]
             connection.execute(sql.INSERT_PENDING, opened)
+        if found.changed:
+            changed = [
+                {"of": key, "call": pending.call_id, "now": rows.pending_text(pending)}
+                for pending in found.changed
+            ]
+            connection.execute(sql.CHANGE, changed)
 
 
 def _close_calls(connection: Connection, key: int, found: Changes) -> None:
     if not found.ended and not found.answered:
         return
-    bodies = connection.execute(sql.SELECT_OPEN, {"of": key}).scalars().all()
-    closed = closed_by(found, [rows.pending(body) for body in bodies])
-    if closed:
-        connection.execute(sql.CLOSE, [{"of": key, "call": call_id} for call_id in closed])
+    if found.answered:
+        connection.execute(sql.USE_ANSWER, [{"of": key, "call": call} for call in found.answered])
+    still_open = connection.execute(sql.SELECT_OPEN, {"of": key}).all()
+    calls = {call.call_id: call for call in (rows.pending(row.body) for row in still_open)}
+    unused = {rows.pending(row.body).call_id for row in still_open if row.answer is not None}
+    for call_id in closed_by(found, calls.values()):
+        this = {"of": key, "call": call_id}
+        if call_id in unused:
+            later = rows.pending_text(replace(calls[call_id], blocking=False))
+            connection.execute(sql.CHANGE, this | {"now": later})
+        else:
+            connection.execute(sql.CLOSE, this)
 
 
 def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Event]:
@@ -251,13 +309,25 @@ def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Ev
 
 
 def _state(connection: Connection, mine: dict[str, Any]) -> dict[str, Any]:
-    return {row.key: json.loads(row.value) for row in connection.execute(sql.SELECT_STATE, mine)}
+    return {
+        row.key: from_exact_json(row.value) for row in connection.execute(sql.SELECT_STATE, mine)
+    }
 
 
 def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow | None:
     found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
     row = found.one_or_none()
     return None if row is None else rows.session(row)
+
+
+def _stored_already(connection: Connection, scope: Scope, bodies: Sequence[dict[str, Any]]) -> int:
+    """How many of these events the end of the log consists of: their acknowledgement was lost."""
+    first = bodies[0]["seq"]
+    tail = connection.execute(sql.SELECT_EVENTS, _mine(scope) | {"since": first - 1}).scalars()
+    found = list(tail)
+    if not found or found != [row["body"] for row in bodies[: len(found)]]:
+        raise _refusal(connection, scope, first)
+    return len(found)
 
 
 def _refusal(connection: Connection, scope: Scope, seq: int) -> StoreError:
@@ -273,7 +343,9 @@ def _why_not(connection: Connection, where: dict[str, str]) -> Answered:
         return "unknown"
     if row.answered_at is not None:
         return "duplicate"
-    return "finished" if row.deadline is None or row.deadline > time.time() else "expired"
+    if row.deadline is not None and row.deadline <= time.time():
+        return "expired"
+    return "finished" if row.closed else "unknown"
 
 
 def _mine(scope: Scope) -> dict[str, Any]:

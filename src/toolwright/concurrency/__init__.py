@@ -1,0 +1,27 @@
+"""Threads and lifetimes: where blocking code runs, and how everything that was opened is closed."""
+
+from toolwright.concurrency._closing import close_all, first_cause
+from toolwright.concurrency._finish import finish
+from toolwright.concurrency._io_threads import in_io_thread, wait_in_thread
+from toolwright.concurrency._once import Once
+from toolwright.concurrency._session_table import SessionTable
+from toolwright.concurrency._user_threads import (
+    await_from_thread,
+    call_user,
+    in_user_thread,
+    set_thread_limit,
+)
+
+__all__ = [
+    "Once",
+    "SessionTable",
+    "await_from_thread",
+    "call_user",
+    "close_all",
+    "finish",
+    "first_cause",
+    "in_io_thread",
+    "in_user_thread",
+    "set_thread_limit",
+    "wait_in_thread",
+]
