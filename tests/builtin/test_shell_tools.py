@@ -21,8 +21,9 @@ def session(tmp_path: Path) -> Session:
 
 
 async def test_a_command_runs_in_the_working_directory(session: Session, tmp_path: Path) -> None:
-    result = await session.answer("bash", command="pwd; echo oops >&2; echo done")
-    assert result.text == f"{tmp_path}\noops\ndone\n"
+    (tmp_path / "here").touch()
+    result = await session.answer("bash", command="ls; echo oops >&2; echo done")
+    assert result.text == "here\noops\ndone\n"
     assert result.data == {"exit_code": 0, "ended": "exited"}
 
 
@@ -153,6 +154,22 @@ async def test_closing_the_toolset_ends_its_processes(tmp_path: Path) -> None:
             await anyio.sleep(0.01)
     await shell.close()
     assert "41414" not in _command_lines()
+
+
+async def test_a_session_that_ends_takes_its_processes_with_it_and_leaves_no_trace(
+    tmp_path: Path,
+) -> None:
+    toolset = ShellToolset(tmp_path)
+    background = toolset._processes
+    mine, other = Session([toolset]), Session([toolset])
+    await other.text("list_processes")
+    started = await mine.text("start_process", command="sleep 71717")
+    assert started.startswith("Started")
+    [(session, processes)] = background._started.items()
+    await toolset.end_session(session)
+    assert [one.job.poll() is not None for one in processes.values()] == [True]
+    assert background._started == {}
+    await toolset.close()
 
 
 async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:

@@ -8,4 +8,4 @@ from toolwright.builtin import SandboxToolset
 from toolwright.serve.mcp import McpServer
 
 if __name__ == "__main__":
-    anyio.run(McpServer(SandboxToolset(sys.argv[1])).run_stdio)
+    anyio.run(McpServer(SandboxToolset(sys.argv[1], shared=True)).run_stdio)

@@ -1,278 +1,289 @@
-"""Attempts to get out of a sandbox, or to use it up; run as a program, it prints what became of each.
+"""Make every attempt on every kind of sandbox, by every way in; prints what became of each.
 
-Arguments: the kind of executor, its workspace, and a directory outside with a canary in it.
+Run as a program, which stands for one user. Its argument is a directory of that user.
 """
 
 import json
 import os
-import signal
-import socket
-import subprocess
+import shlex
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 
-from toolwright.backends import Executor, Finished, Limits, LocalExecutor, PortableSandbox
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.execution.escape_attempts import ATTEMPTS
+from tests.execution.escape_outside import Outside
+from tests.sources._calling import run_tool
 
-CANARY = "canary-7b1f"
-SENTINEL = "98765.4321"
-"""How long a process outside sleeps: an argument that nothing else has."""
-Verdict = Literal["held", "open"]
-KINDS: dict[str, Callable[[Path], Awaitable[Executor]]] = {
-    "none": lambda workspace: LocalExecutor.open(workspace),
-    "bubblewrap": lambda workspace: OsSandbox.open(workspace, Bubblewrap()),
-    "landlock": lambda workspace: OsSandbox.open(workspace, Landlock()),
-    "portable bash": lambda workspace: PortableSandbox.open(workspace),
-    "portable python": lambda workspace: PortableSandbox.open(workspace),
-}
+from toolwright.backends import Finished, Limits, LocalExecutor, PortableSandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, ServerSandbox, Walls
+from toolwright.sources import McpToolset, PluginToolset, StdioServerParameters
 
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What is outside, and how to run something inside."""
-
-    outside: Path
-    workspace: Path
-    execute: Callable[..., Awaitable[Finished]]
-    python: bool
-    """Whether code is Python rather than a command."""
-    real: bool
-    """Whether commands are processes."""
-    sentinel: int
-
-    async def shows(self, command: str, code: str, found: str = CANARY) -> Verdict:
-        """Open when the output holds what should not be seen."""
-        done = await self.execute(code if self.python else command)
-        return "open" if found in done.stdout + (done.value or "") else "held"
-
-
-async def read_outside(scene: Scene) -> Verdict:
-    target = scene.outside / "canary"
-    return await scene.shows(f"cat {target}", f"print(open('{target}').read())")
-
-
-async def read_through_a_link(scene: Scene) -> Verdict:
-    (scene.workspace / "link").unlink(missing_ok=True)
-    (scene.workspace / "link").symlink_to(scene.outside / "canary")
-    inside = "/workspace/link"
-    return await scene.shows("cat link", f"print(open('{inside}').read())")
-
-
-async def read_through_another_process(scene: Scene) -> Verdict:
-    target = f"/proc/{scene.sentinel}/root{scene.outside}/canary"
-    return await scene.shows(f"cat {target}", f"print(open('{target}').read())")
-
-
-async def write_outside(scene: Scene) -> Verdict:
-    target = scene.outside / "written"
-    target.unlink(missing_ok=True)
-    code = f"open('{target}', 'w').write('x')"
-    await scene.execute(code if scene.python else f"echo x > {target}")
-    return "open" if target.exists() else "held"
-
-
-async def read_the_environment(scene: Scene) -> Verdict:
-    return await scene.shows("env; cat /proc/*/environ", "import os\nprint(dict(os.environ))",
-                             os.environ["PROBE_SECRET"])  # fmt: skip
-
-
-async def connect_over_tcp(scene: Scene) -> Verdict:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        command = f"echo x > /dev/tcp/127.0.0.1/{port}; curl -sm 1 http://127.0.0.1:{port}/"
-        code = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))"
-        return await _reached(server, scene, command, code)
-
-
-async def send_over_udp(scene: Scene) -> Verdict:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-        port = server.getsockname()[1]
-        code = f"import socket\nsocket.socket(2, 2).sendto(b'x', ('127.0.0.1', {port}))"
-        return await _reached(server, scene, f"echo x > /dev/udp/127.0.0.1/{port}", code)
-
-
-async def connect_to_a_unix_socket(scene: Scene) -> Verdict:
-    return await _unix(scene, str(scene.outside / "socket"))
-
-
-async def connect_to_an_abstract_socket(scene: Scene) -> Verdict:
-    return await _unix(scene, f"\0probe-{os.getpid()}")
-
-
-async def _unix(scene: Scene, address: str) -> Verdict:
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(address)
-        if not address.startswith("\0"):
-            os.chmod(address, 0o777)
-        server.listen()
-        code = f"import socket\nsocket.socket(socket.AF_UNIX).connect({address!r})"
+WALLS: dict[str, Callable[[], Walls]] = {"bubblewrap": Bubblewrap, "landlock": Landlock}
+KINDS = ("none", *WALLS, "portable bash", "portable python")
+SERVER = Path(__file__).with_name("_walled_server.py")
+ROOMY = Limits(timeout=60, output=8 * 2**20)
+Outputs = dict[str, str]
+"""What each attempt printed."""
+DRIVER = """
+import ctypes, fcntl, glob, json, mmap, os, resource, select, signal, socket, stat, sys, time
+attempts, names = json.loads(TEXT)
+found = {}
+for name, code in attempts.items():
+    sys.stdout.flush()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(theirs, 1)
+        os.dup2(theirs, 2)
         try:
-            return await _reached(server, scene, f"python3 -c {_quoted(code)}", code)
-        finally:
-            if not address.startswith("\0"):
-                os.unlink(address)
+            exec(code, dict(names))
+            sys.stdout.flush()
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+        os._exit(0)
+    os.close(theirs)
+    said, until = b"", time.monotonic() + 5
+    while select.select([ours], [], [], max(0, until - time.monotonic()))[0]:
+        chunk = os.read(ours, 65536)
+        if not chunk:
+            break
+        said += chunk
+    os.close(ours)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    found[name] = said.decode("utf-8", "replace")
+print("@@" + json.dumps(found) + "@@")
+"""
 
 
-async def _reached(server: socket.socket, scene: Scene, command: str, code: str) -> Verdict:
-    server.setblocking(False)
-    await scene.execute(code if scene.python else command)
+def driver(outside: Outside) -> str:
+    attempts = {attempt.name: attempt.python for attempt in ATTEMPTS}
+    return f"TEXT = {json.dumps([attempts, outside.names])!r}\n{DRIVER}"
+
+
+def read(said: str) -> Outputs:
+    assert said.count("@@") == 2, said[-2000:]
+    return json.loads(said.split("@@")[1])
+
+
+# -- ways in ------------------------------------------------------------------------------------
+
+
+async def by_bash(
+    execute: Callable[..., Awaitable[Finished]], outside: Outside, with_python: bool = True
+) -> Outputs:
+    names = [f"{name}={shlex.quote(str(value))}" for name, value in outside.names.items()]
+    assigned = "".join(f"{name} = {value!r}\n" for name, value in outside.names.items())
+    lines = [f"export {' '.join(names)}"]
+    # Where Python is real, what has no words of its own in bash is tried by the other ways.
+    attempts = [one for one in ATTEMPTS if one.bash or not with_python]
+    for number, attempt in enumerate(attempts):
+        python = f"python3 -c {shlex.quote(assigned + attempt.python)}"
+        lines += [f"echo; echo @@{number}", f"( {attempt.bash or python}\n) < /dev/null 2>&1"]
+    done = await execute("\n".join([*lines, "echo; echo @@end"]), limits=ROOMY)
+    pieces = done.stdout.split("\n@@")
+    assert pieces[-1] == "end\n", (len(pieces), done.ended, done.stderr[-300:], pieces[-1][-500:])
+    return {attempt.name: piece for attempt, piece in zip(attempts, pieces[1:-1], strict=True)}
+
+
+async def by_command(executor: Any, outside: Outside) -> Outputs:
+    done = await executor.run(["python3", "-I", "-S", "-c", driver(outside)], limits=ROOMY)
+    return read(done.stdout)
+
+
+async def by_python(sandbox: OsSandbox, outside: Outside) -> Outputs:
+    return read((await sandbox.run_code(driver(outside), limits=ROOMY)).stdout)
+
+
+async def by_code_mode(sandbox: OsSandbox, outside: Outside) -> Outputs:
+    from toolwright import Agent
+    from toolwright.builtin import code_mode
+    from toolwright.testing import ScriptedModel, call
+
+    # Monty knows no generators, so that this goes to CPython in the sandbox.
+    code = f"def gap():\n    yield 1\nexec({driver(outside)!r}, {{}})"
+    tools = code_mode([_nothing], sandbox=sandbox, limits=ROOMY)
+    agent = Agent(
+        name="probe", model=ScriptedModel(call("run_code", code=code), "."), tools=[tools]
+    )
+    result = await agent.run("go")
+    [said] = [r.text for m in result.history if m.kind == "tool" for r in m.results]
+    return read(said)
+
+
+def _nothing() -> str:
+    return ""
+
+
+async def by_server(toolset: Any, outside: Outside) -> Outputs:
     try:
-        server.accept() if server.type == socket.SOCK_STREAM else server.recv(10)
-    except BlockingIOError:
-        return "held"
-    return "open"
-
-
-async def see_other_processes(scene: Scene) -> Verdict:
-    code = f"print(open('/proc/{scene.sentinel}/cmdline').read())"
-    return await scene.shows(f"ps axww; cat /proc/{scene.sentinel}/cmdline", code, SENTINEL)
-
-
-async def signal_other_processes(scene: Scene) -> Verdict:
-    victim = subprocess.Popen(["sleep", "60"])  # noqa: ASYNC220
-    try:
-        code = f"import os\nos.kill({victim.pid}, 9)"
-        await scene.execute(code if scene.python else f"kill -9 {victim.pid}")
-        victim.wait(0.3)
-        return "open"
-    except subprocess.TimeoutExpired:
-        return "held"
+        tools = {tool.name: tool for tool in await toolset.list_tools()}
+        return read((await run_tool(tools["run"], {"code": driver(outside)})).text)
     finally:
-        victim.kill()
-        victim.wait()
+        await toolset.close()
 
 
-async def use_up_memory(scene: Scene) -> Verdict:
-    limits = Limits(memory=150 * 2**20, timeout=20)
+async def by_mcp(sandbox: ServerSandbox | None, outside: Outside) -> Outputs:
+    params = StdioServerParameters(command="python3", args=[str(SERVER)])
+    return await by_server(McpToolset(params, sandbox=sandbox, required=True), outside)
+
+
+async def by_plugin(sandbox: ServerSandbox | None, outside: Outside) -> Outputs:
+    toolset = PluginToolset(SERVER, ["plugin"], sandbox=sandbox, required=True)
+    return await by_server(toolset, outside)
+
+
+async def by_monty(sandbox: PortableSandbox, outside: Outside) -> Outputs:
+    found: Outputs = {}
+    for attempt in ATTEMPTS:
+        given = "\n".join(f"{name} = {value!r}" for name, value in outside.names.items())
+        done = await sandbox.run_code(f"{given}\n{attempt.python}")
+        found[attempt.name] = f"{done.stdout}{done.value or ''}"
+    return found
+
+
+Way = Callable[[Outside], Awaitable[Outputs]]
+
+
+@asynccontextmanager
+async def ways(kind: str, workspace: Path) -> AsyncIterator[tuple[str, dict[str, Way], Any]]:
+    """The path of the workspace inside, the ways in, and the executor."""
+    if kind.startswith("portable"):
+        async with await PortableSandbox.open(workspace) as portable:
+            bash: dict[str, Way] = {
+                "bash": lambda out: by_bash(portable.run, out, with_python=False)
+            }
+            python: dict[str, Way] = {"code": lambda out: by_monty(portable, out)}
+            yield portable.workspace, bash if kind == "portable bash" else python, portable
+        return
+    walls = WALLS[kind]() if kind in WALLS else None
+    server = ServerSandbox(walls=walls, workspace=workspace) if walls else None
+    servers: dict[str, Way] = {
+        "MCP server": lambda out: by_mcp(server, out),
+        "plugin": lambda out: by_plugin(server, out),
+    }
+    if walls is None:
+        local = LocalExecutor(workspace)
+        bash = {"bash": lambda out: by_bash(local.run, out)}
+        yield (
+            str(workspace),
+            {**bash, "command": lambda out: by_command(local, out), **servers},
+            local,
+        )
+        return
+    async with await OsSandbox.open(workspace, walls) as sandbox:
+        own: dict[str, Way] = {
+            "bash": lambda out: by_bash(sandbox.run, out),
+            "command": lambda out: by_command(sandbox, out),
+            "Python": lambda out: by_python(sandbox, out),
+            "code mode": lambda out: by_code_mode(sandbox, out),
+        }
+        yield sandbox.workspace, {**own, **servers}, sandbox
+
+
+def succeeded(outputs: Outputs, outside: Outside) -> set[str]:
+    changed, hidden = outside.changed(), outside.hidden
+    return changed | {
+        attempt.name
+        for attempt in ATTEMPTS
+        if hidden[attempt.shows] in outputs.get(attempt.name, "")
+    }
+
+
+# -- limits -------------------------------------------------------------------------------------
+
+
+async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
+    """The limits that did not hold."""
+    own = f"{os.getpid()}{KINDS.index(kind)}"
+    python = kind == "portable python"
+    execute = executor.run_code if python else executor.run
+
+    async def run(command: str, code: str, **limits: Any) -> Finished:
+        return await execute(code if python else command, limits=Limits(**limits))
+
+    found = set()
     code = "x = 'ab' * 400_000_000\nprint('got', 'it', len(x))"
-    command = (
-        f"python3 -c {_quoted(code)} || {{ x=$(yes | head -c 800000000); echo got it ${{#x}}; }}"
-    )
-    done = await scene.execute(code if scene.python else command, limits=limits)
-    return "open" if "got it 800000000" in done.stdout else "held"
-
-
-async def fill_a_file(scene: Scene) -> Verdict:
-    limits = Limits(file_size=2**20, timeout=20)
+    command = f"python3 -c {shlex.quote(code)} || {{ x=$(yes | head -c 800000000); echo got it ${{#x}}; }}"
+    done = await run(command, code, memory=150 * 2**20, timeout=20)
+    if "got it 800000000" in done.stdout:
+        found.add("use more memory than allowed")
     code = "open('/workspace/big', 'w').write('x' * 9_000_000)"
-    await scene.execute(code if scene.python else "yes | head -c 9000000 > big", limits=limits)
-    big = scene.workspace / "big"
-    size = big.stat().st_size if big.exists() else 0
+    await run("yes | head -c 9000000 > big; seq 99999 > big", code, file_size=2**16, timeout=20)
+    big = workspace / "big"
+    if big.exists() and big.stat().st_size > 2**16:
+        found.add("write a larger file than allowed")
     big.unlink(missing_ok=True)
-    return "open" if size > 2**20 else "held"
-
-
-async def start_many_processes(scene: Scene) -> Verdict:
-    limits = Limits(processes=10, timeout=20)
-    nap = f"5.{os.getpid()}"
-    command = f"for i in $(seq 60); do sleep {nap} & done; jobs | wc -l; echo all started"
-    code = "import os\n[os.fork() for _ in range(60)]\nprint('all started')"
-    done = await scene.execute(code if scene.python else f"{command}; sleep 1", limits=limits)
-    started = sum(f"sleep\x00{nap}" in text for text in _command_lines())
-    all_started = scene.real and "60\nall" in done.stdout and done.ended == "exited"
-    return "open" if started > 12 or all_started else "held"
-
-
-async def take_for_ever(scene: Scene) -> Verdict:
-    limits = Limits(timeout=0.7, grace=0.1)
+    nap = f"5.{own}"
+    fork = "import os\n[os.fork() for _ in range(60)]"
+    await run(f"for i in $(seq 60); do sleep {nap} & done; sleep 1", fork, processes=10, timeout=20)
+    if sum(f"sleep\0{nap}" in text for text in _command_lines()) > 12:
+        found.add("start more processes than allowed")
     began = time.monotonic()
-    await scene.execute(
-        "while True: pass" if scene.python else "while true; do true; done", limits=limits
-    )
-    return "held" if time.monotonic() - began < 10 else "open"
+    await run("while true; do true; done", "while True: pass", timeout=0.5, grace=0.1)
+    if time.monotonic() - began > 10:
+        found.add("run for longer than allowed")
+    mark = f"6{own}.5"
+    leave = f"(env -i PATH=$PATH setsid nohup sleep {mark} > /dev/null 2>&1 &); sleep 0.2"
+    await run(leave, f"import subprocess\nsubprocess.Popen(['sleep', '{mark}'])", timeout=20)
+    if any(f"sleep\0{mark}" in text for text in _command_lines()):
+        found.add("leave a process running")
+    return found
 
 
-async def leave_something_running(scene: Scene) -> Verdict:
-    ticks = scene.workspace / "ticks"
-    ticks.unlink(missing_ok=True)
-    loop = "while :; do echo x >> ticks; sleep 0.02; done"
-    command = f"(env -i PATH=$PATH setsid nohup sh -c '{loop}' > /dev/null 2>&1 &); sleep 0.2"
-    code = f"import subprocess\nsubprocess.Popen({loop!r}, shell=True)"
-    await scene.execute(code if scene.python else command)
-    before = ticks.stat().st_size if ticks.exists() else 0
-    await anyio.sleep(0.15)
-    after = ticks.stat().st_size if ticks.exists() else 0
-    return "open" if after > before else "held"
+LIMITS = ("use more memory than allowed", "write a larger file than allowed",
+          "start more processes than allowed", "run for longer than allowed",
+          "leave a process running")  # fmt: skip
 
 
-async def mount_something(scene: Scene) -> Verdict:
-    code = "import os\nos.system('id')\nprint('mounted')"
-    command = "mkdir -p m && (mount -t tmpfs none m || unshare -Urm mount -t tmpfs none m) && echo mounted"
-    verdict = await scene.shows(command, code, "mounted")
-    umount = ["umount", str(scene.workspace / "m")]
-    subprocess.run(umount, capture_output=True, check=False)  # noqa: ASYNC221
-    return verdict
-
-
-PROBES: dict[str, Callable[[Scene], Awaitable[Verdict]]] = {
-    "read a file outside": read_outside,
-    "read it through a link in the workspace": read_through_a_link,
-    "read it through another process": read_through_another_process,
-    "write a file outside": write_outside,
-    "read secrets in the environment": read_the_environment,
-    "connect over TCP": connect_over_tcp,
-    "send over UDP": send_over_udp,
-    "connect to a unix socket": connect_to_a_unix_socket,
-    "connect to an abstract socket": connect_to_an_abstract_socket,
-    "see other processes": see_other_processes,
-    "signal other processes": signal_other_processes,
-    "mount a file system": mount_something,
-    "use more memory than allowed": use_up_memory,
-    "write a larger file than allowed": fill_a_file,
-    "start more processes than allowed": start_many_processes,
-    "run for longer than allowed": take_for_ever,
-    "leave a process running": leave_something_running,
-}
-
-
-def _quoted(text: str) -> str:
-    # shlex.quote keeps the NUL of an abstract address out of the command only when it is escaped.
-    return "'" + text.replace("'", "'\"'\"'") + "'"
-
-
-def _command_lines() -> Iterator[str]:
+def _command_lines() -> list[str]:
+    lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            yield path.read_text(errors="replace")
+            lines.append(path.read_text(errors="replace"))
         except OSError:
             continue
+    return lines
 
 
-@contextmanager
-def a_process_outside() -> Iterator[int]:
-    process = subprocess.Popen(["sleep", SENTINEL])
-    try:
-        yield process.pid
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+async def probe(kind: str, home: Path) -> dict[str, list[str]]:
+    """For each attempt, the ways by which it succeeded."""
+    found: dict[str, list[str]] = {name: [] for name in (*(a.name for a in ATTEMPTS), *LIMITS)}
+    number, workspace, directory = (
+        KINDS.index(kind),
+        home / kind / "inside",
+        home / kind / "outside",
+    )
+    for folder in (workspace, directory):
+        folder.mkdir(parents=True)
+    async with ways(kind, workspace) as (inside, all_ways, executor):
+        for name, way in all_ways.items():
+            with anyio.fail_after(90), Outside(number, directory, workspace, inside) as outside:
+                for attempt in succeeded(await way(outside), outside):
+                    found[attempt].append(name)
+        for name in await exceeded(kind, executor, workspace):
+            found[name].append("limit")
+    return found
 
 
-async def probe(kind: str, workspace: Path, outside: Path) -> dict[str, Verdict]:
-    """Every probe on one kind of executor."""
-    os.environ["PROBE_SECRET"] = "secret-in-the-environment"
-    verdicts: dict[str, Verdict] = {}
-    with a_process_outside() as sentinel:
-        executor: Any = await KINDS[kind](workspace)
-        async with executor:
-            python = kind == "portable python"
-            execute = executor.run_code if python else executor.run
-            real = executor.capabilities.real_bash
-            scene = Scene(outside, workspace, execute, python, real, sentinel)
-            for name, attempt in PROBES.items():
-                with anyio.fail_after(30):
-                    verdicts[name] = await attempt(scene)
-    return verdicts
+async def probe_all(home: Path) -> dict[str, dict[str, list[str]]]:
+    """All kinds side by side, as each of them waits now and then."""
+    found = {}
+
+    async def one(kind: str) -> None:
+        found[kind] = await probe(kind, home)
+
+    async with anyio.create_task_group() as group:
+        for kind in KINDS:
+            group.start_soon(one, kind)
+    return found
 
 
 if __name__ == "__main__":
-    found = anyio.run(probe, sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
-    print(json.dumps(found))
+    print(json.dumps(anyio.run(probe_all, Path(sys.argv[1]))))

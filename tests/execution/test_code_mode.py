@@ -12,7 +12,7 @@ from toolwright.agent import Limits as RunLimits
 from toolwright.agent import Result
 from toolwright.backends import Limits, open_sandbox
 from toolwright.errors import UsageError
-from toolwright.messages import ToolResult, ToolSpec
+from toolwright.messages import ToolEnded, ToolResult, ToolSpec
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Output, Rule, Tool, rules, schema_parser
 
@@ -337,3 +337,65 @@ async def test_odd_names_become_identifiers_and_clashes_are_refused() -> None:
     clash = Agent(name="a", model=model, tools=[code_mode([odd("a-b"), odd("a_b")])])
     with pytest.raises(UsageError, match="there is one already"):
         await clash.run("go")
+
+
+def large(number: int) -> str:
+    """A large text."""
+    return str(number) * 1_000_000
+
+
+def count(text: str) -> int:
+    """How long it is."""
+    return len(text)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import asyncio\nlen(await asyncio.gather(*[large(number=n) for n in range(9)]))",
+     "total = 0\nfor n in range(9):\n    total += len(await large(number=n))\ntotal"],
+)  # fmt: skip
+async def test_what_crosses_is_bounded_by_the_memory_of_the_code(code: str) -> None:
+    limits = Limits(timeout=30, memory=16 * 2**20)
+    model = ScriptedModel(call("run_code", code=code), ".")
+    agent = Agent(name="t", model=model, tools=[code_mode([large], limits=limits)])
+    result = await agent.run("go")
+    ended = [event for event in result.events if isinstance(event, ToolEnded)]
+    kept = sum(len(event.result.text) for event in ended)
+    assert "may have together" in ended[-1].result.text
+    assert 2_000_000 < kept < 5_000_000
+
+
+async def test_arguments_count_as_well() -> None:
+    code = "for n in range(9):\n    await count(text='x' * 1_000_000)"
+    limits = Limits(timeout=30, memory=16 * 2**20)
+    model = ScriptedModel(call("run_code", code=code), ".")
+    result = await Agent(name="t", model=model, tools=[code_mode([count], limits=limits)]).run("go")
+    ended = [event for event in result.events if isinstance(event, ToolEnded)]
+    assert "The arguments of count()" in ended[-1].result.text
+    assert [event.result.text for event in ended[:-1]] == ["1000000"] * 4
+
+
+async def test_code_that_stays_within_its_room_is_not_bothered() -> None:
+    code = "sum([len(await large(number=n)) for n in range(3)])"
+    limits = Limits(timeout=30, memory=16 * 2**20)
+    model = ScriptedModel(call("run_code", code=code), ".")
+    result = await Agent(name="t", model=model, tools=[code_mode([large], limits=limits)]).run("go")
+    assert [r.text for m in result.history if m.kind == "tool" for r in m.results] == ["3000000"]
+
+
+@pytest.mark.parametrize(
+    "written", ["b'x' * 65536", "b'[' * 60000 + b'\\n'", "b'[1]\\n'", "b'{}\\n'"]
+)
+async def test_code_that_writes_to_its_interpreters_socket_ends_only_itself(
+    written: str, tmp_path: Path
+) -> None:
+    code = (
+        "import os, stat\n"
+        "fd = next(n for n in range(3, 99) if os.path.exists(f'/proc/self/fd/{n}')"
+        " and stat.S_ISSOCK(os.fstat(n).st_mode))\n"
+        f"while True: os.write(fd, {written})"
+    )
+    async with await open_sandbox(tmp_path) as sandbox:
+        done = await sandbox.run_code(code, limits=Limits(timeout=30))
+        assert (done.ok, done.ended) == (False, "exited")
+        assert (await sandbox.run_code("1 + 1")).value == "2"

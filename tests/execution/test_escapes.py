@@ -1,4 +1,4 @@
-"""Nothing gets out of a sandbox: every attempt, by sandbox, as root and as an ordinary user.
+"""Nothing gets out of a sandbox: every attempt, by sandbox and way in, as root and as a user.
 
 The table in docs/security.md is made from what is found here.
 """
@@ -10,53 +10,67 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.execution.escape_probes import CANARY, PROBES
+from tests.execution.escape_attempts import ATTEMPTS
+from tests.execution.escape_outside import SECRET
+from tests.execution.escape_probes import KINDS, LIMITS
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("escape_probes.py")
 PAGE = ROOT / "docs" / "security.md"
 BEGIN, END = "<!-- sandboxes: begin -->", "<!-- sandboxes: end -->"
 NOBODY = 65534
-COLUMNS = (
-    ("none", "root"), ("none", "user"), ("bubblewrap", "root"), ("bubblewrap", "user"),
-    ("landlock", "root"), ("landlock", "user"), ("portable bash", "user"), ("portable python", "user"),
-)  # fmt: skip
-LIMITS_ONLY = tuple(PROBES)[-5:]
-"""What even no sandbox at all holds: the launcher's own work."""
+KNOWN = {
+    ("landlock", "see whether a file exists, and its size"),
+    ("portable python", "write a larger file than allowed"),
+}
+"""What is not held; the page says so, and `open_sandbox` takes Landlock only if asked."""
+NOT_HERE = {"go around filters by x32", "go around filters by 32-bit calls"}
+"""What only some kernels offer at all."""
+ROOT_ONLY = {
+    "change a file's owner", "make a device",
+    "listen to all packets", "mount a file system", "enter a process's namespaces",
+    "change the root directory", "load a program into the kernel", "read the kernel's log",
+    "watch the processor's counters", "handle page faults", "make a user namespace",
+    "make a user namespace by fork",
+}  # fmt: skip
+"""What an ordinary user is not allowed anyway, on this machine or on others."""
+Findings = dict[tuple[str, str], dict[str, list[str]]]
 
 
 @pytest.fixture(scope="module")
-def findings() -> Iterator[dict[tuple[str, str], dict[str, str]]]:
+def findings() -> Findings:
     if os.geteuid() != 0:
         pytest.skip("the table compares root with an ordinary user, so it must be made by root")
-    with ThreadPoolExecutor(4) as pool:
-        yield dict(zip(COLUMNS, pool.map(lambda column: probe(*column), COLUMNS), strict=True))
+    with ThreadPoolExecutor(2) as pool:
+        root, user = pool.map(probe, ("root", "user"))
+    return {
+        (kind, who): found[kind]
+        for kind in KINDS
+        for who, found in (("root", root), ("user", user))
+    }
 
 
-def probe(kind: str, who: str) -> dict[str, str]:
-    outside = Path(tempfile.mkdtemp(prefix="outside-"))
-    (outside / "canary").write_text(CANARY)
-    os.chmod(outside, 0o777)
-    workspace = Path(tempfile.mkdtemp(prefix="workspace-"))
+def probe(who: str) -> dict[str, dict[str, list[str]]]:
+    home = Path(tempfile.mkdtemp(prefix="escapes-"))
     user = 0 if who == "root" else NOBODY
-    os.chown(workspace, user, user)
+    os.chown(home, user, user)
+    home.chmod(0o755)
     try:
         done = subprocess.run(
-            [python_for(who), str(SCRIPT), kind, str(workspace), str(outside)],
+            [python_for(who), str(SCRIPT), str(home)],
             user=user, group=user, cwd="/", capture_output=True, text=True, timeout=110,
             env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/tmp",
+                 "PROBE_SECRET": SECRET,
                  "MONTY_BIN": str(Path(sys.executable).with_name("monty")),
-                 "PYTHONPATH": ":".join([str(ROOT / "src"), *site_packages()])},
+                 "PYTHONPATH": ":".join([str(ROOT / "src"), str(ROOT), *site_packages()])},
         )  # fmt: skip
     finally:
-        shutil.rmtree(workspace, ignore_errors=True)
-        shutil.rmtree(outside, ignore_errors=True)
-    assert done.returncode == 0, f"{kind} as {who}: {done.stderr[-2000:]}"
+        shutil.rmtree(home, ignore_errors=True)
+    assert done.returncode == 0, f"as {who}: {done.stderr[-3000:]}"
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -71,41 +85,39 @@ def site_packages() -> list[str]:
     return [path for path in sys.path if path.endswith("site-packages")]
 
 
-def test_no_attempt_gets_out_of_a_sandbox(
-    findings: dict[tuple[str, str], dict[str, str]],
-) -> None:
+def test_no_attempt_gets_out_of_a_sandbox(findings: Findings) -> None:
     escaped = [
-        f"{kind} as {who}: {name}"
-        for (kind, who), verdicts in findings.items()
-        for name, verdict in verdicts.items()
-        if kind != "none" and verdict == "open" and (kind, name) not in KNOWN
+        f"{kind} as {who}: {name} ({', '.join(ways)})"
+        for (kind, who), found in findings.items()
+        for name, ways in found.items()
+        if kind != "none" and ways and (kind, name) not in KNOWN
     ]
     assert escaped == []
 
 
-KNOWN = {
-    ("portable bash", "write a larger file than allowed"),
-    ("portable python", "write a larger file than allowed"),
-}
-"""What the interpreters cannot limit; the page says so."""
+def test_what_is_said_not_to_be_held_is_not(findings: Findings) -> None:
+    for kind, name in KNOWN:
+        assert findings[kind, "root"][name] or findings[kind, "user"][name]
 
 
-def test_the_attempts_are_real_without_a_sandbox_they_succeed(
-    findings: dict[tuple[str, str], dict[str, str]],
-) -> None:
-    for who in ("root", "user"):
-        verdicts = findings["none", who]
-        assert {n for n, v in verdicts.items() if v == "open"} >= {
-            "read a file outside", "write a file outside", "connect over TCP", "send over UDP",
-            "connect to a unix socket", "connect to an abstract socket", "see other processes",
-            "signal other processes", "read it through a link in the workspace",
-        }  # fmt: skip
-        assert {verdicts[name] for name in LIMITS_ONLY} == {"held"}
+def test_there_are_at_least_forty_attempts_by_each_way_in() -> None:
+    assert len(ATTEMPTS) >= 65
+    assert sum(bool(attempt.bash) for attempt in ATTEMPTS) >= 40
 
 
-def test_the_table_in_the_docs_is_what_was_found(
-    findings: dict[tuple[str, str], dict[str, str]],
-) -> None:
+def test_the_attempts_are_real_without_a_sandbox_they_succeed(findings: Findings) -> None:
+    for who, allowed in (("root", set()), ("user", ROOT_ONLY)):
+        found = findings["none", who]
+        held = {attempt.name for attempt in ATTEMPTS if not found[attempt.name]}
+        assert held - allowed - NOT_HERE == set(), who
+        by_all = {"command", "MCP server", "plugin"}
+        assert [name for name, ways in found.items() if ways and not by_all <= set(ways)] == []
+        in_bash = {attempt.name for attempt in ATTEMPTS if attempt.bash}
+        assert [name for name in in_bash - held if "bash" not in found[name]] == []
+        assert {name for name in LIMITS if found[name]} == set()
+
+
+def test_the_table_in_the_docs_is_what_was_found(findings: Findings) -> None:
     page = PAGE.read_text(encoding="utf-8")
     head, rest = page.split(BEGIN)
     tail = rest.split(END)[1]
@@ -114,10 +126,16 @@ def test_the_table_in_the_docs_is_what_was_found(
     assert made == page, "docs/security.md was out of date; it has been made again, commit it"
 
 
-def table(findings: dict[tuple[str, str], dict[str, str]]) -> str:
-    titles = [f"{kind if kind != 'none' else 'no sandbox'}, {who}" for kind, who in findings]
+def table(findings: Findings) -> str:
+    titles = ["no sandbox" if kind == "none" else kind for kind in KINDS]
     rows = ["| attempt | " + " | ".join(titles) + " |", "|---" * (len(titles) + 1) + "|"]
-    for name in PROBES:
-        cells = ["**open**" if v[name] == "open" else "held" for v in findings.values()]
+    for name in (*(attempt.name for attempt in ATTEMPTS), *LIMITS):
+        cells = [cell([findings[kind, who][name] for who in ("root", "user")]) for kind in KINDS]
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def cell(ways: list[list[str]]) -> str:
+    """For root and for an ordinary user together, where they do not differ."""
+    said = ["**open**" if found else "held" for found in ways]
+    return said[0] if said[0] == said[1] else f"{said[0]} as root"

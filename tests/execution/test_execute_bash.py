@@ -1,6 +1,7 @@
 """`ExecuteBashTool`: judged, asked about, run within limits."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,24 @@ import pytest
 
 from toolwright import Agent, Approve, BashToolPolicy, ExecuteBashTool, Reject, Runner
 from toolwright.agent import Result
-from toolwright.backends import open_sandbox
+from toolwright.backends import LocalExecutor
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, Seatbelt
+from toolwright.builtin import bash_tool, create_local_execute_tool, workspace_tools
+from toolwright.builtin.shell import BestExecutor
+from toolwright.builtin.shell._best_executor import _capabilities
 from toolwright.errors import UsageError
-from toolwright.testing import ScriptedModel, call
+from toolwright.testing import ScriptedModel, call, check_executor
 
 pytestmark = pytest.mark.anyio
+
+FIRST_SAMPLE = BashToolPolicy(
+    ("git", "python3", "pip"), blocked_operators=("|", ";", "&&", "||", "`"), timeout_seconds=60
+)
+SECOND_SAMPLE = BashToolPolicy(
+    ("ls", "cat", "echo", "python3 -c"),
+    blocked_operators=("|", ";", "&&", "||", "&"),
+    timeout_seconds=10,
+)
 
 
 async def run(
@@ -88,20 +102,108 @@ async def test_limits_of_the_policy_hold(tmp_path: Path) -> None:
     assert "processes" in many["error"]
 
 
-async def test_in_a_sandbox_listed_interpreters_run(tmp_path: Path) -> None:
-    policy = BashToolPolicy(("python3 -c",))
-    outside = ExecuteBashTool(workspace=tmp_path, policy=policy)
-    _, refused = await run(outside, "python3 -c 'print(6 * 7)'")
-    assert "only in a sandbox" in refused["error"]
-    async with await open_sandbox(tmp_path) as sandbox:
-        inside = ExecuteBashTool(workspace=tmp_path, policy=policy, executor=sandbox)
-        _, answer = await run(inside, "python3 -c 'print(6 * 7)'", Approve())
+@pytest.mark.parametrize("policy", [FIRST_SAMPLE, SECOND_SAMPLE], ids=["first", "second"])
+async def test_what_the_samples_list_runs(policy: BashToolPolicy, tmp_path: Path) -> None:
+    tool = ExecuteBashTool(workspace=tmp_path, policy=policy)
+    _, answer = await run(tool, "python3 -c 'print(6 * 7)'", Approve())
     assert answer["stdout"] == "42\n"
 
 
+async def test_all_that_the_first_sample_lists_runs(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("print('from a file')")
+    tool = ExecuteBashTool(workspace=tmp_path, policy=FIRST_SAMPLE)
+    for command, said in {"git --version": "git version", "python3 x.py": "from a file",
+                          "python3 --version": "Python 3", "python3 -m pip --version": "pip "}.items():  # fmt: skip
+        _, answer = await run(tool, command, Approve())
+        assert said in answer["stdout"], answer
+    assert FIRST_SAMPLE.check("pip list").allowed
+
+
+async def test_by_default_commands_run_in_a_sandbox_where_one_works(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    tool = ExecuteBashTool(workspace=tmp_path / "inside")
+    assert tool.executor.capabilities.filesystem_confined
+    assert tool.executor.capabilities.network_confined
+    assert "in a sandbox" in tool.as_tool().description
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    _, answer = await run(
+        tool, f"echo x > {tmp_path}/out; cat {secret}; echo y > here; ls", Approve()
+    )
+    assert answer["stdout"] == "here\n"
+    assert not (tmp_path / "out").exists()
+
+
+async def test_where_no_sandbox_works_commands_run_on_the_machine_and_the_tool_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: object) -> str:
+        return "it is broken"
+
+    for walls in (Bubblewrap, Landlock, Seatbelt):
+        monkeypatch.setattr(walls, "probe", broken)
+    _capabilities.cache_clear()
+    try:
+        tool = ExecuteBashTool(workspace=tmp_path, policy=FIRST_SAMPLE)
+        description = tool.as_tool().description
+        _, answer = await run(tool, "python3 -c 'import os; print(os.getcwd())'", Approve())
+        with pytest.raises(UsageError, match="it is broken"):
+            ExecuteBashTool(workspace=tmp_path, require=["filesystem_confined"])
+    finally:
+        _capabilities.cache_clear()
+    assert "on this machine without a sandbox" in description
+    assert answer["stdout"] == f"{tmp_path}\n"
+
+
+async def test_a_listed_program_that_is_not_known_runs_where_there_is_a_sandbox(
+    tmp_path: Path,
+) -> None:
+    policy = BashToolPolicy(("mytool",))
+    local = ExecuteBashTool(workspace=tmp_path, policy=policy, executor=LocalExecutor(tmp_path))
+    _, refused = await run(local, "mytool")
+    assert "allowed only in a sandbox" in refused["error"]
+    _, answer = await run(ExecuteBashTool(workspace=tmp_path, policy=policy), "mytool", Approve())
+    assert answer["returncode"] == 127
+
+
 def test_what_the_executor_must_enforce_is_demanded_when_the_tool_is_made(tmp_path: Path) -> None:
+    local = LocalExecutor(tmp_path)
     with pytest.raises(UsageError, match="does not provide network_confined"):
-        ExecuteBashTool(workspace=tmp_path, require=["network_confined"])
+        ExecuteBashTool(workspace=tmp_path, executor=local, require=["network_confined"])
+    ExecuteBashTool(workspace=tmp_path, require=["network_confined"])
+
+
+async def test_the_default_place_keeps_what_every_executor_promises() -> None:
+    async def opened() -> BestExecutor:
+        return BestExecutor(tempfile.mkdtemp())
+
+    await check_executor(opened)
+
+
+def test_all_tools_that_run_commands_say_where(tmp_path: Path) -> None:
+    local = LocalExecutor(tmp_path)
+    inside = [
+        ExecuteBashTool(workspace=tmp_path).as_tool(),
+        *workspace_tools(tmp_path),
+        bash_tool(BestExecutor(tmp_path)),
+    ]
+    outside = [
+        ExecuteBashTool(executor=local).as_tool(),
+        bash_tool(local),
+        create_local_execute_tool(local),
+    ]
+    for tool in (tool for tool in inside if "bash" in tool.name):
+        assert "Commands run in a sandbox" in tool.description
+        assert "There is no network." in tool.description
+    for tool in outside:
+        assert "Commands run on this machine without a sandbox." in tool.description
+
+
+async def test_a_background_process_of_the_default_place_ends_with_it(tmp_path: Path) -> None:
+    async with BestExecutor(tmp_path) as executor:
+        job = await executor.start("sleep 71718")
+        assert job.poll() is None
+    assert job.poll() is not None
 
 
 async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:

@@ -249,14 +249,16 @@ async def test_without_a_sandbox_nothing_runs_unless_it_was_said_aloud(
     assert isinstance(executor, LocalExecutor)
 
 
-async def test_landlock_stands_in_where_bubblewrap_is_forbidden(
+async def test_landlock_stands_in_for_bubblewrap_only_if_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def forbidden(self: object) -> str:
         return "no namespaces here"
 
     monkeypatch.setattr(Bubblewrap, "probe", forbidden)
-    async with await open_sandbox(tmp_path) as sandbox:
+    with pytest.raises(StoreError, match=r"which files exist outside.*walls=\[Bubblewrap"):
+        await open_sandbox(tmp_path)
+    async with await open_sandbox(tmp_path, walls=[Bubblewrap(), Landlock()]) as sandbox:
         assert sandbox.walls.name == "landlock"
         assert (await sandbox.run("echo hi > f; cat f")).stdout == "hi\n"
 

@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from toolwright import Agent
+from toolwright import Agent, Runner
 from toolwright.agent import Result
 from toolwright.backends import Limits, PortableSandbox, open_sandbox
 from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, Seatbelt
 from toolwright.builtin import SandboxToolset, open_sandbox_tools, sandbox_tools
 from toolwright.errors import StoreError, ToolError, UsageError
+from toolwright.messages import ToolEnded
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -202,3 +204,43 @@ async def test_single_hosts_can_be_opened_and_no_others(tmp_path: Path) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+async def python(runner: Runner, user: str, code: str) -> str:
+    model = ScriptedModel(call("execute_python", code=code), "Done.")
+    runner.agent = Agent(name="a", model=model, tools=runner.agent.tools)  # type: ignore[attr-defined]
+    result = await runner.run("go", user_id=user, session_id=f"session-of-{user}")
+    return next(e.result.text for e in result.events if isinstance(e, ToolEnded))
+
+
+async def test_a_session_does_not_see_the_variables_of_another(tmp_path: Path) -> None:
+    async with Runner(Agent(name="a", tools=[SandboxToolset(tmp_path)])) as runner:
+        await python(runner, "alice", "secret = 'ALICE'")
+        assert "NameError" in await python(runner, "bob", "print(secret)")
+        assert "ALICE" in await python(runner, "alice", "print(secret)")
+        await runner.delete("session-of-alice")
+        assert "NameError" in await python(runner, "alice", "print(secret)")
+
+
+async def test_sessions_share_a_sandbox_when_that_is_asked_for(tmp_path: Path) -> None:
+    async with Runner(Agent(name="a", tools=[SandboxToolset(tmp_path, shared=True)])) as runner:
+        await python(runner, "alice", "secret = 'ALICE'")
+        assert "ALICE" in await python(runner, "bob", "print(secret)")
+
+
+async def test_concurrent_first_runs_leave_no_sandbox_behind(tmp_path: Path) -> None:
+    opened: list[Any] = []
+
+    class Watched(SandboxToolset):
+        async def _open(self) -> Any:
+            opened.append(await super()._open())
+            return opened[-1]
+
+    toolset = Watched(tmp_path, shared=True)
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(results, [toolset], call("execute_python", code="1"))
+    assert len(opened) == 1
+    await toolset.close()
+    with pytest.raises((ToolError, UsageError, StoreError)):
+        await opened[0].run_code("1")

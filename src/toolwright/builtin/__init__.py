@@ -1,4 +1,4 @@
-"""Toolsets that come along: files, workspace, shell, web, todos and more."""
+"""Built-in toolsets: files, workspace, shell, web, todos and more."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from toolwright.builtin.bash import BashToolPolicy, BashVerdict
     from toolwright.builtin.codemode import code_mode
     from toolwright.builtin.files import file_tools
-    from toolwright.builtin.shell import ShellToolset, bash_tool, create_local_execute_tool
+    from toolwright.builtin.shell import (
+        BestExecutor,
+        ShellToolset,
+        bash_tool,
+        create_local_execute_tool,
+    )
     from toolwright.builtin.skills import (
         Skill,
         SkillFrontmatter,
@@ -49,6 +54,7 @@ _LAZY = {
     "SearchEngine": "web",
     "SearchResult": "web",
     "BashToolPolicy": "bash",
+    "BestExecutor": "shell",
     "BashVerdict": "bash",
     "ExecuteBashTool": "_execute_bash",
     "SandboxToolset": "_sandbox_tools",
@@ -71,6 +77,7 @@ _LAZY = {
 __all__ = [
     "BashToolPolicy",
     "BashVerdict",
+    "BestExecutor",
     "DuckDuckGo",
     "Example",
     "ExampleProvider",

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast, runtime_checkable
 
+from toolwright._sealed import Sealed, sealed
 from toolwright.errors import UsageError
 from toolwright.models import ModelRequest
 from toolwright.tools import ReadonlyContext
@@ -12,6 +13,7 @@ from toolwright.tools import ReadonlyContext
 __all__ = ["Example", "ExampleProvider", "ExampleTool"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Example:
     """What a person might say, and what the model should answer."""
@@ -33,7 +35,7 @@ class ExampleProvider(Protocol):
         ...
 
 
-class ExampleTool:
+class ExampleTool(Sealed):
     """Put in an agent's `tools`, it adds examples to the prompt; the model sees no tool.
 
     `examples` is a list, or a provider (or a function) that picks them for the person's message.

@@ -7,8 +7,9 @@ from typing import Any
 
 import anyio
 
-from toolwright.backends import Executor, Finished, LocalExecutor, demand
+from toolwright.backends import Executor, Finished, demand
 from toolwright.builtin.bash import BashToolPolicy, BashVerdict
+from toolwright.builtin.shell import BestExecutor, described_place, run_command
 from toolwright.messages import ToolSpec
 from toolwright.tools import (
     Args,
@@ -38,9 +39,9 @@ _ENDED = {
 class ExecuteBashTool(BaseTool):
     """Runs commands that `policy` allows, in `workspace`, after a person has agreed.
 
-    Give it a sandbox as `executor` to let policies allow interpreters and build tools; the
-    default runs on this machine. `require` names `Capabilities` that the executor must have. The
-    workspace is made if it is not there.
+    They run in the best sandbox that works on this machine, which can write to `workspace` only and
+    has no network, or else on the machine itself; give another `executor` to decide. `require`
+    names `Capabilities` that the executor must have. The workspace is made if it is not there.
     """
 
     effects = "destructive"
@@ -58,14 +59,15 @@ class ExecuteBashTool(BaseTool):
         super().__init__(name=name, description=_DESCRIPTION)
         self.workspace = Path(workspace or ".").absolute()
         self.policy = policy or BashToolPolicy()
-        self.executor: Executor = executor or LocalExecutor(self.workspace)
+        self.executor: Executor = executor or BestExecutor(self.workspace)
+        self._place = described_place(self.executor.capabilities)
         demand(self.executor, *require)
 
     def _get_declaration(self) -> ToolSpec:
         command = {"type": "string", "description": "The bash command to run."}
         return ToolSpec(
             name=self.name,
-            description=self.description + _allowed(self.policy),
+            description=f"{self.description} {self._place}{_allowed(self.policy)}",
             parameters={
                 "type": "object",
                 "properties": {"command": command},
@@ -84,10 +86,8 @@ class ExecuteBashTool(BaseTool):
         if not verdict.allowed:
             return _answer({"error": f"Command not allowed: {verdict.reason}."}, failed=True)
         await anyio.Path(self.workspace).mkdir(parents=True, exist_ok=True)
-        finished = await self.executor.run(
-            verdict.checked,
-            limits=self.policy.limits,
-            on_output=lambda stream, text: tool_context.progress(text, {"stream": stream}),
+        finished = await run_command(
+            self.executor, verdict.checked, tool_context, limits=self.policy.limits
         )
         return self._result(finished)
 

@@ -6,6 +6,7 @@ from textwrap import shorten
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 from toolwright.messages import MemoryEntry
 from toolwright.models import ModelRequest
@@ -32,7 +33,7 @@ async def load_memory(query: str, tool_context: ToolContext) -> dict[str, Any]:
     return {"memories": [_shown(entry) for entry in found.memories]}
 
 
-class PreloadMemory:
+class PreloadMemory(Sealed):
     """Put in an agent's `tools`, it adds the memories that fit the person's message to the prompt.
 
     The model sees no tool. Memory is searched once per run, so that the prompt stays the same

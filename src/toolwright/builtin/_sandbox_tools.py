@@ -2,15 +2,19 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from toolwright.backends import Capabilities, Finished, Sandbox
 from toolwright.backends.sandboxes import PortableSandbox, open_sandbox
+from toolwright.builtin.shell import described_place, run_command
+from toolwright.concurrency import SessionTable
 from toolwright.errors import StoreError, ToolError
 from toolwright.tools import (
     FunctionTool,
     ReadonlyContext,
+    SessionInfo,
     Tool,
     ToolContext,
     Toolset,
@@ -22,8 +26,17 @@ __all__ = ["SandboxToolset", "open_sandbox_tools", "sandbox_tools"]
 logger = logging.getLogger("toolwright")
 
 
+Use = Callable[[ToolContext], AbstractAsyncContextManager[Sandbox]]
+
+
 def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
     """The three tools on a sandbox that someone else opens and closes."""
+
+    return _tools(lambda ctx: nullcontext(sandbox), sandbox.capabilities)
+
+
+def _tools(use: Use, capabilities: Capabilities) -> list[Tool]:
+    """The three tools on whatever sandbox a call may use."""
 
     async def execute_python(
         code: str, tool_context: ToolContext, packages: list[str] | None = None
@@ -34,9 +47,10 @@ def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
             code: The code; the value of a last expression is returned as well.
             packages: Packages to install first.
         """
-        if packages:
-            _must(await sandbox.install(packages), f"Could not install {packages}")
-        return _python_answer(await sandbox.run_code(code))
+        async with use(tool_context) as sandbox:
+            if packages:
+                _must(await sandbox.install(packages), f"Could not install {packages}")
+            return _python_answer(await sandbox.run_code(code))
 
     async def execute_bash(command: str, tool_context: ToolContext, cwd: str | None = None) -> str:
         """Run a bash command in a sandbox, over the same files as the Python code.
@@ -45,20 +59,20 @@ def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
             command: The command.
             cwd: The working directory, relative to the workspace.
         """
-        finished = await sandbox.run(
-            command,
-            cwd=cwd,
-            on_output=lambda stream, text: tool_context.progress(text, {"stream": stream}),
-        )
+        async with use(tool_context) as sandbox:
+            finished = await run_command(sandbox, command, tool_context, cwd=cwd)
         return _bash_answer(finished)
 
-    async def install_packages(packages: list[str]) -> tuple[str, dict[str, Any]]:
+    async def install_packages(
+        packages: list[str], tool_context: ToolContext
+    ) -> tuple[str, dict[str, Any]]:
         """Install Python packages for later code in the sandbox.
 
         Args:
             packages: Names, with versions if needed, like "numpy" or "pandas>=2".
         """
-        results = [await _installed(sandbox, package) for package in packages]
+        async with use(tool_context) as sandbox:
+            results = [await _installed(sandbox, package) for package in packages]
         lines = [f"{r['package']}: {r['error'] or 'installed'}" for r in results]
         return "\n".join(lines), {"results": results}
 
@@ -67,41 +81,57 @@ def sandbox_tools(sandbox: Sandbox) -> list[Tool]:
         FunctionTool(execute_bash),
         FunctionTool(install_packages, sequential=True),
     ]
-    note = _note(sandbox.capabilities)
+    note = described_place(capabilities)
     return [with_name(tool, description=f"{tool.description} {note}".strip()) for tool in tools]
 
 
-def _note(capabilities: Capabilities) -> str:
-    """What the model should know of this sandbox before it tries."""
-    network = ("There is no network.",) if capabilities.network_confined else ()
-    limits = () if capabilities.real_python else capabilities.notes
-    return " ".join((*network, *limits))
-
-
 class SandboxToolset(Toolset):
-    """The three tools on a sandbox of its own, opened when they are first listed.
+    """The three tools on sandboxes of its own: each session has one, over the same directory.
 
     `settings` are those of `open_sandbox`. Where no sandbox of the operating system works, the
-    portable one is used, unless a setting needs the other. Close it when the agent is done.
+    portable one is used, unless a setting needs the other. A session's sandbox is opened when its
+    tools are first listed, and closed when the session ends or is deleted, after `idle` seconds
+    without a call, when `most` others were used since, or with the toolset.
     """
 
-    def __init__(self, workspace: str | Path, **settings: Any) -> None:
+    def __init__(
+        self,
+        workspace: str | Path,
+        *,
+        shared: bool = False,
+        most: int = 16,
+        idle: float = 1800.0,
+        **settings: Any,
+    ) -> None:
+        """`shared`: one sandbox for all sessions, which then see each other's variables."""
         super().__init__()
         self._workspace = workspace
         self._settings = settings
-        self._sandbox: Sandbox | None = None
+        self._shared = shared
+        self._sandboxes = SessionTable(self._open, most=most, idle=idle)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> Sequence[Tool]:
-        """The tools; opens the sandbox the first time."""
-        if self._sandbox is None:
-            self._sandbox = await _open(self._workspace, self._settings)
-        return sandbox_tools(self._sandbox)
+        """The tools; opens the sandbox of the session the first time."""
+        async with self._sandboxes.use(self._key(readonly_context)) as sandbox:
+            return _tools(self._use, sandbox.capabilities)
 
     async def close(self) -> None:
-        """Close the sandbox; what ran in it ends."""
-        if self._sandbox is not None:
-            opened, self._sandbox = self._sandbox, None
-            await opened.close()
+        """Close the sandboxes; what ran in them ends."""
+        await self._sandboxes.close()
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """Close the sandbox of one session."""
+        if not self._shared:
+            await self._sandboxes.drop(session)
+
+    async def _open(self) -> Sandbox:
+        return await _open(self._workspace, self._settings)
+
+    def _use(self, ctx: ToolContext) -> AbstractAsyncContextManager[Sandbox]:
+        return self._sandboxes.use(self._key(ctx))
+
+    def _key(self, ctx: ReadonlyContext | None) -> SessionInfo | None:
+        return None if self._shared or ctx is None else ctx.session
 
 
 async def open_sandbox_tools(

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 
+from toolwright._sealed import Sealed
 from toolwright.backends.artifacts._blobs import Blobs
 from toolwright.backends.artifacts._names import plain_name, safe_name
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -22,7 +23,7 @@ _USER = "user:"
 _LONGEST_NAME = 255
 
 
-class BlobArtifacts:
+class BlobArtifacts(Sealed):
     """Keeps the versions of `app/user/session/name` as numbered records, beside their bytes.
 
     A record is written after its bytes and never replaced, so that several processes can save

@@ -4,8 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-import anyio.to_thread
-
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError
 
 __all__ = ["DirectoryBlobs"]
@@ -19,19 +18,19 @@ class DirectoryBlobs:
 
     async def create(self, key: str, data: bytes) -> bool:
         """Store whole or not at all; False when the key is taken."""
-        return await anyio.to_thread.run_sync(self._create, self._root / key, data)
+        return await in_io_thread(self._create, self._root / key, data)
 
     async def get(self, key: str) -> bytes | None:
         """What is stored, or None."""
-        return await anyio.to_thread.run_sync(_read, self._root / key)
+        return await in_io_thread(_read, self._root / key)
 
     async def children(self, folder: str) -> list[str]:
         """The names right below `folder`, of keys and of folders, sorted."""
-        return await anyio.to_thread.run_sync(_names, self._root / folder)
+        return await in_io_thread(_names, self._root / folder)
 
     async def delete(self, key: str) -> None:
         """Forget it; it may be gone already."""
-        await anyio.to_thread.run_sync(self._delete, self._root / key)
+        await in_io_thread(self._delete, self._root / key)
 
     def uri(self, key: str) -> str:
         """An address that people and other programs can use."""

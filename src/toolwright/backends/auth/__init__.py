@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.backends.auth._answers import check_brought, redirect_in
     from toolwright.backends.auth._flows import AuthlibFlows
     from toolwright.backends.auth._google_default import machine_token
     from toolwright.backends.auth._http import SignInRefused
@@ -27,12 +28,14 @@ __all__ = [
     "MemoryCredentials",
     "SignInRefused",
     "SqliteCredentials",
+    "check_brought",
     "encryption_key",
     "key_from_file",
     "machine_token",
     "new_key",
     "open_credentials",
     "openid_url_to_scheme_credential",
+    "redirect_in",
     "service_account_dict_to_scheme_credential",
     "service_account_scheme_credential",
     "token_to_scheme_credential",
@@ -45,12 +48,14 @@ _LAZY = {
     "MemoryCredentials": "_memory",
     "SignInRefused": "_http",
     "SqliteCredentials": "_sqlite",
+    "check_brought": "_answers",
     "encryption_key": "_keys",
     "key_from_file": "_keys",
     "machine_token": "_google_default",
     "new_key": "_keys",
     "open_credentials": "_open",
     "openid_url_to_scheme_credential": "_schemes",
+    "redirect_in": "_answers",
     "service_account_dict_to_scheme_credential": "_schemes",
     "service_account_scheme_credential": "_schemes",
     "token_to_scheme_credential": "_schemes",

@@ -1,34 +1,41 @@
 """Turn what a developer configured and what a person did into a credential ready to use."""
 
 import time
-from typing import Any
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 from anyio.lowlevel import RunVar
 
+from toolwright._sealed import Sealed
 from toolwright.backends.auth._answers import credential_in, redirect_in
 from toolwright.backends.auth._http import SignInRefused
 from toolwright.backends.auth._oauth import ask_for_oneself, begin_sign_in, redeem, refresh
 from toolwright.backends.auth._provider import Provider, find_provider
 from toolwright.backends.auth._service_account import exchange_service_account
 from toolwright.backends.auth._store import CredentialStore
+from toolwright.concurrency import finish
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthCredentialTypes, OAuth2Auth, Scope
 
 __all__ = ["AuthlibFlows"]
 
+T = TypeVar("T")
 Locks = WeakValueDictionary[tuple[str, str, str], anyio.Lock]
 _SIGN_IN_TYPES = ("oauth2", "openIdConnect")
 _LEEWAY = 60.0
 """Seconds before its end at which a token counts as expired: a call with it takes time, too."""
 _NOT_VALID_ANY_MORE = "invalid_grant"
 """OAuth2's word for a code or refresh token that is used up, expired or revoked."""
+_SIGN_IN_SECONDS = 60.0
+"""How long a provider and the store may take together."""
 _SAVING = 0.5
 """Seconds that another process may need to save a token it has just been given."""
 
 
-class AuthlibFlows:
+class AuthlibFlows(Sealed):
     """Signs in, refreshes and exchanges with Authlib; keeps what it gets in `store`.
 
     A half-finished sign-in (state, PKCE verifier) is kept there too, so it can be finished by
@@ -39,6 +46,8 @@ class AuthlibFlows:
         self._store = store
         self._providers: dict[str, Provider] = {}
         self._locks: RunVar[Locks] = RunVar("locks")
+        self._unsaved: dict[tuple[str, str, str], AuthCredential] = {}
+        """Tokens that were given and that the store has not taken yet."""
 
     async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
         """A usable credential (given, saved, refreshed or exchanged); None if a person is needed."""
@@ -48,7 +57,7 @@ class AuthlibFlows:
             saved = await self._saved(scope, config)
             if saved is not None and not _is_stale(saved):
                 return saved
-            return await self._anew(scope, config, saved)
+            return await self._to_the_end(partial(self._anew, scope, config, saved))
 
     async def renew(
         self, scope: Scope, config: AuthConfig, refused: AuthCredential
@@ -64,7 +73,7 @@ class AuthlibFlows:
             # Another call may have renewed it while this one was being refused.
             if saved is not None and saved != refused and not _is_stale(saved):
                 return saved
-            return await self._anew(scope, config, saved)
+            return await self._to_the_end(partial(self._anew, scope, config, saved))
 
     async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
         """What a person must be shown: an address to sign in at, or which secret to enter."""
@@ -85,12 +94,25 @@ class AuthlibFlows:
         redirect = redirect_in(answer)
         async with self._alone(scope, config):
             if redirect is not None and config.auth_scheme.type in _SIGN_IN_TYPES:
-                return await self._redeem(scope, config, redirect)
+                return await self._to_the_end(partial(self._redeem, scope, config, redirect))
             credential = credential_in(answer, config)
             await self._keep(scope, config, credential)
             return credential
 
+    async def _to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Get tokens and save them, whoever is cancelled: what was given for a token or code that
+        can be used once must not be lost."""
+        try:
+            return await finish(work, _SIGN_IN_SECONDS)
+        except TimeoutError:
+            raise ToolError(
+                f"The sign-in server did not answer within {_SIGN_IN_SECONDS:g} s; try again later."
+            ) from None
+
     async def _saved(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
+        place = _place(scope, config)
+        if place in self._unsaved:
+            await self._keep(scope, config, self._unsaved[place])
         return await self._store.load(scope, config.credential_key) or _given_tokens(config)
 
     async def _anew(
@@ -176,11 +198,14 @@ class AuthlibFlows:
         self, scope: Scope, config: AuthConfig, tokens: OAuth2Auth
     ) -> AuthCredential:
         credential = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=tokens)
+        # Held here until it is saved: when the store refuses, the next call tries again.
+        self._unsaved[_place(scope, config)] = credential
         await self._keep(scope, config, credential)
         return credential
 
     async def _keep(self, scope: Scope, config: AuthConfig, credential: AuthCredential) -> None:
         await self._store.save(scope, config.credential_key, credential)
+        self._unsaved.pop(_place(scope, config), None)
         await self._store.delete(scope, _flow_key(config))
 
     async def _provider(self, config: AuthConfig) -> Provider:
@@ -197,8 +222,11 @@ class AuthlibFlows:
             locks = self._locks.get()
         except LookupError:
             self._locks.set(locks := WeakValueDictionary())
-        name = (scope.app_name, scope.user_id, config.credential_key)
-        return locks.setdefault(name, anyio.Lock())
+        return locks.setdefault(_place(scope, config), anyio.Lock())
+
+
+def _place(scope: Scope, config: AuthConfig) -> tuple[str, str, str]:
+    return scope.app_name, scope.user_id, config.credential_key
 
 
 def _flow_key(config: AuthConfig) -> str:

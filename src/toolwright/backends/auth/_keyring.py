@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import anyio.to_thread
-
+from toolwright._sealed import Sealed
 from toolwright.backends.auth._codec import decode, encode, place
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError
 from toolwright.messages import Scope
 
@@ -21,7 +21,7 @@ except ImportError as error:
 __all__ = ["KeyringCredentials"]
 
 
-class KeyringCredentials:
+class KeyringCredentials(Sealed):
     """Keeps credentials in the system's keyring, which encrypts them with the user's login."""
 
     def __init__(
@@ -58,7 +58,7 @@ class KeyringCredentials:
 
     async def _ask(self, step: Callable[..., Any], *values: str) -> Any:
         try:
-            return await anyio.to_thread.run_sync(step, *values)
+            return await in_io_thread(step, *values)
         except NoKeyringError as error:
             raise StoreError(
                 "This machine has no keyring. Use SqliteCredentials(path), which encrypts a file."

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.backends.auth._codec import decode, encode, place
 from toolwright.messages import Scope
 
 __all__ = ["MemoryCredentials"]
 
 
-class MemoryCredentials:
+class MemoryCredentials(Sealed):
     """Keeps credentials in memory: for tests, and for programs that sign in each time."""
 
     def __init__(self) -> None:

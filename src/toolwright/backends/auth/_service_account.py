@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import anyio.to_thread
 from authlib.integrations.httpx_client import AsyncAssertionClient
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
@@ -11,6 +10,7 @@ from toolwright.backends import auth
 from toolwright.backends.auth._http import connection, refusals_told
 from toolwright.backends.auth._oauth import tokens_from
 from toolwright.backends.auth._provider import require_safe
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import OAuth2Auth, ServiceAccount, ServiceAccountCredential, secrets_of
 
@@ -20,7 +20,7 @@ __all__ = ["exchange_service_account"]
 async def exchange_service_account(account: ServiceAccount) -> OAuth2Auth:
     """An access token for `account`."""
     if account.use_default_credential:
-        return await anyio.to_thread.run_sync(auth.machine_token, account.scopes)
+        return await in_io_thread(auth.machine_token, account.scopes)
     if account.service_account_credential is None:
         raise UsageError(
             "ServiceAccount(…) needs service_account_credential=…, or use_default_credential=True."

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
-
+from toolwright._sealed import Sealed
 from toolwright.backends.auth._codec import decode, encode, place
 from toolwright.backends.auth._keys import encryption_key, key_bytes
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Scope
 
@@ -29,7 +29,7 @@ _NONCE_BYTES = 12
 _TABLE = "CREATE TABLE IF NOT EXISTS credentials (place TEXT PRIMARY KEY, sealed BLOB NOT NULL)"
 
 
-class SqliteCredentials:
+class SqliteCredentials(Sealed):
     """Keeps credentials in one file, sealed with AES-256-GCM.
 
     `keys` are tried in order when reading, and the first one writes: put a new key in front to
@@ -81,7 +81,7 @@ class SqliteCredentials:
 
     async def _execute(self, query: str, *values: Any) -> list[Any]:
         try:
-            return await anyio.to_thread.run_sync(self._execute_here, query, values)
+            return await in_io_thread(self._execute_here, query, values)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"Credentials in {str(self._path)!r}: {error}") from error
 

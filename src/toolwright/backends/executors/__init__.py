@@ -15,6 +15,7 @@ from toolwright.backends.executors._executor import (
     Sandbox,
     demand,
 )
+from toolwright.backends.executors._launcher import launcher_command
 
 if TYPE_CHECKING:
     from toolwright.backends.executors._local import INHERITED, LocalExecutor, clean_environment
@@ -36,6 +37,7 @@ __all__ = [
     "Sandbox",
     "clean_environment",
     "demand",
+    "launcher_command",
 ]
 
 

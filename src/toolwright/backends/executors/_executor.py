@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, Protocol, Self, runtime_checkable
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 
 __all__ = [
@@ -28,6 +29,7 @@ Ended = Literal["exited", "timeout", "memory", "processes", "stopped"]
 """Why a command is over: by itself, or because it was killed for one of these reasons."""
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What a command may use; None means no limit."""
@@ -86,6 +88,7 @@ class Finished:
         return self.ended == "timeout"
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What an executor really enforces on this machine, found out rather than hoped for."""

@@ -4,11 +4,11 @@ import threading
 import uuid
 
 import anyio
-import anyio.to_thread
 
 from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._executor import Finished
 from toolwright.backends.executors._process import Process
+from toolwright.concurrency import wait_in_thread
 
 __all__ = ["ProcessJob"]
 
@@ -38,7 +38,7 @@ class ProcessJob:
 
     async def wait(self) -> Finished:
         """Wait until it has ended. Cancelling the wait leaves the job running."""
-        await anyio.to_thread.run_sync(self._thread.join, abandon_on_cancel=True)
+        await wait_in_thread(self._thread.join, abandon_on_cancel=True)
         return self._outcome()
 
     async def stop(self) -> Finished:
@@ -46,7 +46,7 @@ class ProcessJob:
         if self._finished is None:
             self._process.stop()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._thread.join)
+            await wait_in_thread(self._thread.join)
         return self._outcome()
 
     def _follow(self) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 import anyio
-import anyio.to_thread
 
+from toolwright._sealed import Sealed
 from toolwright.backends.executors._executor import (
     Capabilities,
     Command,
@@ -35,7 +35,7 @@ def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {"PATH": os.defpath, **inherited, **(extra or {})}
 
 
-class LocalExecutor:
+class LocalExecutor(Sealed):
     """Runs commands on this machine with this program's rights. Not a sandbox.
 
     Commands start in `workspace` and get a clean environment plus `env`. A time limit, a

@@ -10,23 +10,22 @@ import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal, TypeVar, cast, get_args
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._executor import Ended, Finished, Limits, OnOutput
+from toolwright.backends.executors._launcher import launcher_command
+from toolwright.concurrency import wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
 
 __all__ = ["Process", "ProcessSpec"]
 
 T = TypeVar("T")
-_LAUNCHER = Path(__file__).with_name("_launch.py")
-_NUMBERS = tuple(f.name for f in fields(Limits) if f.name != "output")
 _MARK = "TOOLWRIGHT_COMMAND"
 """Set in every command's environment: how its processes are found should its launcher be killed."""
 _CHUNK = 64 * 1024
@@ -201,14 +200,9 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     if not spec.argv:
         raise UsageError("The command is empty; give a program to run.")
-    settings = ",".join(
-        f"{name}={getattr(spec.limits, name)}"
-        for name in _NUMBERS
-        if getattr(spec.limits, name) is not None
-    )
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCHER), str(control), settings, *spec.argv],
+            launcher_command(spec.argv, control, spec.limits),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
@@ -255,7 +249,7 @@ async def _wait(popen: subprocess.Popen[bytes]) -> None:
             os.close(pidfd)
         popen.wait()
     else:
-        await anyio.to_thread.run_sync(popen.wait, abandon_on_cancel=True)
+        await wait_in_thread(popen.wait, abandon_on_cancel=True)
 
 
 def _kill_marked(mark: str) -> None:

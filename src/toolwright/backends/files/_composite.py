@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from toolwright._sealed import Sealed
 from toolwright.backends.files._files import Entry, Files, Loaded
 from toolwright.backends.files._find import Found, find_in
 from toolwright.backends.files._glob import Glob
@@ -13,7 +14,7 @@ from toolwright.errors import UsageError
 __all__ = ["CompositeBackend"]
 
 
-class CompositeBackend:
+class CompositeBackend(Sealed):
     """Sends each path to the longest mount in `routes` that holds it, without the mount's prefix.
 
     With `routes={"/memories/": shared}`, the file `/memories/a.md` is `/a.md` in `shared`; what is

@@ -7,12 +7,10 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import anyio.to_thread
-
+from toolwright._sealed import Sealed
 from toolwright.backends._truncate import format_size
 from toolwright.backends.files._confined import open_directory, open_file, open_parent
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
@@ -22,6 +20,7 @@ from toolwright.backends.files._grep import Grepped, Query, grep_by_reading
 from toolwright.backends.files._locks import PathLocks
 from toolwright.backends.files._paths import virtual_path
 from toolwright.backends.files._ripgrep import Ripgrep, ripgrep_program
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 
 __all__ = ["FilesystemBackend"]
@@ -31,7 +30,7 @@ _MAX_FILE = 64 * 1024 * 1024
 """Bytes of a file that is read or edited whole; searches have no such limit."""
 
 
-class FilesystemBackend:
+class FilesystemBackend(Sealed):
     """Keeps files in `root_dir`; the path `/a.txt` is the file `a.txt` in it.
 
     Nothing outside is read or written. Symbolic links are followed as long as they stay inside.
@@ -78,7 +77,7 @@ class FilesystemBackend:
 
 
 async def _in_thread(func: Callable[..., T], *args: object) -> T:
-    return await anyio.to_thread.run_sync(partial(func, *args))
+    return await in_io_thread(func, *args)
 
 
 def _ls(root: str, path: str) -> list[Entry]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
 from toolwright.backends.files._confined import open_directory, open_file
 from toolwright.backends.files._files import Files
@@ -24,6 +23,7 @@ from toolwright.backends.files._ripgrep_output import (
     parse_lines,
     parse_paths,
 )
+from toolwright.concurrency import in_io_thread, wait_in_thread
 from toolwright.errors import ToolError
 
 __all__ = ["Ripgrep", "ripgrep_program"]
@@ -62,7 +62,7 @@ class Ripgrep:
 
     async def find(self, files: Files, glob: Glob, start: str) -> tuple[list[str], bool]:
         """Paths of the files below `start` that match, and whether these are all."""
-        await anyio.to_thread.run_sync(_demand_directory, self._root, start)
+        await in_io_thread(_demand_directory, self._root, start)
         ran = await self._run(files, ["--files", *_only(glob)], start)
         paths = parse_paths(ran.output)
         if glob.simple_name is None:
@@ -73,12 +73,12 @@ class Ripgrep:
     async def grep(self, files: Files, query: Query) -> Grepped:
         """All that `query` asks for."""
         try:
-            await anyio.to_thread.run_sync(_demand_directory, self._root, query.start)
+            await in_io_thread(_demand_directory, self._root, query.start)
         except NotADirectoryError:
             return await self._grep_file(query)
         ran = await self._run(files, _options(query), query.start)
         parse = _PARSERS[query.mode]
-        found = await anyio.to_thread.run_sync(parse, ran.output)
+        found = await in_io_thread(parse, ran.output)
         wanted = sorted((item for item in found if query.wants(item.path)), key=lambda i: i.path)
         return Grepped(files=wanted, complete=ran.complete)
 
@@ -102,16 +102,16 @@ class Ripgrep:
         stdin: int = subprocess.DEVNULL,
         readable: Sequence[str] = (),
     ) -> "_Ran":
-        process = await anyio.to_thread.run_sync(self._start, arguments, stdin, readable)
+        process = await in_io_thread(self._start, arguments, stdin, readable)
         try:
             with anyio.move_on_after(_TIMEOUT):
-                return await anyio.to_thread.run_sync(_collect, process, abandon_on_cancel=True)
+                return await wait_in_thread(_collect, process, abandon_on_cancel=True)
             raise ToolError(f"The search took over {_TIMEOUT:.0f} seconds; search a smaller part.")
         finally:
             # Ends an abandoned reader too: it reads to the end of the pipes.
             process.kill()
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(process.wait)
+                await wait_in_thread(process.wait)
 
     def _start(
         self, arguments: Sequence[str], stdin: int, readable: Sequence[str]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
 from toolwright.backends.files._paths import virtual_path
 from toolwright.backends.files._tree import children, demand_file, demand_no_clash
@@ -43,7 +44,7 @@ _FILES = Table(
 )
 
 
-class StoreBackend:
+class StoreBackend(Sealed):
     """Keeps files in a database (`sqlite:///files.db`, `postgresql://…`).
 
     All sessions that use the same database and `namespace` see the same files. Give each user

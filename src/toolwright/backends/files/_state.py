@@ -1,17 +1,19 @@
 """Files in the session's state: they live and are stored with the conversation."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from toolwright._sealed import Sealed
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
-from toolwright.backends.files._paths import virtual_path
+from toolwright.backends.files._paths import parent_of, virtual_path
 from toolwright.backends.files._tree import children, demand_file, demand_no_clash
 
 __all__ = ["SharedState", "StateBackend"]
 
 
+@runtime_checkable
 class SharedState(Protocol):
     """The state as a backend needs it; `tool_context.state` fits."""
 
@@ -19,20 +21,33 @@ class SharedState(Protocol):
         """The value of `key`."""
         ...
 
-    def change(self, key: str, update: Callable[[Any], Any], default: Any = None) -> Any:
-        """Set `key` to `update(its value)` in one step."""
+    def names(self, key: str, /) -> list[str]:
+        """The names in the mapping at `key`, sorted."""
+        ...
+
+    def names_from(self, key: str, start: str, /) -> str | None:
+        """The first of them that is not before `start`."""
+        ...
+
+    def member(self, key: str, name: str, /) -> Any:
+        """One value of the mapping at `key`; None if there is none."""
+        ...
+
+    def change_member(self, key: str, name: str, update: Callable[[Any], Any], /) -> Any:
+        """Set one value of the mapping at `key` to `update(its value or None)` in one step."""
         ...
 
 
-class StateBackend:
+class StateBackend(Sealed):
     """Keeps files in `state["files"]`: path to `{"content": …, "modified_at": …}`.
 
-    For notes and drafts. Each change stores all files again with the call's result, so keep many
-    or large files in a `StoreBackend` or a directory.
+    Each change stores the file that changed with the call's result. All files are read with the
+    session, so keep many or large ones in a `StoreBackend` or a directory.
     """
 
-    def __init__(self, state: SharedState, *, key: str = "files") -> None:
-        self._state = state
+    def __init__(self, state: SharedState | Mapping[str, Any], *, key: str = "files") -> None:
+        """On `tool_context.state`; on any other mapping, to read only."""
+        self._state: SharedState = state if isinstance(state, SharedState) else _ToRead(state)
         self._key = key
 
     async def ls(self, path: str) -> list[Entry]:
@@ -43,26 +58,61 @@ class StateBackend:
     async def read(self, path: str) -> Loaded:
         """A file's bytes."""
         path = virtual_path(path)
-        kept = self._kept()
-        demand_file(kept, path)
-        data = _data(kept[path])
+        record = self._state.member(self._key, path)
+        if record is None:
+            demand_file(self._state.names(self._key), path)
+        data = _data(record)
         return Loaded(data=data, version=version_of(data))
 
     async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
         """Store a file; parallel calls never lose each other's files."""
         path = virtual_path(path)
 
-        def update(kept: dict[str, Any] | None) -> dict[str, Any]:
-            kept = kept or {}
-            demand_no_clash(kept, path)
-            _demand_version(kept.get(path), path, expected)
-            return {**kept, path: _record(data)}
+        def update(record: Any) -> dict[str, str]:
+            if record is None:
+                self._demand_no_clash(path)
+            _demand_version(record, path, expected)
+            return _record(data)
 
-        self._state.change(self._key, update, {})
+        self._state.change_member(self._key, path, update)
         return version_of(data)
+
+    def _demand_no_clash(self, path: str) -> None:
+        """As `demand_no_clash`, of the files that could be in the way: it must not cost more with
+        every file there is."""
+        prefix = path.rstrip("/") + "/"
+        inside = self._state.names_from(self._key, prefix)
+        near = [inside] if inside is not None else []
+        above = parent_of(path)
+        while above != "/":
+            near += [above] if self._state.member(self._key, above) is not None else []
+            above = parent_of(above)
+        demand_no_clash(near, path)
 
     def _kept(self) -> dict[str, Any]:
         return self._state.get(self._key) or {}
+
+
+class _ToRead:
+    """A mapping that nobody may change through us, such as the state in a read-only context."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._state = state
+
+    def get(self, key: str) -> Any:
+        return self._state.get(key)
+
+    def names(self, key: str) -> list[str]:
+        return sorted(self._state.get(key) or {})
+
+    def names_from(self, key: str, start: str) -> str | None:
+        return next((name for name in self.names(key) if name >= start), None)
+
+    def member(self, key: str, name: str) -> Any:
+        return (self._state.get(key) or {}).get(name)
+
+    def change_member(self, key: str, name: str, update: Callable[[Any], Any]) -> Any:
+        raise PermissionError(name)
 
 
 def _demand_version(record: Any, path: str, expected: str | None) -> None:

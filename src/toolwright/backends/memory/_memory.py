@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select
 
+from toolwright._sealed import Sealed
 from toolwright.backends.memory._entries import (
     Remembered,
     from_entry,
@@ -31,7 +32,7 @@ _CANDIDATES = 50
 Ranking = list[tuple[int, float]]
 
 
-class SqlMemory:
+class SqlMemory(Sealed):
     """Keeps memories per app and user in the database at `url`.
 
     Words are matched by the database's own full-text index (English stems). With an `embedder`,
@@ -42,8 +43,6 @@ class SqlMemory:
     def __init__(
         self, url: str, *, embedder: Embedder | None = None, min_similarity: float = 0.3
     ) -> None:
-        if embedder is not None and not callable(embedder):
-            raise UsageError(f"An embedder is a function from texts to vectors; got {embedder!r}.")
         self._database = Database(url, "memory", VERSION, METADATA)
         self._embedder = embedder
         self._min_similarity = min_similarity

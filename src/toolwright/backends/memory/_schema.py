@@ -12,9 +12,12 @@ from sqlalchemy import (
     Text,
     TextClause,
     UniqueConstraint,
+    bindparam,
     event,
     text,
 )
+
+from toolwright.backends.sql import AnyText
 
 __all__ = ["MEMORIES", "METADATA", "VERSION", "match_words", "search_text"]
 
@@ -25,12 +28,12 @@ MEMORIES = Table(
     "toolwright_memories",
     METADATA,
     Column("key", Integer, Identity(), primary_key=True),
-    Column("app_name", Text, nullable=False),
-    Column("user_id", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("session_id", Text),
-    Column("author", Text, nullable=False),
-    Column("content", Text, nullable=False),
+    Column("app_name", AnyText, nullable=False),
+    Column("user_id", AnyText, nullable=False),
+    Column("source", AnyText, nullable=False),
+    Column("session_id", AnyText),
+    Column("author", AnyText, nullable=False),
+    Column("content", AnyText, nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("metadata", Text, nullable=False),
     Column("vector", LargeBinary),
@@ -57,22 +60,25 @@ for _dialect, _statements in (("sqlite", _SQLITE), ("postgresql", _POSTGRES)):
         event.listen(MEMORIES, "after_create", DDL(_statement).execute_if(dialect=_dialect))
 
 
+_SEARCH_SQLITE = (
+    "SELECT m.key AS key, -bm25(toolwright_memories_text) AS score "
+    "FROM toolwright_memories_text JOIN toolwright_memories m "
+    "ON m.key = toolwright_memories_text.rowid "
+    "WHERE toolwright_memories_text MATCH :words AND m.app_name = :app AND m.user_id = :user "
+    "ORDER BY score DESC, m.key DESC LIMIT :limit"
+)
+_SEARCH_POSTGRES = (
+    "SELECT key, ts_rank_cd(words, query) AS score "
+    "FROM toolwright_memories, to_tsquery('english', :words) query "
+    "WHERE words @@ query AND app_name = :app AND user_id = :user "
+    "ORDER BY score DESC, key DESC LIMIT :limit"
+)
+
+
 def search_text(*, is_sqlite: bool) -> TextClause:
     """Finds memories by `words`, best first: their key and score."""
-    if is_sqlite:
-        return text(
-            "SELECT m.key AS key, -bm25(toolwright_memories_text) AS score "
-            "FROM toolwright_memories_text JOIN toolwright_memories m "
-            "ON m.key = toolwright_memories_text.rowid "
-            "WHERE toolwright_memories_text MATCH :words AND m.app_name = :app AND m.user_id = :user "
-            "ORDER BY score DESC, m.key DESC LIMIT :limit"
-        )
-    return text(
-        "SELECT key, ts_rank_cd(words, query) AS score "
-        "FROM toolwright_memories, to_tsquery('english', :words) query "
-        "WHERE words @@ query AND app_name = :app AND user_id = :user "
-        "ORDER BY score DESC, key DESC LIMIT :limit"
-    )
+    found = text(_SEARCH_SQLITE if is_sqlite else _SEARCH_POSTGRES)
+    return found.bindparams(bindparam("app", type_=AnyText), bindparam("user", type_=AnyText))
 
 
 def match_words(words: list[str], *, is_sqlite: bool) -> str:

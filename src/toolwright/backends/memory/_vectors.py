@@ -4,11 +4,11 @@ import inspect
 import math
 from array import array
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from operator import mul
 from typing import cast
 
-import anyio.to_thread
-
+from toolwright.concurrency import in_user_thread
 from toolwright.errors import StoreError
 
 __all__ = ["Embedder", "embed", "fuse", "nearest"]
@@ -25,7 +25,7 @@ async def embed(embedder: Embedder, texts: list[str]) -> list[bytes]:
     if inspect.iscoroutinefunction(embedder):
         vectors = await embedder(texts)
     else:
-        made = await anyio.to_thread.run_sync(embedder, texts)
+        made = await in_user_thread(partial(embedder, texts))
         vectors = await made if inspect.isawaitable(made) else cast(Vectors, made)
     if len(vectors) != len(texts):
         raise StoreError(f"The embedder gave {len(vectors)} vectors for {len(texts)} texts.")

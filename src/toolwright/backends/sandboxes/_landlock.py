@@ -5,13 +5,14 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import anyio.to_thread
-
 from toolwright.backends.executors import Capabilities, Limits
+from toolwright.backends.sandboxes._seccomp import MACHINES, landlock_filter, supervised_calls
 from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, enter, python_paths
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["Landlock"]
 
@@ -21,21 +22,24 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _SIGNALS_SCOPED = 6
 """From this version on, Landlock keeps signals inside."""
+_SUPERVISOR_BYTES = 16 * 1024 * 1024
 
 
 class Landlock:
     """The same file system, most of it closed; no sockets, no signals to outside, no rights.
 
-    Needs no privileges and no namespaces. Paths are those outside, and processes outside can be
-    known to exist, though neither read nor signalled.
+    Needs no privileges and no namespaces. Paths are those outside: commands can find out whether a
+    file outside exists, its size and its times, and whether a process does; they can neither read
+    nor change either. That is more than bubblewrap shows, so `open_sandbox` takes it only if asked.
     """
 
+    __slots__ = ()
     name = "landlock"
     opens_hosts = False
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
-        return await anyio.to_thread.run_sync(_probe)
+        return await in_io_thread(_probe)
 
     def capabilities(self, room: Room) -> Capabilities:
         """All but what the kernel's version lacks."""
@@ -50,14 +54,17 @@ class Landlock:
             real_python=True,
             installs_packages=True,
             notes=(
-                "Names, sizes and times of files outside can be seen, their content cannot.",
+                "Whether a file outside exists, its size and its times can be found out.",
+                "There are no extended attributes, no shared memory and no file watches.",
                 "The workspace and temporary files can be filled up to the size of their disk.",
             ),
         )
 
     def limits(self, limits: Limits) -> Limits:
-        """Unchanged: the launcher becomes the command."""
-        return limits
+        """One process, which supervises, is not the command's; nor is its memory."""
+        more = None if limits.processes is None else limits.processes + 1
+        memory = None if limits.memory is None else limits.memory + _SUPERVISOR_BYTES
+        return replace(limits, processes=more, memory=memory)
 
     def inside(self, room: Room) -> str:
         """The same path as outside."""
@@ -68,16 +75,22 @@ class Landlock:
         return str(room.packages)
 
     def environment(self, room: Room) -> dict[str, str]:
-        """A home of its own, as long as the sandbox is open."""
-        return {"HOME": str(room.scratch), "TMPDIR": str(room.scratch), "USER": "sandbox"}
+        """A home of its own, as long as the sandbox is open; no settings of the machine for git,
+        which gives up on a file that is there and cannot be read.
+        """
+        home = str(room.scratch)
+        return {"HOME": home, "TMPDIR": home, "USER": "sandbox", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """`python _confine.py …options… -- sh -c 'cd …; exec …'`."""
         readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
-        writable = (*_DEVICES, room.workspace, room.scratch)
+        writable = (*_DEVICES, room.workspace, room.scratch, *room.writable)
         options = [word for path in readable for word in ("--ro", str(path))]
         options += [word for path in writable for word in ("--rw", str(path))]
         network = ["--network"] if room.network else []
+        options += ["--filter", landlock_filter(network=room.network).hex()]
+        supervised = ",".join(f"{number}={call}" for number, call in supervised_calls().items())
+        options += ["--supervised", supervised]
         return [
             sys.executable, "-I", "-S", str(_CONFINE), *network, *options, "--", *enter(cwd), *argv,
         ]  # fmt: skip
@@ -85,7 +98,6 @@ class Landlock:
 
 @cache
 def _version() -> int:
-
     return ctypes.CDLL(None, use_errno=True).syscall(444, None, 0, 1)
 
 
@@ -93,7 +105,7 @@ def _version() -> int:
 def _probe() -> str | None:
     if sys.platform != "linux":
         return "Landlock needs Linux"
-    if platform.machine() not in ("x86_64", "aarch64"):
+    if platform.machine() not in MACHINES:
         return f"the filter for system calls does not know {platform.machine()!r}"
     if _version() < 1:
         return "this kernel has no Landlock, or it is turned off"

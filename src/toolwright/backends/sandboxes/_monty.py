@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
 from toolwright.backends.executors import Finished, Limits
+from toolwright.concurrency import wait_in_thread
 
 try:
     import pydantic_monty as monty
@@ -38,12 +38,12 @@ class MontyPython:
         """Run one piece of code; concurrent ones take turns."""
         async with self._lock:
             # The interpreter ends by its own clock soon after; its process is replaced, not kept.
-            return await anyio.to_thread.run_sync(self._run, code, limits)
+            return await wait_in_thread(self._run, code, limits)
 
     async def close(self) -> None:
         """End the worker."""
         async with self._lock:
-            await anyio.to_thread.run_sync(self._end)
+            await wait_in_thread(self._end)
 
     def _run(self, code: str, limits: Limits) -> Finished:
         started = time.monotonic()

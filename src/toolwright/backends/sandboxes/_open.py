@@ -11,7 +11,7 @@ from toolwright.backends.sandboxes._seatbelt import Seatbelt
 from toolwright.backends.sandboxes._walls import Walls
 from toolwright.errors import StoreError, UsageError
 
-__all__ = ["open_executor", "open_sandbox"]
+__all__ = ["open_executor", "open_sandbox", "standing_walls"]
 
 
 async def open_sandbox(
@@ -23,20 +23,22 @@ async def open_sandbox(
     readable: Sequence[str | Path] = (),
     require: Sequence[str] = (),
     limits: Limits | None = None,
+    walls: Walls | Sequence[Walls] = (),
 ) -> OsSandbox:
-    """A sandbox around real bash and CPython: bubblewrap, else Landlock, else macOS's own.
+    """A sandbox around real bash and CPython: bubblewrap on Linux, Seatbelt on macOS.
 
     `network` opens the whole network, `allow_hosts` only these hosts (`"pypi.org"`,
     `"*.example.com"`). `readable` are paths outside that may be read, such as tools in `/opt`, under
-    the same names. `require` names `Capabilities` it must have. Raises `StoreError` when no
-    sandbox works on this machine, and `UsageError` when none has what is required.
+    the same names. `require` names `Capabilities` it must have. `walls` are tried in this order
+    instead: `[Bubblewrap(), Landlock()]` is for containers that forbid namespaces, as Landlock shows
+    which files outside exist. Raises `StoreError` when no sandbox works on this machine, and
+    `UsageError` when none has what is required.
     """
     if network and allow_hosts:
         raise UsageError("Give network=True or allow_hosts=[…], not both.")
-    walls = await _standing_walls()
     sandbox = await OsSandbox.open(
         workspace,
-        walls,
+        await standing_walls(walls),
         env=env,
         network=network,
         allow_hosts=allow_hosts,
@@ -59,11 +61,12 @@ async def open_executor(
     allow_hosts: Sequence[str] = (),
     allow_unsandboxed: bool = False,
     limits: Limits | None = None,
+    walls: Walls | Sequence[Walls] = (),
 ) -> Executor:
     """A sandbox; where none works, this machine itself, but only with `allow_unsandboxed`."""
     try:
         return await open_sandbox(
-            workspace, env=env, network=network, allow_hosts=allow_hosts, limits=limits
+            workspace, env=env, network=network, allow_hosts=allow_hosts, limits=limits, walls=walls
         )
     except StoreError as error:
         if allow_unsandboxed:
@@ -73,11 +76,18 @@ async def open_executor(
         ) from error
 
 
-async def _standing_walls() -> Walls:
+async def standing_walls(given: Walls | Sequence[Walls] = ()) -> Walls:
+    """The first of these, or of those that show nothing of outside, that works on this machine."""
+    chosen = tuple(given) if isinstance(given, Sequence) else (given,)
     problems: list[str] = []
-    for walls in (Bubblewrap(), Landlock(), Seatbelt()):
+    for walls in chosen or (Bubblewrap(), Seatbelt()):
         problem = await walls.probe()
         if problem is None:
             return walls
         problems.append(problem)
+    if not chosen and await Landlock().probe() is None:
+        problems.append(
+            "Landlock works, but lets commands find out which files exist outside; "
+            "to accept that, say walls=[Bubblewrap(), Landlock()]"
+        )
     raise StoreError(f"No sandbox works on this machine: {'; '.join(problems)}.")

@@ -5,12 +5,13 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Self
 
 import anyio
-import anyio.to_thread
 
+from toolwright._sealed import Sealed
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -28,9 +29,12 @@ from toolwright.backends.sandboxes._packages import (
     pip_environment,
     pip_readable,
 )
-from toolwright.backends.sandboxes._proxy import HostProxy
+from toolwright.backends.sandboxes._proxy import AllowedHosts, HostProxy
+from toolwright.backends.sandboxes._secrets import HostSecret
+from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
 from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
+from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
 
 __all__ = ["OsSandbox"]
@@ -41,7 +45,7 @@ _LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
-class OsSandbox:
+class OsSandbox(Sealed):
     """Runs commands behind `walls`; made by `open`, which makes sure that the walls stand."""
 
     def __init__(
@@ -51,9 +55,11 @@ class OsSandbox:
         *,
         env: Mapping[str, str],
         network: bool,
-        allow_hosts: Sequence[str],
+        allow_hosts: Sequence[str] | AllowedHosts,
         readable: Sequence[str | Path],
         limits: Limits,
+        writable: Sequence[str | Path] = (),
+        secrets: Mapping[str, HostSecret] | None = None,
     ) -> None:
         self.walls = walls
         self.limits = limits
@@ -62,21 +68,24 @@ class OsSandbox:
         self._scratch = self._home / "scratch"
         for directory in (self._packages, self._scratch):
             directory.mkdir()
+        hosts = _with_secrets(allow_hosts, secrets or {})
         self._room = Room(
             workspace=workspace,
             scratch=self._scratch,
             packages=self._packages,
             readable=tuple(Path(path).absolute() for path in readable),
+            writable=tuple(Path(path).absolute() for path in writable),
             network=network,
-            proxy=self._home / "proxy" if allow_hosts else None,
+            proxy=self._home / "proxy" if hosts.all else None,
         )
-        self._proxy = HostProxy(self._room.proxy, allow_hosts) if self._room.proxy else None
+        self._proxy = HostProxy(self._room.proxy, hosts) if self._room.proxy else None
         packages = walls.packages(self._room)
         self._env = {
             **walls.environment(self._room),
             "PATH": f"{PYTHON.parent}:{packages}/bin:/usr/local/bin:/usr/bin:/bin",
             "PYTHONPATH": packages,
             "PYTHONDONTWRITEBYTECODE": "1",
+            **self._stand_ins(secrets or {}),
             **_harmless(env),
         }
         self._local = LocalExecutor(workspace, limits=limits)
@@ -92,17 +101,24 @@ class OsSandbox:
         *,
         env: Mapping[str, str] | None = None,
         network: bool = False,
-        allow_hosts: Sequence[str] = (),
+        allow_hosts: Sequence[str] | AllowedHosts = (),
         readable: Sequence[str | Path] = (),
         limits: Limits | None = None,
+        writable: Sequence[str | Path] = (),
+        secrets: Mapping[str, HostSecret] | None = None,
     ) -> Self:
-        """Try the walls and put a sandbox behind them; `StoreError` when they do not hold here."""
-        directory = await anyio.to_thread.run_sync(Path(workspace).resolve)
+        """Try the walls and put a sandbox behind them; `StoreError` when they do not hold here.
+
+        `secrets` are variables whose value inside is a placeholder, for which the sandbox's proxy
+        puts the secret in requests to its hosts.
+        """
+        directory = await in_io_thread(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
-        if missing := [str(path) for path in readable if not await anyio.Path(path).exists()]:
+        outside = (*readable, *writable)
+        if missing := [str(path) for path in outside if not await anyio.Path(path).exists()]:
             raise UsageError(f"These paths cannot be made readable, they are not there: {missing}.")
-        if allow_hosts and not walls.opens_hosts:
+        if (allow_hosts or secrets) and not walls.opens_hosts:
             raise UsageError(
                 f"{walls.name} cannot open single hosts, only all of the network or none."
             )
@@ -116,6 +132,8 @@ class OsSandbox:
             allow_hosts=allow_hosts,
             readable=readable,
             limits=limits or Limits(),
+            writable=writable,
+            secrets=secrets,
         )
 
     @property
@@ -166,6 +184,16 @@ class OsSandbox:
             env={**self._env, **_harmless(env or {})},
             limits=self.walls.limits(limits or unhurried),
         )
+
+    def behind_walls(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> tuple[list[str], dict[str, str]]:
+        """The command line and environment that run `argv` behind the walls.
+
+        For callers that start processes themselves; they also have to end them before `close`.
+        """
+        inside = {**self._env, **_harmless(env or {})}
+        return self._walled(argv, None, self._room), clean_environment(inside)
 
     async def run_code(self, code: str, *, limits: Limits | None = None) -> Finished:
         """Run Python; names stay from call to call, as long as the limits, time aside, do."""
@@ -230,17 +258,30 @@ class OsSandbox:
         """End everything, and remove what was installed and written outside the workspace."""
         if not self._closed:
             self._closed = True
-            await self._python.close()
-            await self._local.close()
-            if self._proxy is not None:
-                await anyio.to_thread.run_sync(self._proxy.close)
-            await anyio.to_thread.run_sync(shutil.rmtree, self._home, True)
+            proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
+            remove = partial(in_io_thread, shutil.rmtree, self._home, True)
+            await close_all([remove, *proxy, self._local.close, self._python.close])
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
+
+    def _stand_ins(self, secrets: Mapping[str, HostSecret]) -> dict[str, str]:
+        """Variables with placeholders, and those that make programs trust whom this one trusts."""
+        if self._proxy is None:
+            return {}
+        trusted = known_authorities()
+        trusted += self._proxy.authority.pem if self._proxy.authority else ""
+        exchange = self._proxy.exchange
+        placeholders = {name: exchange.placeholder(secret) for name, secret in secrets.items()}
+        if not trusted:
+            return placeholders
+        file = self._home / "trusted.pem"
+        file.write_text(trusted, encoding="utf-8")
+        self._room = replace(self._room, readable=(*self._room.readable, file))
+        return {**dict.fromkeys(TRUST_VARIABLES, str(file)), **placeholders}
 
     def _walled(self, command: Command, cwd: str | None, room: Room) -> list[str]:
         self._check_open()
@@ -273,6 +314,13 @@ class OsSandbox:
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _with_secrets(
+    allowed: Sequence[str] | AllowedHosts, secrets: Mapping[str, HostSecret]
+) -> AllowedHosts:
+    hosts = allowed if isinstance(allowed, AllowedHosts) else AllowedHosts(hosts=tuple(allowed))
+    return replace(hosts, secrets=(*hosts.secrets, *secrets.values()))
 
 
 def _harmless(env: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,14 +1,17 @@
 """A sandbox without the operating system: a bash and a Python that are only interpreters."""
 
-import asyncio
+import base64
+import importlib.util
+import json
+import platform
 import shlex
-import time
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import Any, Self
 
-import anyio.to_thread
-
+from toolwright._sealed import Sealed
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -16,30 +19,37 @@ from toolwright.backends.executors import (
     Job,
     Limits,
     OnOutput,
+    clean_environment,
 )
-from toolwright.backends.executors._capture import Capture
+from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.sandboxes._bashkit_worker import REFUSED
 from toolwright.backends.sandboxes._monty import MontyPython
+from toolwright.backends.sandboxes._seccomp import MACHINES, interpreter_filter
 from toolwright.errors import ToolError, UsageError
-
-try:
-    from bashkit import Bash, ExecResult, FileSystem
-except ImportError as error:
-    raise ImportError(
-        "The portable sandbox needs an extra: pip install 'toolwright[sandbox]'"
-    ) from error
 
 __all__ = ["PortableSandbox"]
 
+_found = importlib.util.find_spec("bashkit")
+if _found is None or _found.origin is None:
+    raise ImportError("The portable sandbox needs an extra: pip install 'toolwright[sandbox]'")
+_LIBRARY = str(Path(_found.origin).parents[1])
+_WORKER = str(Path(__file__).with_name("_bashkit_worker.py"))
 _WORKSPACE = "/workspace"
 _LONGEST = 3600.0
 """Seconds; never without a limit: only time stops a fork bomb in this interpreter."""
+_OWN_MEMORY = 64 * 1024 * 1024
+"""Bytes of address space that the interpreter takes before a script has any."""
+_READ_LIMIT = 64 * 1024 * 1024
+_SIGNAL_NAMES = {-6: "aborted", -9: "killed", -11: "crashed"}
 
 
-class PortableSandbox:
-    """Commands on bashkit, Python on Monty; the same on every system. No process is started.
+class PortableSandbox(Sealed):
+    """Commands on bashkit, Python on Monty; the same on Linux and macOS.
 
-    What they are not: bashkit knows about 160 programs and none of the machine's own; Monty runs a
-    part of Python without third-party packages. Neither has background jobs.
+    Each command has an interpreter in a process of its own, which holds its limits and can crash
+    alone; the interpreter starts no programs. What they are not: bashkit knows about 160 programs
+    and none of the machine's own; Monty runs a part of Python without third-party packages.
+    Neither has background jobs.
     """
 
     workspace = _WORKSPACE
@@ -52,13 +62,15 @@ class PortableSandbox:
         allow_hosts: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
+        if sys.platform == "win32":
+            raise UsageError("The portable sandbox needs POSIX processes; on Windows use WSL.")
         directory = Path(workspace).resolve()
         if not directory.is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
         self.limits = limits or Limits()
         self._env = dict(env or {})
         self._hosts = [f"{scheme}://{host}" for host in allow_hosts for scheme in ("https", "http")]
-        self._files = FileSystem.real(str(directory), writable=True)
+        self._directory = directory
         self._python = MontyPython(directory, _WORKSPACE)
         self._closed = False
 
@@ -87,7 +99,7 @@ class PortableSandbox:
             network_confined=True,
             processes_confined=True,
             leaves_nothing=True,
-            memory_limited=True,
+            memory_limited=sys.platform == "linux",
             processes_limited=True,
             notes=(
                 "Bash and its programs are re-implementations; the machine's own cannot be run.",
@@ -109,14 +121,16 @@ class PortableSandbox:
         spill: Path | None = None,
     ) -> Finished:
         """Run a command in a fresh interpreter over the workspace."""
-        self._check_open()
-        bounds = limits or self.limits
-        bash = self._bash({**self._env, **(env or {})}, bounds)
-        script = _script(command, cwd, stdin)
-        collector = _Collector(bounds.output, merge, on_output, spill)
-        started = time.monotonic()
-        result = await _execute(bash, script, collector)
-        return collector.finished(result, time.monotonic() - started)
+        request = {
+            "op": "run",
+            "script": _script(command, cwd, stdin),
+            "settings": self._settings({**self._env, **(env or {})}),
+        }
+        process = self._process(request, limits or self.limits, merge=merge, spill=spill)
+        done = await process.communicate(on_output)
+        ending = _SIGNAL_NAMES.get(done.exit_code) if done.ended == "exited" else None
+        note = f"The interpreter {ending}.\n" if ending else ""
+        return replace(done, stderr=f"{done.stderr}{note}")
 
     async def start(
         self,
@@ -145,24 +159,20 @@ class PortableSandbox:
 
     async def read_file(self, path: str) -> bytes:
         """A file of the workspace; links that lead outside are not followed."""
-        self._check_open()
-        try:
-            return await anyio.to_thread.run_sync(self._files.read_file, _within(path))
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ToolError(f"Cannot read {path!r}: {error}.") from error
+        limits = replace(self.limits, output=_READ_LIMIT, memory=None)
+        process = self._process({"op": "read", "path": _within(path)}, limits)
+        done = await process.communicate()
+        if done.truncated:
+            raise ToolError(f"Cannot read {path!r}: it is larger than {_READ_LIMIT} bytes.")
+        _must_have_moved("read", path, done)
+        return process.stdout_bytes()
 
     async def write_file(self, path: str, data: str | bytes) -> None:
         """Write a file of the workspace and the directories above it."""
-        self._check_open()
-        inside = _within(path)
-        content = data.encode() if isinstance(data, str) else data
-        try:
-            await anyio.to_thread.run_sync(
-                self._files.mkdir, str(PurePosixPath(inside).parent), True
-            )
-            await anyio.to_thread.run_sync(self._files.write_file, inside, content)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ToolError(f"Cannot write {path!r}: {error}.") from error
+        content = base64.b64encode(data.encode() if isinstance(data, str) else data).decode()
+        request = {"op": "write", "path": _within(path), "data": content}
+        limits = replace(self.limits, memory=None)
+        _must_have_moved("write", path, await self._process(request, limits).communicate())
 
     async def close(self) -> None:
         """End the Python interpreter."""
@@ -175,66 +185,54 @@ class PortableSandbox:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
-    def _bash(self, env: Mapping[str, str], limits: Limits) -> Bash:
-        bash = Bash(
-            cwd=_WORKSPACE,
-            env=env,
-            username="sandbox",
-            hostname="sandbox",
-            timeout_seconds=min(limits.timeout or _LONGEST, _LONGEST),
-            max_memory=limits.memory,
-            network={"allow": self._hosts} if self._hosts else None,
+    def _settings(self, env: Mapping[str, str]) -> dict[str, Any]:
+        """How the interpreter is made; the limits are held from outside, by its process."""
+        return {
+            "cwd": _WORKSPACE,
+            "env": dict(env),
+            "username": "sandbox",
+            "hostname": "sandbox",
+            "timeout_seconds": _LONGEST,
+            "network": {"allow": self._hosts} if self._hosts else None,
+        }
+
+    def _process(
+        self,
+        request: Mapping[str, Any],
+        limits: Limits,
+        *,
+        merge: bool = False,
+        spill: Path | None = None,
+    ) -> Process:
+        self._check_open()
+        known = sys.platform == "linux" and platform.machine() in MACHINES
+        program = interpreter_filter(network=bool(self._hosts)).hex() if known else ""
+        own = {"directory": str(self._directory), "library": _LIBRARY, "filter": program}
+        memory = None if limits.memory is None else limits.memory + _OWN_MEMORY
+        return Process(
+            ProcessSpec(
+                argv=[sys.executable, "-I", "-S", _WORKER],
+                cwd="/",
+                # One arena for all threads: each further one would count as 64 MB.
+                env=clean_environment({"MALLOC_ARENA_MAX": "1"}),
+                limits=replace(
+                    limits, timeout=min(limits.timeout or _LONGEST, _LONGEST), memory=memory
+                ),
+                stdin=json.dumps({**request, **own}),
+                merge=merge,
+                spill=spill,
+            )
         )
-        bash.mount(_WORKSPACE, self._files)
-        return bash
 
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
 
 
-class _Collector:
-    """Takes what bashkit prints, both streams, into bounded buffers."""
-
-    def __init__(
-        self, room: int, merge: bool, on_output: OnOutput | None, spill: Path | None
-    ) -> None:
-        self._out = Capture(room, spill)
-        self._err = self._out if merge else Capture(room)
-        self._on_output = on_output
-
-    def take(self, stdout: str, stderr: str) -> None:
-        self._out.feed(stdout.encode())
-        self._err.feed(stderr.encode())
-        if self._on_output is not None and stdout:
-            self._on_output("stdout", stdout)
-        if self._on_output is not None and stderr:
-            self._on_output("stderr", stderr)
-
-    def finished(self, result: ExecResult, seconds: float) -> Finished:
-        late = "execution timeout" in (result.error or "")
-        if result.error:
-            self._err.feed(f"{result.error}\n".encode())
-        self._out.close()
-        return Finished(
-            exit_code=result.exit_code,
-            stdout=self._out.text(),
-            stderr="" if self._err is self._out else self._err.text(),
-            ended="timeout" if late else "exited",
-            truncated=self._out.truncated or self._err.truncated,
-            spilled=self._out.spilled,
-            seconds=seconds,
-        )
-
-
-async def _execute(bash: Bash, script: str, collector: _Collector) -> ExecResult:
-    """Run it; bashkit tells of output in a thread of its own, and stops when the call is cancelled."""
-    loop = asyncio.get_running_loop()
-
-    def take(stdout: str, stderr: str) -> None:
-        loop.call_soon_threadsafe(collector.take, stdout, stderr)
-
-    return await bash.execute(script, on_output=take)
+def _must_have_moved(verb: str, path: str, done: Finished) -> None:
+    if not done.ok:
+        reason = done.stderr.strip() if done.exit_code == REFUSED else "the interpreter failed"
+        raise ToolError(f"Cannot {verb} {path!r}: {reason}.")
 
 
 def _script(command: Command, cwd: str | None, stdin: str | bytes | None) -> str:

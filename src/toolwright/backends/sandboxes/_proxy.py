@@ -2,28 +2,80 @@
 
 import contextlib
 import fnmatch
+import ipaddress
 import re
+import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
-import anyio.to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, ByteStream, SocketStream
+from anyio.streams.tls import TLSStream
 
-__all__ = ["HostProxy"]
+from toolwright.backends.sandboxes._secrets import Exchange, HostSecret
+from toolwright.concurrency import wait_in_thread
 
+if TYPE_CHECKING:
+    from toolwright.backends.sandboxes._authority import Authority
+
+__all__ = ["AllowedHosts", "Connect", "HostProxy", "Resolve", "allowed_address"]
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives the addresses of a host."""
+Connect = Callable[[str, int], Awaitable[ByteStream]]
+"""Connects to an address and a port."""
 _HEAD_LIMIT = 64 * 1024
 _REFUSED = b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
 
 
-class HostProxy:
-    """Serves HTTP proxy requests on a unix socket, in a thread of its own, until it is closed."""
+class _Refused(Exception):
+    """The host or its address is not allowed; the text is for those inside."""
 
-    def __init__(self, socket: Path, hosts: Sequence[str]) -> None:
+
+async def _resolve(host: str, port: int) -> list[str]:
+    found = await anyio.getaddrinfo(host, port, proto=6)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """Hosts that may be reached, the secrets for some of them, and the way to all of them.
+
+    `resolve` and `connect` are asked only for what was decided to be allowed, in that order.
+    """
+
+    hosts: Sequence[str] = ()
+    secrets: Sequence[HostSecret] = ()
+    resolve: Resolve = _resolve
+    connect: Connect = field(default=anyio.connect_tcp)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Those that were named, and those that a secret is for."""
+        return (*self.hosts, *(host for secret in self.secrets for host in secret.hosts))
+
+    def secrets_for(self, host: str) -> list[HostSecret]:
+        """The secrets that this host may be sent."""
+        return [secret for secret in self.secrets if _matching(host, secret.hosts)]
+
+
+class HostProxy:
+    """Serves HTTP proxy requests on a unix socket, in a thread of its own, until it is closed.
+
+    Connections to a host that a secret is for are answered here, in the host's name, by an authority
+    that only the sandbox trusts; all others are handed on unread.
+    """
+
+    def __init__(self, socket: Path, allowed: AllowedHosts) -> None:
         self.socket = socket
-        self._hosts = tuple(host.lower() for host in hosts)
+        self._allowed = allowed
+        self.exchange = Exchange(allowed.secrets)
+        self.authority = _authority(allowed.secrets)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=anyio.run, args=(self._serve,), daemon=True)
         self._stop: threading.Event = threading.Event()
@@ -32,7 +84,7 @@ class HostProxy:
 
     def allows(self, host: str) -> bool:
         """Whether a host is on the list; `*.example.com` stands for all below it."""
-        return any(fnmatch.fnmatchcase(host.lower().rstrip("."), known) for known in self._hosts)
+        return bool(_matching(host, self._allowed.all))
 
     def close(self) -> None:
         """End the thread and all connections."""
@@ -44,24 +96,112 @@ class HostProxy:
         async with listener, anyio.create_task_group() as group:
             group.start_soon(listener.serve, self._handle)
             self._ready.set()
-            await anyio.to_thread.run_sync(self._stop.wait)
+            await wait_in_thread(self._stop.wait)
             group.cancel_scope.cancel()
 
     async def _handle(self, client: SocketStream) -> None:
-        with contextlib.suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, ValueError):
+        with contextlib.suppress(
+            OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError,
+            ValueError,
+        ):  # fmt: skip
             async with client:
                 head, rest = await _read_head(client)
                 method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-                address = _address(method, target)
-                if address is None or not self.allows(address[0]):
-                    host = address[0] if address else target
-                    text = f"{host} is not among the allowed hosts.\n".encode()
+                try:
+                    host, port, address = await self._destination(method, target)
+                except _Refused as refusal:
+                    text = f"{refusal}\n".encode()
                     await client.send(_REFUSED % (len(text), text))
                     return
-                async with await anyio.connect_tcp(*address) as server:
+                open_server = partial(self._allowed.connect, address, port)
+                if method == "CONNECT" and (secrets := self._allowed.secrets_for(host)):
+                    await self._intercept(client, open_server, host, port, secrets)
+                    return
+                async with await open_server() as server:
                     await _introduce(client, server, method, target, head)
                     await server.send(rest) if rest else None
                     await _join(client, server)
+
+    async def _destination(self, method: str, target: str) -> tuple[str, int, str]:
+        """Host, port and the address to connect to; `_Refused` before anything is connected to."""
+        named = _address(method, target)
+        if named is None or not self.allows(named[0]):
+            raise _Refused(f"{named[0] if named else target} is not among the allowed hosts.")
+        host, port = named
+        listed = _matching(host, self._allowed.all)
+        for address in await self._allowed.resolve(host, port):
+            if allowed_address(address, host, listed):
+                return host, port, address
+        raise _Refused(f"{host} has no address that may be reached from a sandbox.")
+
+    async def _intercept(
+        self,
+        client: SocketStream,
+        open_server: Callable[[], Awaitable[ByteStream]],
+        host: str,
+        port: int,
+        secrets: Sequence[HostSecret],
+    ) -> None:
+        from toolwright.backends.sandboxes._intercept import intercept  # noqa: PLC0415  (optional)
+
+        async def open_securely() -> ByteStream:
+            # Made each time: the system's certificates may be renewed while a server runs.
+            context = ssl.create_default_context()
+            return await TLSStream.wrap(
+                await open_server(), hostname=host, ssl_context=context, standard_compatible=False
+            )
+
+        assert self.authority is not None
+        await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        context = self.authority.context_for(host)
+        inside = await TLSStream.wrap(
+            client, server_side=True, ssl_context=context, standard_compatible=False
+        )
+        authority = host if port == 443 else f"{host}:{port}"
+        await intercept(inside, open_securely, authority, self.exchange, secrets)
+
+
+def allowed_address(address: str, host: str, listed: Sequence[str]) -> bool:
+    """Whether a host that is allowed may have this address.
+
+    A name must not lead to this machine itself or to a link's own services (where clouds keep their
+    credentials) unless it was listed as an address or as `localhost`; a pattern, not to private
+    networks either.
+    """
+    try:
+        ip = ipaddress.ip_address(address.split("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
+        ip = ip.ipv4_mapped
+    by_name = host.lower() in listed
+    if by_name and (host.lower() == "localhost" or _is_address(host)):
+        return True
+    if ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast:
+        return False
+    return by_name or ip.is_global
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _matching(host: str, hosts: Sequence[str]) -> list[str]:
+    """The entries of the list that stand for this host."""
+    plain = host.lower().rstrip(".")
+    return [entry.lower() for entry in hosts if fnmatch.fnmatchcase(plain, entry.lower())]
+
+
+def _authority(secrets: Sequence[HostSecret]) -> "Authority | None":
+    if not secrets:
+        return None
+    from toolwright.backends.sandboxes._authority import Authority  # noqa: PLC0415  (optional)
+
+    return Authority(host for secret in secrets for host in secret.hosts)
 
 
 async def _read_head(client: ByteReceiveStream) -> tuple[bytes, bytes]:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import anyio.to_thread
-
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.sandboxes._walls import Room, enter, python_paths
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["Seatbelt", "profile"]
 
@@ -27,7 +26,7 @@ class Seatbelt:
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
-        return await anyio.to_thread.run_sync(_probe)
+        return await in_io_thread(_probe)
 
     def capabilities(self, room: Room) -> Capabilities:
         """All but the limits that macOS does not enforce."""
@@ -69,7 +68,7 @@ class Seatbelt:
 def profile(room: Room) -> str:
     """The rules for a room, in Seatbelt's language; the last one that fits counts."""
     readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
-    writable = (room.workspace, room.scratch)
+    writable = (room.workspace, room.scratch, *room.writable)
     rules = [
         "(version 1)",
         "(deny default)",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from toolwright._sealed import Sealed
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -29,7 +30,7 @@ _RESOURCES = {"memory": ("-v", 1024), "file_size": ("-f", 512), "cpu_seconds": (
               "open_files": ("-n", 1)}  # fmt: skip
 
 
-class SshExecutor:
+class SshExecutor(Sealed):
     """Runs commands on a machine that `asyncssh` can connect to. Not a sandbox.
 
     Files are read and written over SFTP. A command that is stopped is ended there with its process

@@ -36,6 +36,8 @@ class Room:
     """Readable: Python packages that were installed for this sandbox."""
     readable: tuple[Path, ...] = ()
     """Further paths that may be read, beside the system's."""
+    writable: tuple[Path, ...] = ()
+    """Further directories that may be read and written, beside the workspace."""
     network: bool = False
     proxy: Path | None = None
     """The socket of a proxy, when single hosts may be reached through one."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ Start = Callable[[int, Limits], Process]
 AnswerCalls = Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]] | None]]
 """Takes calls, `{"name", "args", "kwargs"}`; gives `{"value"}` or `{"error"}` for each, or None to
 end the interpreter."""
+_LONGEST_MESSAGE = 64 * 1024 * 1024
 _LOST = "[The interpreter was ended; its variables are gone.]\n"
 
 
@@ -82,7 +84,11 @@ class WarmPython:
             self._socket.setblocking(False)
             self._limits = limits
             with theirs:
-                self._process = self._start(theirs.fileno(), limits)
+                descriptor = _high(theirs)
+            try:
+                self._process = self._start(descriptor, limits)
+            finally:
+                os.close(descriptor)
         return self._process, self._socket
 
     async def _end(self) -> Finished | None:
@@ -93,6 +99,13 @@ class WarmPython:
         with connection, anyio.CancelScope(shield=True):
             process.stop()
             return await process.communicate()
+
+
+def _high(connection: socket.socket) -> int:
+    """A descriptor that is none of those below ten, which walls use for themselves."""
+    import fcntl  # noqa: PLC0415  (not on Windows, where this file is imported all the same)
+
+    return fcntl.fcntl(connection, fcntl.F_DUPFD_CLOEXEC, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +124,7 @@ class _Talk:
             await _send(connection, {"code": self.code, "functions": list(self.functions)})
             while (message := await _receive(connection)) is not None:
                 if "calls" not in message or self.answer_calls is None:
-                    return message
+                    return message if isinstance(message.get("exit_code"), int) else None
                 results = await _off_the_clock(clock, self.answer_calls, message["calls"])
                 if results is None:
                     return None
@@ -138,14 +151,23 @@ async def _send(connection: socket.socket, message: dict[str, Any]) -> None:
 
 
 async def _receive(connection: socket.socket) -> dict[str, Any] | None:
-    received = b""
+    """The next message; None when the other side is gone, or sends more than anyone would."""
+    received = bytearray()
     while not received.endswith(b"\n"):
         await anyio.wait_readable(connection)
         chunk = connection.recv(65536)
-        if not chunk:
+        if not chunk or len(received) > _LONGEST_MESSAGE:
             return None
         received += chunk
-    return json.loads(received)
+    return _message(received)
+
+
+def _message(line: bytearray) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None  # Code has found the socket and wrote to it itself.
+    return message if isinstance(message, dict) else None
 
 
 def _lost(ended: Finished | None, timed_out: bool) -> Finished:

@@ -3,28 +3,25 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from itertools import takewhile
 
-from toolwright.builtin.bash._rules import (
-    EVALUATES,
-    GIT_DIFFS,
-    GIT_QUIET,
-    SHELLS,
-    can_be_told_to_execute,
-    executing_flag,
-    runs_code,
-)
+from toolwright.builtin.bash._grammar import Program, Reading
+from toolwright.builtin.bash._quiet_git import quiet_git
+from toolwright.builtin.bash._reading import read_words
+from toolwright.builtin.bash._redirects import Redirects
 from toolwright.builtin.bash._script import Redirect, Script, SimpleCommand
 from toolwright.builtin.bash._syntax import read_script
-from toolwright.builtin.bash._words import Refused, Word
-from toolwright.builtin.bash._wrappers import find_commands, inner_command, is_wrapper
+from toolwright.builtin.bash._words import NotCovered, Refused, Word
+from toolwright.builtin.bash.programs import known_program
+from toolwright.builtin.bash.readers._find import found_paths
 
 __all__ = ["Judge", "Terms"]
 
 _DEEPEST = 4
-_NULL = "/dev/null"
 _SAME = {";": {"\n"}, "`": {"$("}, "$(": {"`"}}
 """Operators that mean the same as a blocked one."""
+_AT_ONCE = {"|", "|&", "&"}
+"""Operators behind which two commands run at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +45,28 @@ class Judge:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._depth = 0
+        self._at_once = False
+        self._redirects = Redirects(allowed=terms.allow_redirects, anywhere=terms.allows_all)
+        self._changes = False
         self.found: list[tuple[str, ...]] = []
-        self.read_only = True
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all that was found is known to change nothing."""
+        return not self._changes and not self._redirects.write
 
     def command_line(self, command: str) -> str:
         """The command line with every word quoted; raises `Refused`."""
+        checked = self._code(command)
+        if self._at_once and self._changes:
+            self._redirects.refuse("while another command may change where it leads")
+        return self._redirects.prepared(checked)
+
+    def _code(self, command: str) -> str:
         script = read_script(command)
-        _refuse_operators(self._terms.blocked, script, command)
+        operators = script.all_operators()
+        _refuse_operators(self._terms.blocked, operators, command)
+        self._at_once = self._at_once or bool(operators & _AT_ONCE)
         return self._script(script)
 
     def _script(self, script: Script) -> str:
@@ -70,8 +82,7 @@ class Judge:
             case str():
                 return piece
             case Redirect():
-                self._redirect(piece)
-                return piece.rendered
+                return self._redirects.rendered(piece)
             case SimpleCommand():
                 self.found.append(piece.argv)
                 return " ".join(self._word(word) for word in self._command(piece.words))
@@ -80,120 +91,118 @@ class Judge:
         parts = (p if isinstance(p, str) else f"$( {self._script(p)} )" for p in word.parts)
         return "".join(parts)
 
-    def _redirect(self, redirect: Redirect) -> None:
-        target = redirect.target
-        if target is None or target == _NULL:
-            return
-        if target.startswith(("/dev/tcp/", "/dev/udp/")):
-            raise Refused(f"the redirection to {target!r} opens a network connection")
-        if redirect.writes:
-            self.read_only = False
-            if not self._terms.allows_all and not self._may_write(target):
-                raise Refused(f"output may not be redirected to the file {target!r}")
-
-    def _may_write(self, target: str) -> bool:
-        path = PurePosixPath(target)
-        plain = not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
-        return self._terms.allow_redirects and plain and not target.startswith(("~", "&"))
-
     def _command(self, words: tuple[Word, ...], more_arguments: bool = False) -> tuple[Word, ...]:
         """Judge one command; returns the words to run in its place."""
-        argv = SimpleCommand(words).argv
-        self._refuse_program(words)
-        name = argv[0].rsplit("/", 1)[-1]
-        uncertain = more_arguments or any(word.scripts for word in words)
-        if self._terms.allows_all and name not in ("eval", *SHELLS):
+        try:
+            return self._covered(words, more_arguments)
+        except NotCovered:
+            if not self._terms.allows_all:
+                raise
+            self._changes = True
             return words
-        if more_arguments and (name in ("eval", "find", *SHELLS) or is_wrapper(name)):
-            raise Refused(f"{name!r} would get a command that is not known before it runs")
-        if name == "eval":
-            return (words[0], Word.literal(self.command_line(" ".join(_plain_texts(words[1:])))))
-        if name in SHELLS and (position := _shell_code(argv)) is not None:
-            code = self.command_line(*_plain_texts(words[position : position + 1]))
-            return (*words[:position], Word.literal(code), *words[position + 1 :])
-        if is_wrapper(name):
-            return self._wrapped(name, words)
-        if name == "find":
-            return self._find(words)
-        self._refuse_code(argv, uncertain)
-        return _quiet(words) if name == "git" else words
 
-    def _refuse_program(self, words: Sequence[Word]) -> None:
+    def _covered(self, words: tuple[Word, ...], more_arguments: bool) -> tuple[Word, ...]:
+        spelled_out = self._refuse_program(words)
+        name = words[0].text or ""
+        program = known_program(name)
+        if name == "eval" and not more_arguments:
+            return (words[0], Word.literal(self._code(" ".join(_plain_texts(words[1:])))))
+        if program is None:
+            self._refuse_unknown(name)
+            return words
+        if more_arguments and not program.is_tame and program.base != "code":
+            raise NotCovered(f"{name!r} would get arguments that are not known before it runs")
+        reading = _read(program, words)
+        self._refuse_effects(program, reading, spelled_out)
+        if name == "cd":
+            self._redirects.enter([words[position] for position in reading.arguments])
+        if program.name == "git":
+            return quiet_git(words, reads=reading.base == "read")
+        inner = self._inner_commands(reading, words)
+        return (inner[0], *(Word.literal(text) for text in program.quiet), *inner[1:])
+
+    def _refuse_program(self, words: Sequence[Word]) -> int:
+        """How many words an allowed prefix spells out."""
         program = words[0].text
         if program is None:
             raise Refused(f"the program {words[0].source!r} is not named plainly")
-        if self._terms.allows_all:
-            return
         texts = [word.text for word in words]
-        if not any(texts[: len(prefix)] == list(prefix) for prefix in self._terms.prefixes):
+        lengths = [len(p) for p in self._terms.prefixes if texts[: len(p)] == list(p)]
+        if not lengths and not self._terms.allows_all:
             allowed = ", ".join(" ".join(prefix) for prefix in self._terms.prefixes)
             raise Refused(f"{program!r} is not allowed like this; allowed are: {allowed}")
-        if program in EVALUATES:
-            raise Refused(f"{program!r} changes what later commands do")
+        return max(lengths, default=0)
 
-    def _refuse_code(self, argv: Sequence[str], uncertain: bool) -> None:
-        if self._terms.allows_all:
-            return
-        if (flag := executing_flag(argv)) is not None:
-            raise Refused(f"{flag!r} makes {argv[0]!r} run another program")
-        reason = runs_code(argv)
-        if reason is None and uncertain and can_be_told_to_execute(argv[0]):
-            reason = f"{argv[0]!r} gets arguments that are not known before it runs"
-        if reason is not None and not self._terms.sandboxed:
-            raise Refused(f"{reason}; that is allowed only in a sandbox")
+    def _refuse_unknown(self, name: str) -> None:
+        self._changes = True
+        if not self._terms.sandboxed:
+            raise NotCovered(f"{name!r} is not a program that is known here, so it could run any other; "
+                             "that is allowed only in a sandbox")  # fmt: skip
 
-    def _wrapped(self, name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
-        self.read_only = False
-        position, more = inner_command(name, words)
-        options = [word.text for word in words[1:position]]
-        looks_up = name == "command" and ("-v" in options or "-V" in options)
-        if position == len(words) or looks_up:
-            return words
-        self.found.append(SimpleCommand(words[position:]).argv)
-        return (*words[:position], *self._command(words[position:], more))
+    def _refuse_effects(self, program: Program, reading: Reading, spelled_out: int) -> None:
+        """Whatever goes beyond what the program is for, unless the prefix spells it out."""
+        if reading.base != "read" or any(use.effect != "read" for use in reading.uses):
+            self._changes = True
+        if reading.base == "shell":
+            raise NotCovered(f"{program.name!r} changes what later commands do")
+        if reading.base == "script" and not self._terms.sandboxed and spelled_out < 2:
+            raise NotCovered(f"{program.name!r} runs a script that cannot be read here; "
+                             "that is allowed only in a sandbox")  # fmt: skip
+        for use in reading.uses:
+            covered = use.at < spelled_out or use.effect == "network"
+            if covered or (use.effect == "write" and reading.purpose != "read"):
+                continue
+            raise NotCovered(f"{use.what} {_DOES[use.effect]}")
 
-    def _find(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    def _inner_commands(self, reading: Reading, words: tuple[Word, ...]) -> tuple[Word, ...]:
+        """The same words with the commands inside them judged."""
         result = list(words)
-        for start, end in reversed(find_commands(words)):
+        for position in reading.code:
+            result[position] = Word.literal(
+                self._code(*_plain_texts(words[position : position + 1]))
+            )
+        if reading.command is not None:
+            start = reading.command
+            result[start:] = self._inner(reading, words[start:])
+        elif reading.adds_arguments:
+            self._changes = True
+        for start, end in reversed(reading.commands):
+            inner = tuple(found_paths(words[start:end]))
             self.found.append(SimpleCommand(words[start:end]).argv)
-            result[start:end] = self._command(words[start:end], more_arguments=True)
-        if any(word.scripts for word in words):
-            raise Refused("'find' gets arguments that are not known before it runs")
+            result[start:end] = self._command(inner)
         return tuple(result)
 
+    def _inner(self, reading: Reading, words: tuple[Word, ...]) -> tuple[Word, ...]:
+        self.found.append(SimpleCommand(words).argv)
+        if not reading.adds_arguments:
+            return self._command(words)
+        self._changes = True
+        if not reading.placeholder:
+            return self._command(words, more_arguments=True)
+        return self._command(tuple(word.holding(reading.placeholder) for word in words))
 
-def _quiet(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The same git command without the programs that a repository could make it run."""
-    at = next((n for n, w in enumerate(words[1:], start=1) if w.text in GIT_DIFFS), None)
-    diffs = ["--no-ext-diff", "--no-textconv"] if at is not None else []
-    end = len(words) if at is None else at + 1
-    before, after = words[1:end], words[end:]
-    return (words[0], *_literals(GIT_QUIET), *before, *_literals(diffs), *after)
+
+_DOES = {
+    "execute": "runs another program",
+    "config": "loads settings that could run another program",
+    "write": "writes a file; redirect the output instead, or list it with this option",
+}
 
 
-def _literals(texts: Sequence[str]) -> list[Word]:
-    return [Word.literal(text) for text in texts]
+def _read(program: Program, words: tuple[Word, ...]) -> Reading:
+    if program.anything or program.base in ("code", "shell"):
+        return Reading(purpose=program.base, base=program.base)
+    return read_words(program, words)
 
 
 def _plain_texts(words: Sequence[Word]) -> list[str]:
-    texts = [word.text for word in words]
-    if None in texts or not texts:
+    texts = [word.text for word in takewhile(lambda word: word.text is not None, words)]
+    if len(texts) < len(words) or not texts:
         raise Refused("the code to evaluate is not written out plainly")
     return [text for text in texts if text is not None]
 
 
-def _shell_code(argv: Sequence[str]) -> int | None:
-    """Where the code of `sh -c code` stands; None when it is not called in that plain way."""
-    for position, argument in enumerate(argv[1:], start=1):
-        if re.fullmatch(r"-[eux]*c", argument):
-            return position + 1 if position + 1 < len(argv) else None
-        if not re.fullmatch(r"-[eux]+|--norc|--noprofile", argument):
-            return None
-    return None
-
-
-def _refuse_operators(blocked: Sequence[str], script: Script, command: str) -> None:
-    used = script.all_operators()
+def _refuse_operators(blocked: Sequence[str], used: set[str], command: str) -> None:
     for token in blocked:
         same = {token} | _SAME.get(token, set())
         hit = any(name in operator for operator in used for name in same)

@@ -3,9 +3,9 @@
 import shlex
 from dataclasses import dataclass, field
 
+from toolwright._sealed import sealed
 from toolwright.backends import Limits
 from toolwright.builtin.bash._judge import Judge, Terms
-from toolwright.builtin.bash._rules import only_reads
 from toolwright.builtin.bash._words import Refused
 from toolwright.errors import UsageError
 
@@ -27,6 +27,7 @@ class BashVerdict:
     """The command as it will be run: what was judged, every word quoted."""
 
 
+@sealed
 @dataclass(frozen=True)
 class BashToolPolicy:
     """What `ExecuteBashTool` runs, and within which limits.
@@ -107,9 +108,9 @@ class BashToolPolicy:
         except Exception as error:  # noqa: BLE001  (a mistake in the judge must not become a yes)
             return self._not_understood(command, f"it could not be judged: {error!r}", judge)
         found = tuple(judge.found)
-        read_only = judge.read_only and all(only_reads(argv) for argv in found)
-        checked = command if self.allows_all else checked
-        return BashVerdict(allowed=True, commands=found, read_only=read_only, checked=checked)
+        # What nobody is asked about runs as it was understood, even where everything is allowed.
+        text = command if self.allows_all and not judge.read_only else checked
+        return BashVerdict(allowed=True, commands=found, read_only=judge.read_only, checked=text)
 
     def _not_understood(self, command: str, reason: str, judge: Judge) -> BashVerdict:
         found = tuple(judge.found)

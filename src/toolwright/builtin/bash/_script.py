@@ -19,6 +19,8 @@ class Redirect:
     rendered: str
     target: str | None = None
     """The file, when it is one."""
+    before: str = ""
+    """What stands before the file."""
 
     @property
     def writes(self) -> bool:

@@ -93,11 +93,15 @@ def _enclosed(node: Node, opening: str, closing: str, script: Script) -> None:
 
 def _command(node: Node, script: Script) -> None:
     words: list[Word] = []
+    here: list[Redirect] = []
     for child in node.children:
         if child.type == "command_name":
             words.append(_word(child.children[0]))
         elif child.type in _WORDS:
             words.append(_word(child))
+        elif child.type == "herestring_redirect" and words and child == node.children[-1]:
+            script.operators.add("<<<")
+            here.append(_here(_word(child.children[-1])))
         elif child.type in ("file_redirect", "herestring_redirect") and not words:
             raise Refused("a redirection stands before its command; write it behind")
         elif child.type in ("file_redirect", "herestring_redirect"):
@@ -109,7 +113,7 @@ def _command(node: Node, script: Script) -> None:
                           "write the value itself, or quote it with ''")  # fmt: skip
     if not words or words[0].text is None:
         raise Refused(f"the program in {text_of(node)[:60]!r} is not named plainly")
-    script.pieces.append(SimpleCommand(tuple(words)))
+    script.pieces += [SimpleCommand(tuple(words)), *here]
 
 
 def _test_words(node: Node) -> Iterator[Word]:
@@ -158,7 +162,9 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     word = _word(target)
     if word.text is None:
         raise Refused(f"the target of {text_of(node)!r} is not named plainly")
-    return Redirect(operator, f" {number}{operator} {shlex.quote(word.text)}", target=word.text)
+    before = f" {number}{operator}"
+    rendered = f"{before} {shlex.quote(word.text)}"
+    return Redirect(operator, rendered, target=word.text, before=before)
 
 
 def _here(word: Word) -> Redirect:

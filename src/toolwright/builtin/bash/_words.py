@@ -3,12 +3,13 @@
 import re
 import shlex
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolwright.builtin.bash._script import Script
 
-__all__ = ["Refused", "Word", "bare_word", "unescape_double"]
+__all__ = ["NotCovered", "Refused", "Word", "bare_word", "unescape_double"]
 
 _GLOB = re.compile(r"[*?]|\[[!^]?[A-Za-z0-9_.-]+\]")
 _ESCAPED = re.compile(r"\\(.)", re.S)
@@ -16,6 +17,10 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 
 class Refused(Exception):
     """The command line holds something this reader does not vouch for; the text says what."""
+
+
+class NotCovered(Refused):
+    """A program's words do more than a prefix allows, or it is not known what they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,10 @@ class Word:
     """Text ready for the shell, and the commands whose output comes between."""
     text: str | None = None
     """None when only running can tell: a pattern, or the output of a command."""
+    start: str = ""
+    """What it certainly begins with, when the whole is not certain."""
+    several: bool = False
+    """Whether it can become more than one argument."""
 
     @classmethod
     def literal(cls, text: str) -> "Word":
@@ -39,7 +48,22 @@ class Word:
         """Words written without a space between them."""
         texts = [word.text for word in words if word.text is not None]
         whole = "".join(texts) if len(texts) == len(words) else None
-        return cls(source, tuple(part for word in words for part in word.parts), whole)
+        certain = [word.text for word in takewhile(lambda word: word.text is not None, words)]
+        start = "".join(text for text in certain if text is not None)
+        if len(certain) < len(words):
+            start += words[len(certain)].start
+        parts = tuple(part for word in words for part in word.parts)
+        joined = cls(source, parts, whole, start, any(word.several for word in words))
+        if joined.several and joined.could_be_option:
+            raise option_like(source)
+        return joined
+
+    def holding(self, mark: str) -> "Word":
+        """The same word when something unknown is put in the place of `mark`."""
+        if self.text is None or mark not in self.text:
+            return self
+        start = self.text.partition(mark)[0]
+        return Word(self.source, self.parts, start=start)
 
     @property
     def scripts(self) -> "tuple[Script, ...]":
@@ -47,9 +71,11 @@ class Word:
         return tuple(part for part in self.parts if not isinstance(part, str))
 
     @property
-    def is_path(self) -> bool:
-        """Whether it is uncertain, yet can be nothing but paths: a pattern, or below a home."""
-        return self.text is None and not self.scripts
+    def could_be_option(self) -> bool:
+        """Whether a program could take it, or what it becomes, for an option."""
+        if self.text is None:
+            return self.start[:1] in ("", "-")
+        return self.text.startswith("-") and self.text != "-"
 
 
 def bare_word(source: str, *, first: bool = True) -> Word:
@@ -79,20 +105,27 @@ def _home_word(source: str) -> Word:
     name, slash, rest = source.partition("/")
     if not re.fullmatch(r"~[A-Za-z0-9_-]*", name) or _GLOB.search(rest):
         raise Refused(f"{source!r} is not understood; write the whole path")
-    return Word(source, (f"{name}{slash}{_quoted(rest)}",))
+    return Word(source, (f"{name}{slash}{_quoted(rest)}",), start="/")
 
 
 def _pattern(source: str, *, first: bool) -> Word:
     """A pattern whose beginning is fixed, so that no file name can turn it into an option."""
-    if first and (_GLOB.match(source) or source.startswith("-")):
-        raise Refused(f"the pattern {source!r} could match a file named like an option; "
-                      f"write './{source}'")  # fmt: skip
+    found = _GLOB.search(source)
+    start = unescape(source[: found.start()]) if found else ""
+    if first and start[:1] in ("", "-"):
+        raise option_like(source)
     pieces: list[str] = []
     position = 0
     for found in _GLOB.finditer(source):
         pieces += [_quoted(source[position : found.start()]), found[0]]
         position = found.end()
-    return Word(source, (*pieces, _quoted(source[position:])))
+    return Word(source, (*pieces, _quoted(source[position:])), start=start, several=True)
+
+
+def option_like(source: str) -> Refused:
+    """Why a pattern is refused that could match a file named like an option."""
+    return Refused(f"the pattern {source!r} could match a file named like an option; "
+                   f"write './{source}'")  # fmt: skip
 
 
 def _quoted(source: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.builtin.codemode._stubs import Stub
-from toolwright.messages import ToolCall, ToolResult, jsonable
-from toolwright.tools import MaxOutput, Tool, ToolContext
+from toolwright.messages import BlobPart, TextPart, ToolCall, ToolResult, jsonable
+from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext
 
 __all__ = ["CallFailed", "Calls", "Paused"]
 
@@ -27,12 +27,20 @@ class Paused(Exception):
 
 @dataclass(slots=True)
 class Calls:
-    """Answers the calls of one piece of code on the ordinary path."""
+    """Answers the calls of one piece of code on the ordinary path.
+
+    Arguments and results are kept in this program as long as the run, outside the limits of the
+    code; so all of them together have a limit, too.
+    """
 
     ctx: ToolContext
     stubs: Mapping[str, Stub]
+    room: int = 64 * 1024 * 1024
+    """Bytes of arguments and results that may cross."""
     made: int = 0
     _seen: Counter[str] = field(default_factory=Counter)
+    _crossed: int = 0
+    _counted: set[str] = field(default_factory=set)
 
     def ask(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ToolCall:
         """The call for `function(*args, **kwargs)`.
@@ -45,30 +53,77 @@ class Calls:
             raise CallFailed(f"{function}() takes at most {len(stub.parameters)} arguments.")
         named = dict(zip(stub.parameters, args, strict=False)) | dict(kwargs)
         arguments = json.dumps(jsonable(named), sort_keys=True, ensure_ascii=False)
-        digest = hashlib.sha256(f"{stub.tool.name}\n{arguments}".encode()).hexdigest()[:10]
+        if problem := self._cross(len(arguments), f"The arguments of {function}()"):
+            raise CallFailed(problem)
+        digest = hashlib.sha256(f"{stub.tool.name}\n{arguments}".encode()).hexdigest()
         self._seen[digest] += 1
         self.made += 1
         return ToolCall(
             call_id=f"{digest}-{self._seen[digest]}", name=stub.tool.name, arguments=arguments
         )
 
-    def _governed(self, stub: Stub) -> Tool:
-        tool = stub.tool if stub.is_ours else self.ctx.run.governed(stub.tool)
-        return tool.replace(max_output=_ROOMY)
+    def _metered(self, stub: Stub) -> Tool:
+        """The tool, whose results count towards what may cross."""
+        tool = stub.tool
+
+        async def run(args: Args, ctx: ToolContext) -> Output:
+            output = await tool.run(args, ctx)
+            self._counted.add(ctx.call.call_id)
+            size = _size(output.data) + sum(map(_size, output.content))
+            problem = self._cross(size, f"The result of {stub.function}()")
+            return Output(text=problem, status="error") if problem else output
+
+        return tool.replace(run=run, max_output=_ROOMY)
+
+    def _cross(self, size: int, what: str) -> str:
+        """Count what crosses; says why not, when it would be too much."""
+        if self._crossed + size > self.room:
+            return (
+                f"{what}, {size} bytes, would be more than the {self.room} bytes that arguments and "
+                f"results of one piece of code may have together; {self._crossed} are used. "
+                "Ask for less."
+            )
+        self._crossed += size
+        return ""
 
     async def answer(self, calls: Sequence[tuple[str, ToolCall]]) -> list[Any]:
         """Values in the order of the calls, `CallFailed` in place of one that failed.
 
         Raises `Paused` when one of them waits for the outside; the others have been answered.
         """
-        tools = {call.name: self._governed(self.stubs[function]) for function, call in calls}
-        results = await self.ctx.run.answer_inside(self.ctx, [call for _, call in calls], tools)
+        stubs = {call.name: self.stubs[function] for function, call in calls}
+        results = await self.ctx.run.answer_inside(
+            self.ctx,
+            [call for _, call in calls],
+            {name: self._metered(stub) for name, stub in stubs.items()},
+            free=[name for name, stub in stubs.items() if stub.is_ours],
+        )
         if any(result.status == "pending" for result in results):
             raise Paused
+        for result in results:
+            if result.call_id not in self._counted:  # It is from before a pause.
+                self._crossed += _size(result.data) + sum(map(_size, result.content))
         return [
             _value(self.stubs[function], result)
             for (function, _), result in zip(calls, results, strict=True)
         ]
+
+
+def _size(value: Any) -> int:
+    """About how many bytes a value has; it is not written out to find that out."""
+    match value:
+        case str() | bytes():
+            return len(value)
+        case TextPart():
+            return len(value.text)
+        case BlobPart():
+            return len(value.data or b"")
+        case Mapping():
+            return sum(_size(key) + _size(item) for key, item in value.items())
+        case list() | tuple():
+            return sum(map(_size, value))
+        case _:
+            return 8
 
 
 def _value(stub: Stub, result: ToolResult) -> Any:

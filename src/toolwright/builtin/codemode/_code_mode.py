@@ -22,6 +22,7 @@ from toolwright.tools import (
     FunctionTool,
     Output,
     ReadonlyContext,
+    SessionInfo,
     Tool,
     ToolContext,
     ToolLike,
@@ -43,6 +44,7 @@ _ON_DEMAND = """\
 The functions are listed by name only; `await describe(["name", …])` returns their signatures."""
 _LARGE = 12_000
 """Characters of signatures beyond which they are given on demand."""
+_MEMORY = 256 * 1024 * 1024
 _CLOCK = re.compile(r"\b(datetime|time)\b")
 
 
@@ -58,12 +60,13 @@ def code_mode(
 
     Every call in the code is an ordinary call: validated, approved, limited, recorded. When one
     waits for a person, the whole waits; afterwards the code runs again from the start, and calls
-    that have their result are not repeated. `limits` are for the code itself, calls not counted.
+    that have their result are not repeated. `limits` are for the code itself, calls not counted;
+    arguments and results may have a quarter of its memory together.
     With a `sandbox`, code that the small interpreter cannot run, and that has made no call yet, runs
     there on CPython.
     """
     inner = toolset if isinstance(toolset, Toolset) else combined(toolset)
-    engine = _Engine(limits or Limits(timeout=30.0, memory=256 * 1024 * 1024), sandbox)
+    engine = _Engine(limits or Limits(timeout=30.0, memory=_MEMORY), sandbox)
     return _CodeMode(inner, name, engine, stubs)
 
 
@@ -83,8 +86,20 @@ class _CodeMode(Toolset):
             tools = [t for t in tools if t.is_enabled is None or t.is_enabled(readonly_context)]
         return [_code_tool(self._name, _by_function(tools), self._engine, self._stubs)]
 
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        """The tool that runs code, and those that the code may call."""
+        inner = await self._inner.all_tools(context)
+        return None if inner is None else [*await self.list_tools(context), *inner]
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """Those of the tools that the code may call."""
+        return await self._inner.file_digests()
+
     async def close(self) -> None:
         await self._inner.close()
+
+    async def end_session(self, session: SessionInfo) -> None:
+        await self._inner.end_session(session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +108,11 @@ class _Engine:
 
     limits: Limits
     sandbox: OsSandbox | None
+
+    @property
+    def room(self) -> int:
+        """Bytes that may cross: each is here several times, as a value, an event and on its way."""
+        return (self.limits.memory or _MEMORY) // 4
 
     async def run(self, code: str, calls: Calls, stubs: str) -> Ran:
         seed = calls.ctx.idempotency_key
@@ -122,7 +142,7 @@ def _by_function(tools: Sequence[Tool]) -> dict[str, Stub]:
 
 def _returns(tool: Tool) -> Mapping[str, Any] | None:
     """The schema of a Python function's return value, where its annotation says."""
-    if not isinstance(tool, FunctionTool):
+    if not isinstance(tool, FunctionTool) or tool.is_long_running:
         return tool.spec.returns
     try:
         annotation = _returned(tool.func)
@@ -158,7 +178,8 @@ def _code_tool(name: str, stubs: Mapping[str, Stub], engine: _Engine, mode: str)
 
     async def run(args: Args, ctx: ToolContext) -> Output:
         try:
-            ran = await engine.run(args["code"], Calls(ctx, functions), checked_against)
+            calls = Calls(ctx, functions, engine.room)
+            ran = await engine.run(args["code"], calls, checked_against)
         except Paused:
             return Output(status="pending")
         except CodeRejected as rejected:
@@ -166,7 +187,13 @@ def _code_tool(name: str, stubs: Mapping[str, Stub], engine: _Engine, mode: str)
         return _output(ran)
 
     # Repeating it is safe: calls inside that have finished are known and do not run again.
-    return Tool(spec=spec, parse=schema_parser(name, spec.parameters), run=run, idempotent=True)
+    return Tool(
+        spec=spec,
+        parse=schema_parser(name, spec.parameters),
+        run=run,
+        idempotent=True,
+        inside=tuple(stub.tool for stub in stubs.values()),
+    )
 
 
 def _description(stubs: Mapping[str, Stub], listing: str, on_demand: bool) -> str:
@@ -208,7 +235,7 @@ async def _moment(ctx: ToolContext) -> datetime:
     spec = ToolSpec(name="clock")
     tool = Tool(spec=spec, parse=schema_parser("clock", spec.parameters), run=run, effects="read")
     call = ToolCall(call_id="clock", name="clock")
-    [result] = await ctx.run.answer_inside(ctx, [call], {"clock": tool})
+    [result] = await ctx.run.answer_inside(ctx, [call], {"clock": tool}, free=["clock"])
     return datetime.fromisoformat(result.text)
 
 

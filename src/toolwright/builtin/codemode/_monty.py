@@ -7,10 +7,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import anyio.to_thread
-
 from toolwright.backends import Limits
 from toolwright.builtin.codemode._calls import CallFailed, Calls
+from toolwright.concurrency import wait_in_thread
 from toolwright.messages import ToolCall
 
 try:
@@ -46,7 +45,7 @@ async def run_on_monty(
     """Check the code against the stubs, then run it; `seed` and `now` make it repeatable."""
     with ExitStack() as stack:
         # The sync interface in a worker thread: the async one can abort the interpreter at exit.
-        session = await anyio.to_thread.run_sync(partial(_session, stack, stubs, limits, seed, now))
+        session = await wait_in_thread(partial(_session, stack, stubs, limits, seed, now))
         printed = monty.CollectString(max_bytes=limits.output)
         step = partial(session.feed_start, code, print_callback=printed)
         pending: dict[int, tuple[str, ToolCall]] = {}
@@ -81,7 +80,7 @@ def _session(
 
 async def _step(step: Callable[[], monty.SyncSnapshot], printed: Any) -> monty.SyncSnapshot:
     try:
-        return await anyio.to_thread.run_sync(step)
+        return await wait_in_thread(step)
     except monty.MontyTypingError as error:
         raise CodeRejected(f"The code was not run; it does not fit the tools:\n{error}") from error
     except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:

@@ -1,12 +1,14 @@
 """Commands that run in the background: start, list, read and stop them."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from toolwright.backends.executors import Executor, Job
-from toolwright.builtin.shell._limits import QUIET
+from toolwright.builtin.shell._run import QUIET
+from toolwright.concurrency import close_all
 from toolwright.errors import ToolError
-from toolwright.tools import FunctionTool, Tool, ToolContext
+from toolwright.tools import FunctionTool, SessionInfo, Tool, ToolContext
 
 __all__ = ["ProcessTools"]
 
@@ -37,7 +39,8 @@ class ProcessTools:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._started: dict[str, dict[str, _Started]] = {}
+        self._started: dict[SessionInfo, dict[str, _Started]] = {}
+        """Of sessions that have started a process."""
 
     def tools(self) -> list[Tool]:
         """`start_process`, `list_processes`, `read_process` and `stop_process`."""
@@ -54,7 +57,7 @@ class ProcessTools:
         Args:
             command: The command.
         """
-        mine = self._of(tool_context)
+        mine = self._started.setdefault(tool_context.session, {})
         running = [one for one in mine.values() if one.job.poll() is None]
         if len(running) >= _MAX_RUNNING:
             raise ToolError(f"{len(running)} processes are running; stop one with stop_process.")
@@ -88,15 +91,14 @@ class ProcessTools:
         await one.job.stop()
         return f"{one.job.read().rstrip()}\n[{one.described()}]".lstrip()
 
-    async def stop_all(self) -> None:
-        """End the processes of all sessions."""
-        for mine in self._started.values():
-            for one in mine.values():
-                await one.job.stop()
+    async def stop_all(self, session: SessionInfo | None = None) -> None:
+        """End and forget the processes of one session, or of all."""
+        ended = [session] if session is not None else list(self._started)
+        started = [one for key in ended for one in self._started.pop(key, {}).values()]
+        await close_all([one.job.stop for one in started])
 
-    def _of(self, ctx: ToolContext) -> dict[str, _Started]:
-        session = ctx.session
-        return self._started.setdefault(f"{session.app_name}/{session.user_id}/{session.id}", {})
+    def _of(self, ctx: ToolContext) -> Mapping[str, _Started]:
+        return self._started.get(ctx.session, {})
 
     def _find(self, process_id: str, ctx: ToolContext) -> _Started:
         mine = self._of(ctx)

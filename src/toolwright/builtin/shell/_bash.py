@@ -1,23 +1,19 @@
 """`bash`: run a shell command and read what it prints."""
 
-from collections.abc import Callable
-
 from toolwright.backends.executors import Executor, Finished
-from toolwright.builtin.shell._limits import QUIET, limits_for
 from toolwright.builtin.shell._outputs import MAX_BYTES, OutputFolder
-from toolwright.tools import FunctionTool, Output, Tool, ToolContext
+from toolwright.builtin.shell._run import described_place, limits_for, run_command
+from toolwright.tools import FunctionTool, Output, Tool, ToolContext, with_name
 
 __all__ = ["bash_tool"]
 
 _DEFAULT_TIMEOUT = 120.0
 _KEPT = MAX_BYTES - 1024
 """Bytes of output that are shown, with room for notes."""
-_PROGRESS = 256 * 1024
-"""Characters of output that are shown while a command runs; the rest is in its result."""
 
 
 def bash_tool(executor: Executor, outputs: OutputFolder | None = None) -> Tool:
-    """The tool `bash`, on any executor.
+    """The tool `bash`, on any executor; its description says where that runs commands.
 
     Output beyond 50 KB or 2000 lines is kept in `outputs`; give the same folder to the tool that
     reads files, so that the model can read it.
@@ -35,12 +31,12 @@ def bash_tool(executor: Executor, outputs: OutputFolder | None = None) -> Tool:
             command: The command.
             timeout: Seconds after which the command is ended.
         """
-        finished = await executor.run(
+        finished = await run_command(
+            executor,
             command,
-            env=QUIET,
+            tool_context,
             limits=limits_for(executor, timeout, _KEPT),
             merge=True,
-            on_output=_showing(tool_context),
             spill=folder.new_path(),
         )
         text = folder.shortened(finished.stdout, finished.spilled)
@@ -49,20 +45,9 @@ def bash_tool(executor: Executor, outputs: OutputFolder | None = None) -> Tool:
             data={"exit_code": finished.exit_code, "ended": finished.ended},
         )
 
-    return FunctionTool(bash, effects="destructive")
-
-
-def _showing(ctx: ToolContext) -> Callable[[str, str], None]:
-    """Show output as it comes, but not without end: whoever watches has only so much room."""
-    room = _PROGRESS
-
-    def show(_stream: str, text: str) -> None:
-        nonlocal room
-        if room > 0:
-            ctx.progress(text[:room])
-            room -= len(text)
-
-    return show
+    tool = FunctionTool(bash, effects="destructive")
+    place = described_place(executor.capabilities)
+    return with_name(tool, description=f"{tool.description} {place}")
 
 
 def _with_ending(text: str, finished: Finished, timeout: float) -> str:

@@ -1,11 +1,12 @@
 """`execute`: run a shell command and answer with a dict, as deep agents expect."""
 
 import os
+from collections.abc import Coroutine
 from typing import Any
 
 from toolwright.backends.executors import Executor, Finished, LocalExecutor
-from toolwright.builtin.shell._limits import QUIET, limits_for
-from toolwright.tools import FunctionTool, MaxOutput, Tool
+from toolwright.builtin.shell._run import described_place, limits_for, run_command
+from toolwright.tools import FunctionTool, MaxOutput
 
 __all__ = ["create_local_execute_tool"]
 
@@ -21,8 +22,10 @@ def create_local_execute_tool(
     work_dir: str | os.PathLike[str] = ".",
     timeout: float = _TIMEOUT,
     max_output: int = _MAX_OUTPUT,
-) -> Tool:
+) -> FunctionTool[..., Coroutine[Any, Any, dict[str, Any]]]:
     """The tool `execute`, by default on this machine in `work_dir`, which is not a sandbox.
+
+    It can also be called in Python: `await create_local_execute_tool()("ls")`.
 
     Args:
         executor: Where commands run instead.
@@ -39,10 +42,15 @@ def create_local_execute_tool(
         Args:
             command: The shell command to run.
         """
-        finished = await runs_on.run(command, env=QUIET, limits=limits, merge=True)
+        finished = await run_command(runs_on, command, None, limits=limits, merge=True)
         return _answer(finished, timeout)
 
-    return FunctionTool(execute, effects="destructive", max_output=_AS_JSON)
+    description = (
+        f"Run a shell command and return its output. {described_place(runs_on.capabilities)}"
+    )
+    return FunctionTool(
+        execute, description=description, effects="destructive", max_output=_AS_JSON
+    )
 
 
 def _answer(finished: Finished, timeout: float) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Sequence
 
-from toolwright.backends.executors import Executor, LocalExecutor
+from toolwright.backends.executors import Executor
 from toolwright.builtin.shell._background import ProcessTools
 from toolwright.builtin.shell._bash import bash_tool
-from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset
+from toolwright.builtin.shell._best_executor import BestExecutor
+from toolwright.concurrency import close_all
+from toolwright.tools import ReadonlyContext, SessionInfo, Tool, ToolFilter, Toolset
 
 __all__ = ["ShellToolset"]
 
@@ -14,7 +16,8 @@ __all__ = ["ShellToolset"]
 class ShellToolset(Toolset):
     """`bash`, `start_process`, `list_processes`, `read_process` and `stop_process`.
 
-    Commands run on `executor`, by default on this machine in `work_dir`. Closing the toolset ends
+    Commands run on `executor`, by default in the best sandbox that works here, which can write to
+    `work_dir` only. Closing the toolset ends
     all its background processes, and closes the executor if it was made here.
     """
 
@@ -27,7 +30,7 @@ class ShellToolset(Toolset):
         tool_name_prefix: str | None = None,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        self._executor: Executor = executor or LocalExecutor(os.fspath(work_dir))
+        self._executor: Executor = executor or BestExecutor(work_dir)
         self._is_ours = executor is None
         self._processes = ProcessTools(self._executor)
         self._tools = [bash_tool(self._executor), *self._processes.tools()]
@@ -38,6 +41,9 @@ class ShellToolset(Toolset):
 
     async def close(self) -> None:
         """End the background processes."""
-        await self._processes.stop_all()
-        if self._is_ours:
-            await self._executor.close()
+        executor = [self._executor.close] if self._is_ours else []
+        await close_all([*executor, self._processes.stop_all])
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """End the background processes of one session."""
+        await self._processes.stop_all(session)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.messages import jsonable
 
@@ -18,6 +19,7 @@ _LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillFrontmatter:
     """The fields of the Agent Skills format; `UsageError` when one breaks its rules."""
@@ -59,8 +61,10 @@ def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
             raise UsageError(f"{required!r} is missing; every skill has a name and a description.")
     if "metadata" in known and not isinstance(known["metadata"], dict):
         raise UsageError(f"'metadata' has to be a mapping; got {known['metadata']!r}.")
-    if isinstance(known["name"], str):
-        known["name"] = unicodedata.normalize("NFKC", known["name"])
+    for name in ("name", "description", "license", "compatibility"):
+        if name in known and not isinstance(known[name], str):
+            raise UsageError(f"{name!r} has to be text; got {known[name]!r}. Put it in quotes.")
+    known["name"] = unicodedata.normalize("NFKC", known["name"])
     if "version" in known:
         known["version"] = str(known["version"])
     if "allowed_tools" in known:
@@ -68,7 +72,7 @@ def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
     return SkillFrontmatter(**known, extra=jsonable(extra))
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: str) -> None:
     _check_text("name", name, _LONGEST_NAME)
     if not _NAME.fullmatch(name) or name != name.lower():
         raise UsageError(
@@ -77,9 +81,7 @@ def _check_name(name: Any) -> None:
         )
 
 
-def _check_text(name: str, value: Any, longest: int | None = None) -> None:
-    if not isinstance(value, str):
-        raise UsageError(f"{name!r} has to be text; got {value!r}. Put it in quotes.")
+def _check_text(name: str, value: str, longest: int | None = None) -> None:
     if not value.strip():
         raise UsageError(f"{name!r} is empty.")
     if longest is not None and len(value) > longest:

@@ -6,7 +6,7 @@ from typing import Any
 from toolwright.errors import UsageError
 
 try:
-    import yaml
+    from toolwright._yaml import YamlError, load_yaml
 except ImportError as error:
     raise ImportError("Skills need an extra: pip install 'toolwright[skills]'") from error
 
@@ -30,35 +30,11 @@ def split_skill(text: str) -> tuple[dict[Any, Any], str]:
     return fields, text[closing.end() :].strip()
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Plain values only: no aliases, which can blow up, and no field twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.get_event()
-            raise yaml.MarkedYAMLError(
-                problem="aliases are not allowed", problem_mark=event.start_mark
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"there are two fields {key.value!r}", problem_mark=key.start_mark
-                )
-            seen.add(key.value if isinstance(key.value, str) else repr(key.value))
-        return super().construct_mapping(node, deep)
-
-
 def _load(text: str) -> Any:
     try:
-        return yaml.load(text, _StrictLoader)
-    except yaml.MarkedYAMLError as error:
+        return load_yaml(text, aliases=False)[0]
+    except YamlError as error:
         # The text begins after the opening line, with its line break.
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        where = "the fields are" if error.line is None else f"line {error.line} is"
         hint = " Put a value with ': ' in it in quotes." if "mapping values" in str(error) else ""
-        raise UsageError(f"line {line} is not valid YAML: {error.problem}.{hint}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"the fields are not valid YAML: {error}") from error
+        raise UsageError(f"{where} not valid YAML: {error.problem}.{hint}") from error

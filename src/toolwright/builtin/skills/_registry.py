@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolwright._sealed import Sealed
 from toolwright.builtin.skills._skill import Skill
 from toolwright.errors import UsageError
 from toolwright.tools import Ranking
@@ -27,7 +28,7 @@ class SkillProblem:
     reason: str
 
 
-class SkillRegistry:
+class SkillRegistry(Sealed):
     """The skills in some directories, down to four folders deep.
 
     A skill that breaks the rules is left out and told in `problems`; of two with the same name,

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-import anyio.to_thread
-
 from toolwright.backends import Executor, Limits
 from toolwright.backends.files import version_of
 from toolwright.builtin.skills._skill import Skill
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError, UsageError
 
 __all__ = ["ScriptRunner"]
@@ -59,7 +58,7 @@ class ScriptRunner:
 
     async def _copy(self, skill: Skill, home: str) -> None:
         """Bring the files there that are new or have changed since the last time."""
-        files = await anyio.to_thread.run_sync(_contents, skill)
+        files = await in_io_thread(_contents, skill)
         known = self._copied.setdefault(skill.name, {})
         for path, data in files.items():
             version = version_of(data)

@@ -1,11 +1,13 @@
 """A skill: instructions for a kind of work, with the files that go with them."""
 
+import hashlib
 import os
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from toolwright._sealed import sealed
 from toolwright.backends.files import open_file
 from toolwright.builtin.skills._frontmatter import SkillFrontmatter, frontmatter_from
 from toolwright.errors import ToolError, UsageError
@@ -17,6 +19,7 @@ _LARGEST_FILE = 10 * 1024 * 1024
 _MOST_FILES = 1000
 
 
+@sealed
 @dataclass(frozen=True, kw_only=True)
 class Skill:
     """A skill, made in the program or read with `Skill.from_directory`."""
@@ -87,6 +90,18 @@ class Skill:
                     return file.read()
         except (OSError, ValueError) as error:
             raise ToolError(self._no_such_file(path)) from error
+
+    def digests(self) -> dict[str, str]:
+        """A digest of each of its files, and of its instructions with their front matter."""
+        told = f"{self.frontmatter!r}\n{self.instructions}".encode()
+        files = {path: self._digest(path) for path in self.files()}
+        return {"SKILL.md": hashlib.sha256(told).hexdigest(), **files}
+
+    def _digest(self, path: str) -> str:
+        try:
+            return hashlib.sha256(self.read(path)).hexdigest()
+        except ToolError:
+            return "cannot be read"
 
     def _from_memory(self, path: str) -> bytes:
         content = self.resources.get(path)

@@ -3,26 +3,31 @@
 import difflib
 import mimetypes
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
-
-import anyio.to_thread
 
 from toolwright.backends import Executor
 from toolwright.builtin._readable import readable
 from toolwright.builtin.skills._registry import SkillRegistry
 from toolwright.builtin.skills._scripts import ScriptRunner
 from toolwright.builtin.skills._skill import Skill
+from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError, UsageError
 from toolwright.tools import (
+    PINNED,
+    Args,
+    Decision,
     FunctionTool,
     Output,
     ReadonlyContext,
+    SessionInfo,
     Tool,
     ToolContext,
     ToolFilter,
     ToolLike,
     Toolset,
     as_tool,
+    digest_of,
 )
 
 __all__ = ["SkillToolset"]
@@ -52,8 +57,6 @@ class SkillToolset(Toolset):
         tool_name_prefix: str | None = None,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        if registry is not None and not isinstance(registry, SkillRegistry):
-            raise UsageError(f"registry is a SkillRegistry(directory, …); got {registry!r}.")
         self._static = _by_name(skills)
         self._registry = registry
         self._scripts = ScriptRunner(code_executor, script_timeout) if code_executor else None
@@ -69,10 +72,26 @@ class SkillToolset(Toolset):
         loaded = readonly_context.state.get(self._key(readonly_context), ())
         return [*self._tools, *await self._unlocked(loaded, readonly_context)]
 
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        """The tools for skills, and all that a skill may unlock."""
+        found = [await toolset.all_tools(context) for toolset in self._toolsets]
+        if any(listed is None for listed in found):
+            return None
+        unlocked = [tool for listed in found for tool in listed or ()]
+        return self._shaped([*self._tools, *self._additional, *unlocked], context)
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """The digests of all files of each skill, and of its instructions."""
+        skills = await self._all()
+        return {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+
     async def close(self) -> None:
         """Close the toolsets among the additional tools; the executor is its owner's."""
-        for toolset in self._toolsets:
-            await toolset.close()
+        await close_all([toolset.close for toolset in self._toolsets])
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """Tell the toolsets among the additional tools."""
+        await close_all([partial(toolset.end_session, session) for toolset in self._toolsets])
 
     # -- the tools --------------------------------------------------------------------------
 
@@ -94,7 +113,7 @@ class SkillToolset(Toolset):
             query: What the skill should help with, in a few words.
         """
         assert self._registry is not None
-        found = await anyio.to_thread.run_sync(self._registry.search, query)
+        found = await in_io_thread(self._registry.search, query)
         if not found:
             return f"No skill fits {query!r}; try other words."
         return "\n".join(f"- {skill.name}: {skill.description}" for skill in found)
@@ -106,13 +125,14 @@ class SkillToolset(Toolset):
             skill_name: The skill's name, as it was listed.
         """
         skill = await self._find(skill_name)
+        await _pin(skill, tool_context)
         unlocked = await self._unlocked([skill.name], tool_context)
         tool_context.state.change(
             self._key(tool_context),
             lambda known: list(dict.fromkeys([*known, skill.name])),
             default=[],
         )
-        files = await anyio.to_thread.run_sync(skill.files)
+        files = await in_io_thread(skill.files)
         sections = [skill.instructions]
         if files:
             sections.append("Files of this skill: " + ", ".join(files))
@@ -121,7 +141,9 @@ class SkillToolset(Toolset):
             sections.append(f"Tools you can call from your next turn on: {names}")
         return "\n\n".join(sections)
 
-    async def _load_skill_resource(self, skill_name: str, file_path: str) -> Output:
+    async def _load_skill_resource(
+        self, skill_name: str, file_path: str, tool_context: ToolContext
+    ) -> Output:
         """Read a file that belongs to a skill.
 
         Args:
@@ -129,12 +151,17 @@ class SkillToolset(Toolset):
             file_path: The file's path inside the skill, such as `references/guide.md`.
         """
         skill = await self._find(skill_name)
-        data = await anyio.to_thread.run_sync(skill.read, file_path)
+        await _pin(skill, tool_context)
+        data = await in_io_thread(skill.read, file_path)
         media_type = mimetypes.guess_type(file_path)[0] or "text/plain"
         return Output(parts=readable(file_path, media_type, data))
 
     async def _run_skill_script(
-        self, skill_name: str, script_path: str, args: list[str] | None = None
+        self,
+        skill_name: str,
+        script_path: str,
+        tool_context: ToolContext,
+        args: list[str] | None = None,
     ) -> dict[str, Any]:
         """Run a script that belongs to a skill.
 
@@ -145,6 +172,7 @@ class SkillToolset(Toolset):
         """
         assert self._scripts is not None
         skill = await self._find(skill_name)
+        await _pin(skill, tool_context)
         return await self._scripts.run(skill, script_path, args or [])
 
     # -- inside -----------------------------------------------------------------------------
@@ -153,21 +181,42 @@ class SkillToolset(Toolset):
         def reads(func: Any, name: str) -> Tool:
             return FunctionTool(func, name=name, effects="read", idempotent=True)
 
+        def pinned(tool: Tool) -> Tool:
+            return tool.replace(confirm=(self._as_it_was,))
+
         tools = [
             reads(self._list_skills, "list_skills"),
-            reads(self._load_skill, "load_skill"),
-            reads(self._load_skill_resource, "load_skill_resource"),
+            pinned(reads(self._load_skill, "load_skill")),
+            pinned(reads(self._load_skill_resource, "load_skill_resource")),
         ]
         if self._registry is not None:
             tools.append(reads(self._search_skills, "search_skills"))
         if self._scripts is not None:
-            tools.append(FunctionTool(self._run_skill_script, name="run_skill_script"))
+            tools.append(pinned(FunctionTool(self._run_skill_script, name="run_skill_script")))
         return tools
+
+    async def _as_it_was(self, args: Args, ctx: ToolContext) -> Decision:
+        """Ask about a skill whose files are not as they were when this session used it."""
+        skill = (await self._all()).get(args["skill_name"])
+        known = None if skill is None else ctx.run.table.values.get(_pin_key(skill))
+        if skill is None or known is None:
+            return Decision(verdict="allow")
+        now = await in_io_thread(skill.digests)
+        changed = sorted(path for path in known.keys() | now if known.get(path) != now.get(path))
+        if not changed:
+            return Decision(verdict="allow")
+        return Decision(
+            verdict="ask",
+            reason=f"Skill {skill.name!r} is not as it was when this session used it; changed: "
+            f"{', '.join(changed)}. Use it as it is now?",
+            rule="the session's pinned skills",
+            about=digest_of(now),
+        )
 
     async def _all(self) -> dict[str, Skill]:
         if self._registry is None:
             return self._static
-        return {**await anyio.to_thread.run_sync(self._registry.skills), **self._static}
+        return {**await in_io_thread(self._registry.skills), **self._static}
 
     async def _find(self, name: str) -> Skill:
         skills = await self._all()
@@ -186,6 +235,17 @@ class SkillToolset(Toolset):
 
     def _key(self, ctx: ReadonlyContext) -> str:
         return f"skills:{ctx.agent_name}"
+
+
+def _pin_key(skill: Skill) -> str:
+    return f"{PINNED}skill:{skill.name}"
+
+
+async def _pin(skill: Skill, ctx: ToolContext) -> None:
+    """Note how a skill is that is used now."""
+    now = await in_io_thread(skill.digests)
+    if ctx.run.table.values.get(_pin_key(skill)) != now:
+        ctx.state.note(_pin_key(skill), now)
 
 
 def _allowed(tool: Tool, loaded: Sequence[Skill]) -> bool:

@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
+from toolwright._sealed import Sealed
 from toolwright.backends import Fetch
 from toolwright.builtin.web._engine import SearchResult
 from toolwright.errors import ToolError
@@ -12,7 +13,7 @@ __all__ = ["DuckDuckGo"]
 _ADDRESS = "https://lite.duckduckgo.com/lite/"
 
 
-class DuckDuckGo:
+class DuckDuckGo(Sealed):
     """A `SearchEngine` that reads DuckDuckGo Lite."""
 
     def __init__(self, fetch: Fetch | None = None, *, address: str = _ADDRESS) -> None:

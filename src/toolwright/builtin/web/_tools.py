@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import anyio.to_thread
 from pydantic import Field
 
 from toolwright.backends import Fetch, Fetched, format_size, truncate_head
 from toolwright.builtin.web._duckduckgo import DuckDuckGo
 from toolwright.builtin.web._engine import SearchEngine, SearchResult
 from toolwright.builtin.web._markdown import page_title, to_markdown
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
 from toolwright.tools import FunctionTool, MaxOutput, Tool
@@ -68,7 +68,7 @@ def web_tools(
             raise ToolError(f"{page.url} answered with status {page.status}.{_excerpt(page)}")
         if page.content_type in _IMAGES and not page.truncated:
             return BlobPart(media_type=page.content_type, data=page.data)
-        text = await anyio.to_thread.run_sync(_readable, page)
+        text = await in_io_thread(_readable, page)
         return _cut(text, max_bytes, page)
 
     return [

@@ -2,10 +2,10 @@
 
 import os
 
-from toolwright.backends.executors import Executor, LocalExecutor
+from toolwright.backends.executors import Executor
 from toolwright.backends.files import FilesystemBackend
 from toolwright.builtin._seen import SeenVersions
-from toolwright.builtin.shell import OutputFolder, bash_tool
+from toolwright.builtin.shell import BestExecutor, OutputFolder, bash_tool
 from toolwright.builtin.workspace._errors import with_explained_errors
 from toolwright.builtin.workspace._look import LookTools
 from toolwright.builtin.workspace._paths import WorkspacePaths
@@ -21,8 +21,8 @@ def workspace_tools(
 ) -> list[Tool]:
     """`read`, `write`, `edit`, `bash`, `grep`, `find` and `ls` in one directory.
 
-    The file tools are confined to it. `bash` is not: it runs on `executor`, by default on this
-    machine; give a sandbox to confine it too.
+    The file tools are confined to it. `bash` runs on `executor`, by default in the best sandbox that
+    works here; where none does, or on a `LocalExecutor`, it has the rights of this program.
     """
     files = FilesystemBackend(work_dir)
     paths = WorkspacePaths(work_dir)
@@ -38,6 +38,6 @@ def workspace_tools(
         FunctionTool(looking.find, effects="read", idempotent=True),
         FunctionTool(looking.ls, effects="read", idempotent=True),
     ]
-    shell = bash_tool(executor or LocalExecutor(files.root), outputs)
+    shell = bash_tool(executor or BestExecutor(files.root), outputs)
     explained = [with_explained_errors(tool) for tool in made]
     return [*explained[:3], shell, *explained[3:]]

@@ -1,0 +1,63 @@
+"""Read what archivers do: list, create or extract, here or on another machine."""
+
+from collections.abc import Sequence
+
+from toolwright.builtin.bash._grammar import Program, Reader, Reading, Use
+from toolwright.builtin.bash._reading import read_words
+from toolwright.builtin.bash._words import NotCovered, Word
+
+__all__ = ["read_rsync", "read_tar", "reads_when_given"]
+
+
+def read_tar(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """The first word may be a bundle without a dash, whose values follow it in order."""
+    plain = [*words[:1], *_dashed(program, words[1:])]
+    options = Program(name="tar", base="write", options=program.options)
+    inner = read_words(options, plain)
+    reading.uses, reading.options = inner.uses, inner.options
+    for value in reading.values("-f", "--file"):
+        if value.text is None or ":" in value.text:
+            what = f"the archive {value.source!r} on another machine"
+            reading.uses.append(Use(effect="execute", at=len(words), what=what))
+    lists = reading.given("-t", "--list") or reading.given("-O", "--to-stdout")
+    changes = ("-c", "-r", "-u", "-A", "-d", "--create", "--append", "--update", "--delete",
+               "--concatenate", "--remove-files")  # fmt: skip
+    reading.base = "read" if lists and not reading.given(*changes) else "write"
+
+
+def _dashed(program: Program, words: Sequence[Word]) -> list[Word]:
+    """The same words with the options of an old-style bundle apart."""
+    first = words[0].text if words else None
+    if not words or first is None or first.startswith("-"):
+        return list(words)
+    rest = list(words[1:])
+    result: list[Word] = []
+    for letter in first:
+        result.append(Word.literal(f"-{letter}"))
+        option = program.options.get(f"-{letter}")
+        if option is not None and option.value == "required":
+            if not rest:
+                raise NotCovered(f"{letter!r} of 'tar' has no value")
+            result.append(rest.pop(0))
+    return [*result, *rest]
+
+
+def reads_when_given(*names: str) -> Reader:
+    """A reader of a program that writes nothing when one of these options is given."""
+
+    def read(program: Program, words: Sequence[Word], reading: Reading) -> None:
+        if reading.given(*names) and not reading.uses:
+            reading.base = "read"
+
+    return read
+
+
+def read_rsync(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """A name before a colon is another machine, reached by a program that rsync starts."""
+    for position in reading.arguments:
+        word = words[position]
+        first, slash, _ = (word.start if word.text is None else word.text).partition("/")
+        uncertain = word.text is None and not slash
+        if ":" in first or uncertain:
+            what = f"{word.source!r}, which can be on another machine,"
+            reading.uses.append(Use(effect="execute", at=position, what=what))

@@ -1,0 +1,91 @@
+"""Read the expression of `find`: tests, actions, and the commands it runs."""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from toolwright.builtin.bash._grammar import Effect, Program, Reading, Use, names
+from toolwright.builtin.bash._words import NotCovered, Word
+
+__all__ = ["found_paths", "read_find"]
+
+_ALONE = names(
+    "-a -and -o -or -not ! ( ) , -true -false -depth -d -mount -xdev -daystart -noleaf -nouser "
+    "-nogroup -empty -executable -readable -writable -print -print0 -ls -prune -quit -follow "
+    "-ignore_readdir_race -noignore_readdir_race -warn -nowarn -help --help -version --version"
+)
+_WITH_VALUE = names(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -regextype -type "
+    "-xtype -size -mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group "
+    "-uid -gid -inum -links -samefile -maxdepth -mindepth -fstype -printf -used"
+)
+_NEWER = re.compile(r"-newer[aBcm][aBcmt]")
+_WRITES = {"-delete": 0, "-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
+_EXEC = ("-exec", "-execdir", "-ok", "-okdir")
+
+
+def read_find(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """Starting points first, then the expression."""
+    position = _after_paths(words)
+    while position < len(words):
+        word = words[position]
+        text = _certain(word)
+        if text in _EXEC:
+            end = _end_of_command(words, position)
+            reading.commands.append((position + 1, end))
+            position = end + 1
+        elif text in _WRITES:
+            _note(reading, "write", position, text)
+            position += 1 + _WRITES[text]
+        elif text in _WITH_VALUE or _NEWER.fullmatch(text):
+            if position + 1 == len(words):
+                raise NotCovered(f"{text!r} of 'find' has no value")
+            _certain(words[position + 1])
+            position += 2
+        elif text in _ALONE:
+            position += 1
+        else:
+            raise NotCovered(f"{word.source!r} is not known as a part of find's expression")
+
+
+def found_paths(words: Sequence[Word]) -> list[Word]:
+    """The words of a command, with what find puts in place of `{}` as the paths they become."""
+    return [_with_path(word) if "{}" in (word.text or "") else word for word in words]
+
+
+def _with_path(word: Word) -> Word:
+    before = (word.text or "").partition("{}")[0]
+    return Word(word.source, (shlex.quote(word.text or ""),), start=before or "./", several=True)
+
+
+def _after_paths(words: Sequence[Word]) -> int:
+    position = 1
+    while position < len(words) and words[position].text in ("-H", "-L", "-P"):
+        position += 1
+    while position < len(words):
+        word = words[position]
+        if word.text is None and (word.scripts or word.could_be_option):
+            raise NotCovered(f"{word.source!r} could become a part of find's expression")
+        if word.text is not None and word.text[:1] in ("-", "(", ")", "!", ","):
+            break
+        position += 1
+    return position
+
+
+def _certain(word: Word) -> str:
+    if word.text is None:
+        raise NotCovered(f"{word.source!r} could become a part of find's expression")
+    return word.text
+
+
+def _end_of_command(words: Sequence[Word], start: int) -> int:
+    """A `;` ends it, or a `+` right behind `{}`."""
+    for position in range(start + 2, len(words)):
+        text = words[position].text
+        if text == ";" or (text == "+" and words[position - 1].text == "{}"):
+            return position
+    raise NotCovered(f"{words[start].source!r} has no command that ends with ';' or '{{}} +'")
+
+
+def _note(reading: Reading, effect: Effect, position: int, text: str) -> None:
+    reading.uses.append(Use(effect=effect, at=position, what=f"{text!r} of 'find'"))

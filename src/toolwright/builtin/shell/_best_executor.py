@@ -1,0 +1,156 @@
+"""Where commands run when nobody said where: in the best sandbox that works on this machine."""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+import anyio
+
+from toolwright._sealed import Sealed
+from toolwright.backends.executors import (
+    Capabilities,
+    Command,
+    Executor,
+    Finished,
+    Job,
+    Limits,
+    LocalExecutor,
+    OnOutput,
+)
+from toolwright.backends.sandboxes import OsSandbox, open_sandbox
+from toolwright.concurrency import close_all
+from toolwright.errors import StoreError, UsageError
+
+__all__ = ["BestExecutor"]
+
+
+class BestExecutor(Sealed):
+    """Runs each command in the best sandbox that works here, and on this machine where none does.
+
+    In the sandbox a command can write to `workspace` only, reads that and the system's programs, and
+    has no network but the hosts in `allow_hosts`. `capabilities` says which of the two it is.
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str] = ".",
+        *,
+        env: Mapping[str, str] | None = None,
+        allow_hosts: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        self.workspace = Path(workspace).absolute()
+        self.limits = limits or Limits()
+        self.capabilities = _capabilities()
+        self._local = LocalExecutor(self.workspace, env=env, limits=self.limits)
+        self._env = dict(env or {})
+        self._allow_hosts = tuple(allow_hosts)
+        self._opened: list[OsSandbox] = []
+        self._closed = False
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether commands run behind walls."""
+        return self.capabilities.filesystem_confined
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        stdin: str | bytes | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        merge: bool = False,
+        on_output: OnOutput | None = None,
+        spill: Path | None = None,
+    ) -> Finished:
+        """Run a command to its end; nothing it started is left running."""
+        async with await self._place() as place:
+            return await place.run(
+                command,
+                stdin=stdin,
+                cwd=cwd,
+                env=env,
+                limits=limits,
+                merge=merge,
+                on_output=on_output,
+                spill=spill,
+            )
+
+    async def start(
+        self,
+        command: Command,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> Job:
+        """Run a command in the background until this executor is closed."""
+        self._check_open()
+        if not self.is_sandbox:
+            return await self._local.start(command, cwd=cwd, env=env, limits=limits)
+        sandbox = await self._open()
+        self._opened.append(sandbox)
+        return await sandbox.start(command, cwd=cwd, env=env, limits=limits)
+
+    async def read_file(self, path: str) -> bytes:
+        """A file's content, as a command here would read it."""
+        async with await self._place() as place:
+            return await place.read_file(path)
+
+    async def write_file(self, path: str, data: str | bytes) -> None:
+        """Write a file and the directories above it, as a command here would."""
+        async with await self._place() as place:
+            await place.write_file(path, data)
+
+    async def close(self) -> None:
+        """End the background jobs."""
+        self._closed = True
+        opened, self._opened = self._opened, []
+        await close_all([self._local.close, *(sandbox.close for sandbox in opened)])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def _place(self) -> Executor:
+        """A sandbox for one command; on this machine, an executor that closing does not end."""
+        self._check_open()
+        if self.is_sandbox:
+            return await self._open()
+        return LocalExecutor(self.workspace, env=self._env, limits=self.limits)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("This executor is closed; make another one.")
+
+    async def _open(self) -> OsSandbox:
+        return await open_sandbox(
+            self.workspace, env=self._env, allow_hosts=self._allow_hosts, limits=self.limits
+        )
+
+
+@cache
+def _capabilities() -> Capabilities:
+    """What the best sandbox enforces: found out once, by opening it."""
+    found: list[Capabilities] = []
+    thread = threading.Thread(target=lambda: found.append(anyio.run(_found_out)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+async def _found_out() -> Capabilities:
+    try:
+        async with await open_sandbox(Path.cwd().anchor) as sandbox:
+            return sandbox.capabilities
+    except StoreError as error:
+        local = LocalExecutor().capabilities
+        return replace(local, notes=(*local.notes, str(error)))

@@ -1,0 +1,154 @@
+"""Every row of the table of programs, held against the real program where this machine has it."""
+
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.execution.jail import Jail
+
+from toolwright.builtin.bash import BashToolPolicy
+from toolwright.builtin.bash._grammar import Option, Program
+from toolwright.builtin.bash.programs import all_programs
+
+SHELL_ONLY = frozenset(
+    [
+        "cd",
+        "command",
+        "exec",
+        "exit",
+        "jobs",
+        "set",
+        "type",
+        "ulimit",
+        "umask",
+        "wait",
+        "dirs",
+        "times",
+        "time",
+        "kill",
+    ]
+)
+LEFT_OUT = frozenset({"sync", "pkill", "killall", "shred"})
+"""Programs that would act on more than the jail's files."""
+ENDLESS = {("tail", "-f"), ("tail", "-F"), ("tail", "--follow"), ("tail", "--retry")}
+UNKNOWN = re.compile(
+    r"unrecognized (option|argument)|(unknown|invalid|illegal|bad) option|not an option|"
+    r"requires an? (argument|value|parameter)|doesn't allow an argument|takes no value|: is unknown"
+)
+NEWER = ("--branches", "bash -c", "findmnt f", "git diff --merge-base")
+"""Options of newer versions than the oldest that is supported, and lines that lack something else."""
+
+
+def distinct_rows() -> Iterator[tuple[str, Program]]:
+    """Rows that are not the same as an earlier one."""
+    seen: list[object] = []
+    for name, program in rows():
+        if not any(program.options is options for options in seen):
+            seen.append(program.options)
+            yield name, program
+
+
+def rows() -> Iterator[tuple[str, Program]]:
+    """Every program with options, and every sub-command under its full name."""
+    yield from (found for name, one in all_programs().items() for found in _rows(name, one))
+
+
+def _rows(name: str, program: Program) -> Iterator[tuple[str, Program]]:
+    yield name, program
+    for sub, command in program.commands.items():
+        yield from _rows(f"{name} {sub}", command)
+
+
+def tries(name: str, program: Program) -> dict[str, tuple[str, Option]]:
+    """A command line for each option of a row: it stands last, or has its value attached."""
+    files = "" if program.base != "read" or name.startswith("git") else " f"
+    return {
+        option: (f"{name}{files} {_with_value(program, option, known)}", known)
+        for option, known in program.options.items()
+        if not option.startswith(("--help", "--version", "--usage"))
+        and (name, option) not in ENDLESS
+    }
+
+
+def _with_value(program: Program, name: str, option: Option) -> str:
+    if option.value in ("none", "optional"):
+        return name
+    value = min(option.choices, default="1")
+    between = "" if not name.startswith("--") else "=" if program.attaches else " "
+    return f"{name}{between}{value}"
+
+
+REAL = {
+    name: program
+    for name, program in distinct_rows()
+    if program.options
+    and shutil.which(name.split()[0])
+    and name.split()[0] not in SHELL_ONLY | LEFT_OUT
+}
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """One line for each option; those that many of git's sub-commands share, once."""
+    shared = {*REAL["git diff"].options.values(), *REAL["git log"].options.values()}
+    for name, program in REAL.items():
+        for line, option in tries(name, program).values():
+            if (
+                name in ("git diff", "git log")
+                or not name.startswith("git")
+                or option not in shared
+            ):
+                yield line, name
+
+
+def chosen_lines() -> list[str]:
+    """All of them, or one in eight: which, the text of the line decides."""
+    lines = sorted({line for line, _ in _lines()})
+    whole = "TOOLWRIGHT_WHOLE_TABLE" in os.environ
+    return [line for line in lines if whole or zlib.crc32(line.encode()) % 8 == 0]
+
+
+@pytest.fixture(scope="module")
+def jail(tmp_path_factory: pytest.TempPathFactory) -> Jail:
+    return Jail(tmp_path_factory.mktemp("table") / "jail", {name.split()[0] for name in REAL})
+
+
+def is_read_only(line: str) -> bool:
+    return not line.startswith("git") and BashToolPolicy().check(line).read_only
+
+
+def not_known(jail: Jail, lines: list[str]) -> dict[str, str]:
+    """The lines with an option that the program does not know, or not with this kind of value."""
+    return {
+        line: error
+        for line, error in zip(lines, jail.errors(lines), strict=True)
+        if UNKNOWN.search(error) and not any(other in line for other in NEWER)
+    }
+
+
+def test_most_of_the_table_is_on_this_machine() -> None:
+    assert len(REAL) >= 150
+
+
+def test_an_option_that_is_said_to_read_is_known_and_writes_nothing(jail: Jail) -> None:
+    lines = [line for line in chosen_lines() if is_read_only(line)]
+    before = jail.content()
+    assert not_known(jail, lines) == {}
+    assert jail.content() == before
+    assert not jail.traces()
+
+
+def test_every_other_option_is_known_with_the_value_that_the_table_says(jail: Jail) -> None:
+    lines = [line for line in chosen_lines() if not is_read_only(line)]
+    # What changes the repository comes last: some sub-commands read no options without a commit.
+    lines.sort(key=lambda line: not BashToolPolicy().check(line).read_only)
+    assert not_known(jail, lines) == {}
+
+
+def test_an_option_that_does_not_exist_is_found_out(tmp_path: Path) -> None:
+    jail = Jail(tmp_path, ["sort", "ls", "git"])
+    lines = ["sort --no-such-option", "sort -k", "ls --all=x", "git log --no-such-option", "ls -l"]
+    assert list(not_known(jail, lines)) == lines[:-1]
