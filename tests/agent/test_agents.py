@@ -185,7 +185,8 @@ async def test_a_new_message_gives_up_the_calls_that_wait() -> None:
     assert (result.status, ran) == ("done", [])
     assert await runner.pending("s") == []
     assert await runner.answer("s", paused.pending[0].call_id, Approve()) in ("finished", "unknown")
-    assert "went on without answering" in result.history[2].results[0].text  # type: ignore[union-attr]
+    told = result.history[2].results[0].text  # type: ignore[union-attr]
+    assert told == "The user sent a new message instead of answering; it was not run."
 
 
 async def test_a_steering_message_reaches_a_run_that_is_going() -> None:
@@ -204,7 +205,7 @@ async def test_a_steering_message_reaches_a_run_that_is_going() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: runner.run("go", session_id="s"))
             await inside.wait()
-            assert runner.steer("s", "Use metric units.")
+            assert await runner.steer("s", "Use metric units.")
             steered.set()
     assert model.requests[1].history[-1].text == "Use metric units."  # type: ignore[union-attr]
 

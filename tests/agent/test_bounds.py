@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwright import Agent, Runner, tool
+from toolwright.agent._spill import Spill
 from toolwright.messages import BlobPart, ModelMessage, TextPart, ToolEnded, ToolMessage
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
@@ -146,3 +147,24 @@ def test_the_model_is_only_told_of_paging_when_there_is_something_to_page() -> N
         return ModelMessage(parts=(TextPart("ok"),))
 
     Agent(name="t", model=ScriptedModel(no_paging), tools=[numbers]).run_sync("go")
+
+
+@pytest.mark.anyio
+async def test_a_long_output_is_shown_in_part_when_the_rest_cannot_be_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(self: Spill, text: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Spill, "write", full)
+
+    @tool
+    def dump() -> str:
+        """Dump everything."""
+        return "line\n" * 5000
+
+    result = await Agent(name="t", model=ScriptedModel(call("dump"), "."), tools=[dump]).run("go")
+    [text] = [e.result.text for e in result.events if isinstance(e, ToolEnded)]
+    assert text.startswith("line\nline\n")
+    assert text.endswith("The rest could not be kept and is lost: OSError.]")
+    assert result.status == "done"

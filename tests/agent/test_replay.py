@@ -168,7 +168,8 @@ async def story(turns: list[Any], cut: int) -> None:
     assert all_ran - ran.keys() <= started
     assert state.keys() <= whole_state.keys()
     assert whole_state.keys() - state.keys() <= started - finished
-    assert again.pending == ()
+    # What an interrupted function has set off may still bring its result; nobody waits for it.
+    assert not any(pending.blocking for pending in again.pending)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

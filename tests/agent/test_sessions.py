@@ -1,6 +1,7 @@
 """Sessions: what is kept, what is given up, and who may write."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -34,6 +35,18 @@ async def test_going_on_with_a_new_message_also_gives_up_what_waits_inside_a_cal
     assert (result.text, result.pending) == ("Fine.", ())
     assert await runner.pending("s") == []
     assert await runner.answer("s", pending.call_id, Approve()) != "accepted"
+
+
+@pytest.mark.parametrize("wrong", [{"session_id": 7}, {"user_id": 3}, {"user_id": None}])
+async def test_an_id_that_is_no_string_is_refused_and_makes_no_session(wrong: Any) -> None:
+    runner = Runner(Agent(name="t", model=ScriptedModel("Fine.")))
+    [name] = wrong
+    with pytest.raises(UsageError, match=f"{name} is a string; got"):
+        await runner.run("go", **wrong)
+    with pytest.raises(UsageError, match=f"{name} is a string; got"):
+        async for _ in runner.stream("go", **wrong):
+            pass
+    assert await runner.sessions() == []
 
 
 async def test_what_a_deferred_tool_writes_to_the_state_is_kept() -> None:

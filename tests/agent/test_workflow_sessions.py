@@ -162,7 +162,7 @@ async def test_a_message_put_into_a_workflow_reaches_the_agent_whose_turn_it_is(
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: runner.run("go", session_id="s"))
             await started.wait()
-            assert runner.steer("s", "and be quick")
+            assert await runner.steer("s", "and be quick")
             go_on.set()
     message = model.requests[1].history[-1]
     assert isinstance(message, UserMessage)

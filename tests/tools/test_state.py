@@ -5,12 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwright import Agent, Runner, StateConflict, ToolContext, UsageError, tool
-from toolwright.messages import ToolEnded
+from toolwright.messages import MEMBER, ToolEnded, member_key
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import State, StateTable
+from toolwright.tools._state import RESERVED
+
+KEYS = st.text().filter(lambda key: MEMBER not in key and not key.startswith(RESERVED))
 
 
-@given(st.dictionaries(st.text(), st.integers() | st.text() | st.none() | st.lists(st.integers())))
+@given(st.dictionaries(KEYS, st.integers() | st.text() | st.none() | st.lists(st.integers())))
 def test_state_is_a_mapping_like_any_other(values: dict[str, object]) -> None:
     state = State(StateTable())
     state.update(values)
@@ -82,3 +85,75 @@ async def test_prefixes_say_who_shares_a_key_and_temp_is_never_stored() -> None:
     assert await visible("ada", "1") == {"app:a", "user:u", "s"}
     assert await visible("ada", "2") == {"app:a", "user:u"}
     assert await visible("bob", "3") == {"app:a"}
+
+
+def test_one_member_of_a_mapping_is_written_without_the_others() -> None:
+    table = StateTable({"files": {"/old": 1}})
+    state = State(table)
+    state.change_member("files", "/new", lambda old: [old])
+    assert state["files"] == {"/old": 1, "/new": [None]}
+    assert state.names("files") == ["/new", "/old"]
+    assert state.delta == {member_key("files", "/new"): [None]}
+    again = StateTable({"files": {"/old": 1}, **state.delta})
+    assert again.values == {"files": {"/old": 1, "/new": [None]}}
+
+
+def test_a_mapping_that_is_replaced_as_a_whole_takes_its_members_with_it() -> None:
+    table = StateTable({member_key("files", "/a"): 1, member_key("files", "/b"): 2, "x": 0})
+    assert table.values == {"files": {"/a": 1, "/b": 2}, "x": 0}
+    state = State(table)
+    state["files"] = {"/c": 3}
+    assert state.delta == {
+        "files": {"/c": 3},
+        member_key("files", "/a"): None,
+        member_key("files", "/b"): None,
+    }
+    assert state.names("files") == ["/c"]
+    state.change_member("files", "/d", lambda _: 4)
+    del state["files"]
+    assert state.delta["files"] is None
+    assert state.delta[member_key("files", "/d")] is None
+    assert "files" not in state
+
+
+def test_who_has_read_a_mapping_cannot_write_it_over_a_new_member() -> None:
+    table = StateTable()
+    mine, other = State(table), State(table)
+    mine.get("files")
+    with pytest.raises(KeyError):
+        mine["files"]
+    other.change_member("files", "/a", lambda _: 1)
+    with pytest.raises(StateConflict):
+        mine["files"] = {}
+
+
+def test_a_key_with_the_mark_between_a_mapping_and_its_member_is_refused() -> None:
+    with pytest.raises(UsageError, match="cannot contain"):
+        State(StateTable())[member_key("files", "/a")] = 1
+
+
+@pytest.mark.anyio
+async def test_what_is_written_to_the_state_delta_is_seen_by_the_next_tool_and_in_the_result() -> (
+    None
+):
+    @tool
+    def first(tool_context: ToolContext) -> str:
+        """Write."""
+        tool_context.actions.state_delta["x"] = 5
+        tool_context.actions.state_delta.update({"y": [1]}, gone=1)
+        tool_context.actions.state_delta.setdefault("z", 3)
+        tool_context.actions.state_delta["gone"] = None
+        return "ok"
+
+    @tool
+    def second(tool_context: ToolContext) -> str:
+        """Read."""
+        state = tool_context.state
+        return f"{state.get('x')} {state.get('y')} {state.get('z')} {'gone' in state}"
+
+    model = ScriptedModel(call("first"), call("second"), "Done.")
+    runner = Runner(Agent(name="t", model=model, tools=[first, second]))
+    result = await runner.run("go", session_id="s")
+    texts = [e.result.text for e in result.events if isinstance(e, ToolEnded)]
+    assert texts == ["ok", "5 [1] 3 False"]
+    assert result.state == {"x": 5, "y": [1], "z": 3} == await runner.state("s")

@@ -4,13 +4,15 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from toolwright.agent._chat import ChatNode
+from toolwright.agent._hooks import call_hook
 from toolwright.agent._loop import run_turns
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._run import Run
-from toolwright.agent._start import Start, begin, resume, run_to_end, stream_events
+from toolwright.agent._start import Job, Start, begin, resume, run_to_end, stream_events
 from toolwright.agent._sync import run_blocking
 from toolwright.messages import AnyEvent, Prompt
+from toolwright.tools import SessionInfo, checked_state
 
 __all__ = ["Agent", "BaseAgent", "LlmAgent"]
 
@@ -22,7 +24,9 @@ class BaseAgent(AgentNode):
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> Result:
         """Run until the agent is done, paused or stopped. Nothing is kept; `Runner` keeps sessions."""
-        return await run_to_end(begin(self, prompt, Start(deps=deps, state=state)))
+        return await self._to_end(
+            begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
+        )
 
     def run_sync(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
@@ -34,13 +38,26 @@ class BaseAgent(AgentNode):
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> AsyncIterator[AnyEvent]:
         """The events of a run as they happen. Leaving the loop early cancels the run."""
-        return stream_events(begin(self, prompt, Start(deps=deps, state=state)))
+        job = begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
+        return stream_events(job, lambda _, job: self._to_end(job))
 
     async def resume(
         self, paused: Result, answers: Mapping[str, Any], *, deps: Any = None
     ) -> Result:
         """Go on with a paused run that no store keeps; `answers` are by pending call id."""
-        return await run_to_end(resume(self, paused, answers, Start(deps=deps, state=paused.state)))
+        start = Start(deps=deps, state=paused.state)
+        return await self._to_end(await resume(self, paused, answers, start))
+
+    async def _to_end(self, job: Job) -> Result:
+        """Run, and end the session with it, unless it waits: nobody else can come back to it."""
+        paused = False
+        try:
+            result = await run_to_end(job)
+            paused = result.status == "paused"
+            return result
+        finally:
+            if not paused:
+                await self.end_session(SessionInfo.of(job.run.scope))
 
 
 class Agent(ChatNode, BaseAgent):
@@ -48,17 +65,17 @@ class Agent(ChatNode, BaseAgent):
 
     async def go(self, run: Run) -> Outcome | None:
         """Ask the model, answer its calls, and so on; the agent hooks come before and after."""
-        for hooks in run.hooks:
+        for hooks in run.own_hooks:
             if hooks.before_agent is not None:
-                text = await hooks.before_agent(run.readonly)
+                text = await call_hook(run, "before_agent", hooks.before_agent)
                 if text is not None:
                     return Outcome(status="done", text=text, output=text)
         outcome = await run_turns(run)
         if outcome is None:
             return None
-        for hooks in reversed(run.hooks):
+        for hooks in reversed(run.own_hooks):
             if hooks.after_agent is not None and outcome.status == "done":
-                text = await hooks.after_agent(run.readonly, outcome.text)
+                text = await call_hook(run, "after_agent", hooks.after_agent, outcome.text)
                 outcome = (
                     outcome if text is None else Outcome(status="done", text=text, output=text)
                 )

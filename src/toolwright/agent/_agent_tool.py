@@ -64,7 +64,9 @@ class AgentTool(Tool):
                 parse=schema_parser(spec.name, schema),
                 run=run,
                 idempotent=True,
+                inside=(agent,),
                 close=agent.close,
+                end_session=agent.end_session,
             )
         )
         self.agent = agent
@@ -92,8 +94,7 @@ async def run_inside(
     """
     if not isinstance(ctx.run, Run):
         raise UsageError("An agent can only be called as a tool by a running agent.")
-    run = begin_inside(ctx.run, agent, ctx.function_call_id)
-    run.plain = run.plain or not include_plugins
+    run = begin_inside(ctx.run, agent, ctx.function_call_id, plain=not include_plugins)
     outcome = await go_inside(run, prompt)
     ctx.actions.escalate = ctx.actions.escalate or run.escalated
     return outcome

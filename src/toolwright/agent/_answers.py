@@ -1,76 +1,77 @@
 """What an earlier pass and the outside mean for a call: wait, take the answer, or run the tool."""
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import assert_never
 
 from toolwright.agent._log import CallRecord
-from toolwright.messages import Approve, Pending, Reject
-from toolwright.tools import Output, ToolConfirmation, to_output
+from toolwright.messages import Approve, Given, Pending, Reject, SignedIn, StoredAnswer, TextPart
+from toolwright.tools import Output, to_output
 
-__all__ = ["Pass", "decode_answer", "next_step"]
+__all__ = ["OUTCOME_UNKNOWN", "STILL_RUNNING", "WROTE", "Pass", "answer_text", "next_step"]
+
+OUTCOME_UNKNOWN = (
+    "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
+    "Check before you call it again."
+)
+STILL_RUNNING = (
+    "This call is still running elsewhere; its result will follow as an update. "
+    "The user has sent a new message meanwhile."
+)
+WROTE = "The user sent a new message instead of answering"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
-    """Run the tool, with the approval and the arguments that the outside gave, if it did."""
+class Pass(Enum):
+    """Run the tool; what it has been answered so far is in its record."""
 
-    confirmation: ToolConfirmation | None = None
-    arguments: dict[str, Any] | None = None
-    remember: bool = False
-
-
-FIRST_PASS = Pass()
+    RUN = "run"
 
 
 def next_step(record: CallRecord) -> Pass | Output | None:
     """What to do about a call that has no result yet; None: go on waiting."""
-    pending = record.pending
+    pending, answer = record.pending, record.answer
     if pending is None:
-        return FIRST_PASS
-    if not record.answered:
-        return _too_late(pending) if _expired(pending) else None
-    answer = decode_answer(record.answer)
+        return Pass.RUN
+    match answer:
+        case None:
+            return _unanswered(record, pending)
+        case Reject():
+            return Output(text=_rejection(pending, answer), status="denied")
+        case Given():
+            return Pass.RUN if pending.rerun else _output(answer)
+        case Approve() | SignedIn():
+            return Pass.RUN
+        case _:
+            assert_never(answer)
+
+
+def answer_text(pending: Pending, answer: StoredAnswer) -> str:
+    """What the model reads of an answer that it did not wait for."""
     if isinstance(answer, Reject):
-        return Output(text=_rejection(answer), status="denied")
-    if pending.kind in ("confirmation", "credential"):
-        return _approved(record)
-    return to_output(answer)
+        return _rejection(pending, answer)
+    if isinstance(answer, Given):
+        return _output(answer).text
+    return "This call was approved, but it had ended before; the approval has no effect."
 
 
-def decode_answer(answer: Any) -> Any:
-    """`Approve` and `Reject` back from their JSON; every other value as it is."""
-    if isinstance(answer, dict) and answer.get("kind") == "approve":
-        return Approve(**{k: v for k, v in answer.items() if v is not None})
-    if isinstance(answer, dict) and answer.get("kind") == "reject":
-        return Reject(reason=answer.get("reason", ""))
-    return answer
+def _unanswered(record: CallRecord, pending: Pending) -> Pass | Output | None:
+    if pending.deadline is not None and time.time() >= pending.deadline:
+        return Output(text=f"Nobody answered in time; {pending.kind} expired.", status="error")
+    # A deferred tool whose function was running when its process died: it may have to run again.
+    return Pass.RUN if record.started else None
 
 
-def _approved(record: CallRecord) -> Pass | Output:
-    asked, approval = record.approved, decode_answer(record.approval)
-    if asked is None or approval is None:
-        return Pass()
-    if approval is False:
-        return Output(text=_rejection(Reject()), status="denied")
-    if not isinstance(approval, Approve):
-        approval = Approve(payload=None if approval is True else approval)
-    payload = asked.payload if approval.payload is None else approval.payload
-    return Pass(
-        confirmation=ToolConfirmation(hint=asked.hint, payload=payload),
-        arguments=approval.arguments,
-        remember=approval.remember,
-    )
+def _output(answer: Given) -> Output:
+    if not answer.content:
+        return to_output(answer.value)
+    texts = [part.text for part in answer.content if isinstance(part, TextPart)]
+    parts = tuple(part for part in answer.content if not isinstance(part, TextPart))
+    return Output(text="\n".join(texts), parts=parts, data=answer.data, status=answer.status)
 
 
-def _rejection(answer: Reject) -> str:
+def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
-    return f"A person rejected this call; it was not run.{reason}"
-
-
-def _expired(pending: Pending) -> bool:
-    return pending.deadline is not None and time.time() >= pending.deadline
-
-
-def _too_late(pending: Pending) -> Output:
-    return Output(text=f"Nobody answered in time; {pending.kind} expired.", status="error")
+    if pending.kind == "result":
+        return f"No result will come for this call: it failed or was turned down.{reason}"
+    outcome = "it was stopped at its question" if pending.ran else "it was not run"
+    return f"A person rejected this call; {outcome}.{reason}"

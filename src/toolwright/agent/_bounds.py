@@ -1,13 +1,17 @@
 """Keep outputs small enough for the model to read; the rest is kept for it to page through."""
 
+import json
+import logging
 from collections.abc import Sequence
+from typing import Any
 
 from toolwright.agent._spill import Spill
-from toolwright.messages import Content, TextPart
+from toolwright.messages import STORED_AS, Content, TextPart, jsonable
 from toolwright.tools import FunctionTool, MaxOutput, Tool
 
-__all__ = ["bounded", "read_output_tool"]
+__all__ = ["bounded", "bounded_data", "read_output_tool"]
 
+logger = logging.getLogger("toolwright")
 PAGE_LINES = 500
 PIECE = 4000
 """Characters of a long line that are shown as one line."""
@@ -25,6 +29,22 @@ def bounded(content: tuple[Content, ...], limit: MaxOutput, spill: Spill) -> tup
     return (TextPart(_cut(text, limit, spill)), *others)
 
 
+def bounded_data(data: Any, limit: MaxOutput, spill: Spill) -> Any:
+    """`data` as plain JSON, or when that is too long, the name under which it is kept."""
+    if data is None:
+        return None
+    plain = jsonable(data)
+    # Python's own writer: it takes lone surrogates, and escapes them.
+    text = json.dumps(plain)
+    if len(text) <= limit.bytes:
+        return plain
+    try:
+        return {STORED_AS: spill.write(text, suffix="json"), "bytes": len(text)}
+    except OSError as error:
+        logger.warning("Large data could not be kept: %s", error)
+        return {"lost": f"{type(error).__name__}: it could not be kept", "bytes": len(text)}
+
+
 def _fits(text: str, limit: MaxOutput) -> bool:
     # A character is at most four bytes, so a short text needs no encoding to be measured.
     if len(text) * 4 > limit.bytes and _size(text) > limit.bytes:
@@ -33,16 +53,22 @@ def _fits(text: str, limit: MaxOutput) -> bool:
 
 
 def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
-    name = spill.write(text)
     pieces = _pieces(text)
     shown = _beginning(pieces, limit)
     # Not even one line fits: its first characters are better than nothing.
     said = "\n".join(shown) or pieces[0].encode("utf-8", "replace")[: limit.bytes].decode(
         "utf-8", "ignore"
     )
+    cut = f"{said}\n[Output truncated: {len(shown)} of {len(pieces)} lines."
+    try:
+        name = spill.write(text)
+    except OSError as error:
+        # The tool has run: what can be shown of its result must not be lost as well.
+        logger.warning("A long output could not be kept: %s", error)
+        return f"{cut} The rest could not be kept and is lost: {type(error).__name__}.]"
     return (
-        f"{said}\n[Output truncated: {len(shown)} of {len(pieces)} lines. "
-        f"Full output saved as {name!r}; go on with read_output(name={name!r}, offset={len(shown)}).]"
+        f"{cut} Full output saved as {name!r}; "
+        f"go on with read_output(name={name!r}, offset={len(shown)}).]"
     )
 
 

@@ -1,21 +1,26 @@
 """What makes an agent that talks to a model: model, instructions, tools and settings."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import FunctionType
 from typing import Any, Literal, Self
 
-from pydantic import TypeAdapter
+from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
 from toolwright import models
-from toolwright.agent._hooks import Hooks, with_hooks
-from toolwright.agent._instructions import Instructions
+from toolwright.agent._hooks import Hooks
+from toolwright.agent._instructions import Instructions, check_instructions
 from toolwright.agent._limits import Compaction, Limits
 from toolwright.agent._node import AgentNode
+from toolwright.agent._rule_names import refuse_unknown_names
+from toolwright.agent._rules import compiled
 from toolwright.agent._toolbox import ToolboxMaker, sort_tools
 from toolwright.agent._tracing import traced_model, with_tracing
 from toolwright.agent._transfer import TransferToAgentTool
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.models import Model, ModelSettings
-from toolwright.tools import Policy, Require, Tool, plain_schema, with_approval, with_confirmation
+from toolwright.tools import Policy, Require, SessionInfo, Tool, Toolset, plain_schema
 
 __all__ = ["ChatNode"]
 
@@ -46,6 +51,7 @@ class ChatNode(AgentNode):
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
     ) -> None:
+        tools = tuple(tools)
         self._given = {
             key: value for key, value in locals().items() if key not in ("self", "__class__")
         }
@@ -68,17 +74,30 @@ class ChatNode(AgentNode):
         self.compaction = compaction
         self.on_tool_error = on_tool_error
         self.output_retries = output_retries
-        self.output_adapter = None if output_schema is None else TypeAdapter(output_schema)
+        if output_retries < 0:
+            raise UsageError(
+                f"output_retries of agent {name!r} cannot be negative; got {output_retries!r}."
+            )
+        check_instructions(name, instructions)
+        _adapter(name, "input_schema", input_schema)
+        self.output_adapter = _adapter(name, "output_schema", output_schema)
         self.output_json_schema = self.output_adapter and plain_schema(self.output_adapter)
         self.policy = policy
-        """Sees every call of this agent before it runs: allow, ask a person, or deny."""
+        """Sees every call of this agent, and of those inside it, before it runs: allow, ask a
+        person, or deny."""
         self.interrupt_on = dict(interrupt_on or {})
         """Which tools a person must confirm, by name; a predicate decides by the arguments."""
-        self.tools = tuple(tools)
+        self.guards = compiled(f"agent {name!r}", policy, self.interrupt_on, owner=self)
+        self.tools = tools
         self.shelf = sort_tools(tools)
-        self._check_interrupts()
+        # Worked out here: agents may have a thousand tools, and every run ends.
+        self._session_ends = (
+            *(tool.end_session for tool in self.shelf.tools if tool.end_session is not None),
+            *(toolset.end_session for toolset in self.shelf.toolsets),
+        )
+        refuse_unknown_names(self)
         self._maker: ToolboxMaker | None = None
-        ToolboxMaker(name, self.shelf, self._wrap)  # two tools with one name are found here
+        ToolboxMaker(name, self.shelf, with_tracing)  # two tools with one name are found here
 
     @property
     def model(self) -> Model:
@@ -94,9 +113,30 @@ class ChatNode(AgentNode):
             f"Agent {self.name!r} has no model; give it one: Agent(…, model='openai:gpt-5-mini')."
         )
 
+    @property
+    def has_model(self) -> bool:
+        """Whether it was given a model of its own, by name or as an object."""
+        return self._model is not None
+
     def replace(self, **changes: Any) -> Self:
-        """Another agent with the same settings but for `changes`; it has no parent yet."""
-        return type(self)(**{**self._given, **changes})
+        """Another agent with the same settings but for `changes`; it has no parent yet.
+
+        Its sub-agents are copies, since an agent has one parent at most.
+        """
+        given = {**self._given, **changes}
+        if "sub_agents" not in changes:
+            given["sub_agents"] = [child.copy() for child in self.sub_agents]
+        return type(self)(**given)
+
+    def _how_to_change(self, name: str) -> str:
+        return f"agent.replace({name}=…)"
+
+    def copy(self) -> Self:
+        """The same agent without a parent; those below it are copied with it."""
+        twin = super().copy()
+        twin._given = {**self._given, "sub_agents": twin.sub_agents}
+        twin._maker = None  # it knows the agents around, which are others now
+        return twin
 
     @property
     def maker(self) -> ToolboxMaker:
@@ -105,32 +145,45 @@ class ChatNode(AgentNode):
             own = any(tool.name == "transfer_to_agent" for tool in self.shelf.tools)
             transfer = [TransferToAgentTool(self)] if self.reachable() and not own else []
             shelf = sort_tools([*self.shelf.tools, *self.shelf.toolsets, *transfer])
-            self._maker = ToolboxMaker(self.name, shelf, self._wrap)
+            self._maker = ToolboxMaker(self.name, shelf, with_tracing)
         return self._maker
+
+    def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
+        """Its tools and its toolsets."""
+        return self.shelf.tools, self.shelf.toolsets
 
     async def close(self) -> None:
         """Close the toolsets of this agent and of those below it, and a model made from its name."""
-        for toolset in self.shelf.toolsets:
-            await toolset.close()
-        for tool in self.shelf.tools:
-            if tool.close is not None:
-                await tool.close()
-        close_model = getattr(self._model, "close", None)
-        if self._owns_model and close_model is not None:
-            await close_model()
-        await super().close()
+        close_model = getattr(self._model, "close", None) if self._owns_model else None
+        await close_all(
+            [
+                super().close,
+                *([] if close_model is None else [close_model]),
+                *(tool.close for tool in self.shelf.tools if tool.close is not None),
+                *(toolset.close for toolset in self.shelf.toolsets),
+            ]
+        )
 
-    def _check_interrupts(self) -> None:
-        """A name that is misspelt here would leave its tool unguarded, so it is refused."""
-        known = {tool.name for tool in self.shelf.tools}
-        unknown = sorted(self.interrupt_on.keys() - known)
-        if unknown and not self.shelf.toolsets:
-            raise UsageError(
-                f"interrupt_on of agent {self.name!r} names {unknown}, which it does not have; "
-                f"its tools are {sorted(known)}."
-            )
+    async def end_session(self, session: SessionInfo) -> None:
+        """Let go of what the toolsets of this agent and those below it keep for one session."""
+        if self._session_ends or self.sub_agents:
+            ends = (super().end_session, *self._session_ends)
+            await close_all([partial(end, session) for end in ends])
 
-    def _wrap(self, tool: Tool) -> Tool:
-        tool = with_confirmation(tool, self.interrupt_on.get(tool.name, False))
-        tool = with_approval(tool, self.policy) if self.policy is not None else tool
-        return with_tracing(with_hooks(tool, self.hooks))
+
+def _adapter(agent: str, setting: str, schema: Any) -> TypeAdapter[Any] | None:
+    """What validates values of the type `schema`; `UsageError` when it is no type."""
+    if schema is None:
+        return None
+    try:
+        if isinstance(
+            schema, str | Mapping | FunctionType
+        ):  # which pydantic takes for something else
+            raise TypeError(f"{schema!r} is no type")
+        return TypeAdapter(schema)
+    except (PydanticUserError, PydanticUndefinedAnnotation, TypeError) as error:
+        problem = str(error).split("\n")[0]
+        raise UsageError(
+            f"{setting} of agent {agent!r} takes a type, such as a pydantic model, a dataclass or "
+            f"list[str]; got {schema!r}: {problem}"
+        ) from error

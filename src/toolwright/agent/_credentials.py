@@ -1,19 +1,174 @@
 """Find the credential a call asked for, or say what a person must do to give it."""
 
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
 
 from toolwright.agent._run import Run
-from toolwright.errors import UsageError
-from toolwright.messages import AuthConfig, AuthCredential, PendingRequest, Scope
+from toolwright.backends import OpenCall, Store, auth
+from toolwright.concurrency import finish
+from toolwright.errors import StoreError, UsageError
+from toolwright.messages import (
+    Answered,
+    AuthConfig,
+    AuthCredential,
+    Pending,
+    PendingAnswered,
+    PendingRequest,
+    SignedIn,
+    StoredAnswer,
+)
 from toolwright.tools import AuthFlows, Credentials, ToolContext
 
-__all__ = ["answer_key", "credential_for"]
+__all__ = ["credential_for", "forget_brought", "sign_in", "waiting_for_state"]
+
+_SIGN_IN_SECONDS = 60.0
+"""How long the stores may take to keep a secret and to accept the answer that names it."""
+_CLEANING_SECONDS = 10.0
 
 
-def answer_key(scope: Scope, call_id: str) -> str:
-    """Where the person's answer to a credential request waits, in the credential store."""
-    # With the session: credentials are shared by all sessions of a user, their call ids repeat.
-    return f"answer:{scope.session_id}:{call_id}"
+async def sign_in(
+    store: Store, credentials: Credentials | None, row: OpenCall, brought: Any
+) -> Answered:
+    """Answer a call with what a person brought, and every other that waits for the same.
+
+    What cannot be that credential is refused with `UsageError`. The secret is kept under a key of
+    its own, which the accepted answer names: whichever of two people is refused, theirs is never
+    used. Whoever is cancelled, a secret is kept if and only if its answer was accepted.
+    """
+    if credentials is None:
+        raise UsageError(
+            "This runner has no credential store: Runner(agent, …, credentials='memory://')."
+        )
+    try:
+        auth.check_brought(brought, row.pending.payload or {})
+    except UsageError as error:
+        raise UsageError(
+            f"Call {row.pending.call_id!r} waits for a credential. {error} The call still waits."
+        ) from None
+    try:
+        return await finish(partial(_bring, store, credentials, row, brought), _SIGN_IN_SECONDS)
+    except TimeoutError:
+        raise StoreError(
+            f"The sign-in could not be stored within {_SIGN_IN_SECONDS:g} s; try again later."
+        ) from None
+
+
+async def _bring(store: Store, credentials: Credentials, row: OpenCall, brought: Any) -> Answered:
+    """Keep the secret and answer the call with it; nothing is kept of what was not accepted."""
+    answer = SignedIn(key=f"answer:{uuid.uuid4().hex}")
+    try:
+        await credentials.save(row.scope, answer.key, brought)
+        outcome = await _accept(store, credentials, row, answer)
+    except BaseException:
+        with anyio.move_on_after(_CLEANING_SECONDS, shield=True):
+            if not await _is_taken(store, row, answer):
+                await credentials.delete(row.scope, answer.key)
+        raise
+    if outcome != "accepted":
+        await credentials.delete(row.scope, answer.key)
+    # Others wait until it has proved good, unless it is plainly the end of their sign-in.
+    elif waiting_for_state([row], auth.redirect_in(brought) or ""):
+        with suppress(StoreError):  # It is accepted; the run that uses it releases the others.
+            await _release(store, row, answer)
+    return outcome
+
+
+async def _accept(
+    store: Store, credentials: Credentials, row: OpenCall, answer: SignedIn
+) -> Answered:
+    """Of all answers to calls that wait for one credential, accept the first.
+
+    The call of a later one is released with what the first has brought.
+    """
+    address = (row.scope.app_name, row.scope.session_id, row.pending.call_id)
+    while True:
+        calls = [call for call in await store.open_calls(row.scope.app_name) if _same(call, row)]
+        others = [call for call in calls if _place(call) != _place(row)]
+        first = await _brought_before(store, credentials, others)
+        if first is not None:
+            released = await store.answer(*address, first)
+            return "duplicate" if released == "accepted" else released
+        rivals = [_place(call) for call in others if not call.answered]
+        outcome = await store.answer(*address, answer, rivals)
+        mine = next((call for call in calls if _place(call) == _place(row)), None)
+        if outcome != "duplicate" or mine is None or mine.answered:
+            return outcome
+        # Somebody was quicker since the calls were listed: now it shows who, and with what.
+
+
+async def _brought_before(
+    store: Store, credentials: Credentials, calls: Sequence[OpenCall]
+) -> SignedIn | None:
+    """What was accepted for one of these calls and has neither proved good nor bad yet."""
+    for call in calls:
+        answer = await _answer_to(store, call) if call.answered else None
+        if isinstance(answer, SignedIn) and await credentials.load(call.scope, answer.key):
+            return answer
+    return None
+
+
+async def _answer_to(store: Store, call: OpenCall) -> StoredAnswer | None:
+    """The answer that a call was given; from the log, once the call's run has taken it."""
+    if call.answer is not None:
+        return call.answer
+    events = await store.events(call.scope)
+    taken = [event.answer for event in events if isinstance(event, PendingAnswered)
+             and event.call_id == call.pending.call_id]  # fmt: skip
+    return taken[-1] if taken else None
+
+
+async def _is_taken(store: Store, row: OpenCall, answer: SignedIn) -> bool:
+    """Whether the store has the answer, although its word for it was lost."""
+    calls = await store.open_calls(row.scope.app_name, row.scope.session_id)
+    return any(call.answer == answer for call in calls)
+
+
+async def _release(store: Store, signed_in: OpenCall, answer: SignedIn) -> None:
+    """One sign-in is enough: answer all calls of the user that wait for this credential."""
+    app_name = signed_in.scope.app_name
+    for call in await store.open_calls(app_name):
+        if not call.answered and _same(call, signed_in):
+            await store.answer(app_name, *_place(call), answer)
+
+
+def _same(call: OpenCall, other: OpenCall) -> bool:
+    """Whether two calls wait for one credential of one user."""
+    if call.pending.kind != "credential" or call.scope.user_id != other.scope.user_id:
+        return False
+    return _key(call.pending) == _key(other.pending)
+
+
+def _key(pending: Pending) -> str | None:
+    return pending.payload.get("credential_key") if isinstance(pending.payload, dict) else None
+
+
+def _place(call: OpenCall) -> tuple[str, str]:
+    return call.scope.session_id, call.pending.call_id
+
+
+async def forget_brought(credentials: Credentials | None, calls: Sequence[OpenCall]) -> None:
+    """Delete what people have brought for these calls, should nobody have used it yet."""
+    for call in calls:
+        if credentials is not None and isinstance(call.answer, SignedIn):
+            await credentials.delete(call.scope, call.answer.key)
+
+
+def waiting_for_state(rows: Sequence[OpenCall], callback: str) -> list[OpenCall]:
+    """The calls that wait for the sign-in whose `state` is in the address `callback`."""
+    state = parse_qs(urlsplit(callback).query).get("state", [""])[0]
+    return [
+        row
+        for row in rows
+        if row.pending.kind == "credential" and not row.answered
+        and state and row.pending.payload.get("state") == state
+    ]  # fmt: skip
 
 
 async def credential_for(
@@ -44,22 +199,25 @@ async def _answered(
     run: Run, ctx: ToolContext, config: AuthConfig, flows: AuthFlows, store: Credentials
 ) -> tuple[AuthCredential | None, str]:
     """The credential in the person's answer, or what is wrong with the answer."""
-    pending = run.record(ctx.path, ctx.call).pending
+    record = run.record(ctx.path, ctx.call)
+    pending, answer = record.pending, record.answer
     # A call may ask for several credentials, one after the other: each answer is for one of them.
-    if pending is None or pending.kind != "credential":
+    if pending is None or not isinstance(answer, SignedIn):
         return None, ""
     if pending.payload["credential_key"] != config.credential_key:
         return None, ""
-    key = answer_key(run.scope, pending.call_id)
-    answer = await store.load(run.scope, key)
-    if answer is None:
+    brought = await store.load(run.scope, answer.key)
+    if brought is None:
         return None, ""
     try:
-        return await flows.finish(run.scope, config, answer), ""
+        credential = await flows.finish(run.scope, config, brought)
     except UsageError as error:
+        await store.delete(run.scope, answer.key)
         return None, str(error)
-    finally:
-        await store.delete(run.scope, key)
+    if run.log.store is not None:
+        await _release(run.log.store, OpenCall(scope=run.scope, pending=pending), answer)
+    await store.delete(run.scope, answer.key)
+    return credential, ""
 
 
 def _services(run: Run, ctx: ToolContext) -> tuple[AuthFlows, Credentials]:

@@ -1,5 +1,6 @@
 """Answer every tool call of one model turn, each exactly once, in the order they were asked."""
 
+import asyncio
 import json
 import logging
 import time
@@ -11,30 +12,46 @@ from typing import Any
 
 import anyio
 
-from toolwright.agent._answers import Pass, next_step
-from toolwright.agent._bounds import bounded
+from toolwright._message_of import message_of, named_message_of
+from toolwright.agent._answers import OUTCOME_UNKNOWN, STILL_RUNNING, next_step
+from toolwright.agent._bounds import bounded, bounded_data
 from toolwright.agent._credentials import credential_for
-from toolwright.agent._hooks import with_hooks
+from toolwright.agent._gate import (
+    as_called,
+    as_own_question,
+    confirmations,
+    edited_arguments,
+    gate,
+)
+from toolwright.agent._hooks import run_hooked
 from toolwright.agent._log import CallRecord
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
-from toolwright.errors import ToolError
-from toolwright.messages import TextPart, ToolCall, ToolEnded, ToolResult, ToolStarted, jsonable
-from toolwright.tools import Output, Tool, ToolContext, remembered_key
+from toolwright.concurrency import first_cause
+from toolwright.errors import ArgumentError, StoreError, ToolError
+from toolwright.messages import (
+    Status,
+    TextPart,
+    ToolCall,
+    ToolEnded,
+    ToolResult,
+    ToolStarted,
+    jsonable,
+)
+from toolwright.tools import MaxOutput, Output, Tool, ToolContext, parse_edited
 
 __all__ = ["answer_calls"]
 
 logger = logging.getLogger("toolwright")
 
 CANCELLED = "This call was cancelled before it finished."
-OUTCOME_UNKNOWN = (
-    "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
-    "Check before you call it again."
-)
+NOT_RUN = "This call was interrupted before it began; it was not run."
+INTERRUPTED = "This call was interrupted before it had a result."
 SAY_OUTCOME = (
     "This call was interrupted and may or may not have taken effect. Find out, and give its result."
 )
+WRONG_EDIT = "The changed arguments do not fit, and nothing was run: {}. Allow the call as it was?"
 Job = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -80,9 +97,12 @@ async def _together(jobs: Sequence[Job], limit: int) -> None:
         async with gate:
             await job()
 
-    async with anyio.create_task_group() as group:
-        for job in jobs:
-            group.start_soon(job if len(jobs) <= limit else partial(gated, job))
+    try:
+        async with anyio.create_task_group() as group:
+            for job in jobs:
+                group.start_soon(job if len(jobs) <= limit else partial(gated, job))
+    except ExceptionGroup as raised:
+        raise first_cause(raised) from raised
     return None
 
 
@@ -96,69 +116,149 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         return _waiting(call, "")
     ctx = ToolContext(run, call, path, node=run.node)
     began = time.perf_counter()
-    error: Exception | None = None
+    error: BaseException | None = None
     try:
-        output = step if isinstance(step, Output) else await _run_tool(run, record, box, ctx, step)
-    except anyio.get_cancelled_exc_class():
-        run.give_up(ctx.function_call_id, CANCELLED)
-        _conclude(run, ctx, Output(text=CANCELLED, status="error"), began)
-        raise
-    except Exception as caught:  # noqa: BLE001 - the one place where what tools raise ends
+        output = step if isinstance(step, Output) else await _run_tool(run, record, box, ctx)
+    except asyncio.CancelledError as caught:
+        task = asyncio.current_task()
+        if task is not None and not task.cancelling():
+            # Nobody has cancelled the run: the tool itself let one out, of something it waited for.
+            error, output = caught, _told(run, call, caught)
+        else:
+            if run.log.broken is None:
+                run.give_up(ctx.function_call_id, CANCELLED)
+                _conclude(run, ctx, Output(text=CANCELLED, status="error"), began)
+            raise
+    except StoreError as caught:
+        return _interrupted(run, ctx, caught)
+    except (Exception, SystemExit) as caught:  # noqa: BLE001 - where what tools raise ends
         error, output = caught, _told(run, call, caught)
+    if output.status == "pending" and record.left:
+        output = _not_waited_for(output, STILL_RUNNING, "ok")
     if output.status == "pending":
-        return await _park(run, ctx, output)
+        return await _park(run, ctx, output, box.tools.get(call.name))
     result = _conclude(run, ctx, output, began, box.tools.get(call.name), error)
     if output.request is not None:
-        await run.open_pending(ctx, output.request)
+        await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
         await run.log.flush()
     return result
 
 
-async def _run_tool(
-    run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext, step: Pass
-) -> Output:
-    """Parse once, run once; a credential that is there already is handed over in a second pass."""
+async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Output:
+    """Parse, judge, run; once more when a credential that is there already has to be handed over."""
+    if not record.counted:
+        _count_call(run)
+        record.counted = True
     tool = box.find(ctx.call.name, ctx)
-    if run.outer_hooks is not None:
-        tool = with_hooks(tool, run.outer_hooks)
-    repeatable = tool.effects == "read" or tool.idempotent
-    if record.started and not repeatable:
-        if tool.on_unknown == "ask":
-            return Output.pending(kind="result", hint=SAY_OUTCOME)
-        raise ToolError(OUTCOME_UNKNOWN)
-    _count_call(run)
-    run.emit(ToolStarted, path=ctx.path, call=ctx.call)
-    record.started = True
-    if run.log.store is not None and not repeatable:
-        await run.log.flush()
-    args = ctx.arguments = tool.parse(
-        ctx.call.arguments if step.arguments is None else json.dumps(step.arguments)
-    )
-    ctx.tool_confirmation = step.confirmation
-    if step.remember:
-        ctx.state.note(remembered_key(tool.name), True)
-    output = await tool.run(args, ctx)
-    if ctx.requested is not None:
-        output = Output(status="pending", request=ctx.requested)
-    if output.request is not None and output.request.kind == "credential":
-        return await _with_credential(run, tool, ctx, output)
-    if ctx.taken_actions() and ctx.actions.transfer_to_agent:
-        resolve_transfer(run.agent, ctx.actions.transfer_to_agent)
-    return _noting_edits(output, step)
-
-
-async def _with_credential(run: Run, tool: Tool, ctx: ToolContext, output: Output) -> Output:
-    """Run again at once, as long as the credentials it asks for can be had without a person."""
-    while output.request is not None and output.request.kind == "credential":
-        request = await credential_for(run, ctx, output.request)
-        if request is not None:
-            return Output(status="pending", request=request)
-        ctx.requested = None
-        output = await tool.run(ctx.arguments, ctx)
+    if (output := _picked_up(run, record, tool, ctx)) is not None:
+        return output
+    ctx.parameters = tool.spec.parameters
+    args = called = ctx.arguments = tool.parse(ctx.call.arguments)
+    edited = edited_arguments(record) if record.answers else None
+    if edited is not None:
+        try:
+            args = ctx.arguments = parse_edited(tool.name, tool.parse, edited)
+        except ArgumentError as error:
+            return as_called(run, tool, ctx, WRONG_EDIT.format("; ".join(error.issues)))
+    is_free = tool.name in box.free
+    is_judged = not is_free and bool(run.rules or tool.confirm or tool.source)
+    while True:
+        if record.answers:
+            confirmations(run, record, tool, ctx)
+        if run.tool_hooks and not is_free:
+            output = await run_hooked(
+                run.tool_hooks, tool, ctx, partial(_judge_and_run, run, record, tool, ctx)
+            )
+        elif is_judged and (refused := await gate(run, record, tool, ctx)) is not None:
+            return refused
+        else:
+            await _start(run, record, tool, ctx)
+            output = await tool.run(ctx.arguments, ctx)
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
-    return output
+        if output.request is None or output.request.kind != "credential":
+            break
+        if (request := await credential_for(run, ctx, output.request)) is not None:
+            return Output(status="pending", request=request)
+        ctx.requested, ctx.arguments = None, args
+    if ctx.taken_actions() and ctx.actions.transfer_to_agent:
+        resolve_transfer(run.agent, ctx.actions.transfer_to_agent)
+    return output if args == called else _noting_edits(output, edited)
+
+
+async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
+    """Record that the function runs from here on: everybody who had a say has let it.
+
+    Stored before anything can have happened, unless the call may be repeated anyway.
+    """
+    if record.started:
+        return
+    run.emit(ToolStarted, path=ctx.path, call=ctx.call)
+    record.started = True
+    if run.log.store is not None and not _is_repeatable(tool):
+        await run.log.flush()
+
+
+def _is_repeatable(tool: Tool) -> bool:
+    return tool.effects == "read" or tool.idempotent
+
+
+async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output:
+    """What hooks are around: they may have changed the arguments."""
+    if record.answers:
+        confirmations(run, record, tool, ctx)
+    if (refused := await gate(run, record, tool, ctx)) is not None:
+        return refused
+    await _start(run, record, tool, ctx)
+    return await tool.run(ctx.arguments, ctx)
+
+
+def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
+    """What becomes of a call that an earlier process was at; None when it is to run."""
+    if not _is_repeatable(tool):
+        if record.started:
+            return _outcome_unknown(run, record, tool)
+        if record.left:
+            raise ToolError(NOT_RUN)
+    elif record.left and not record.is_deferred:
+        raise ToolError(f"{INTERRUPTED}{_what_is_done(run, ctx)}")
+    record.started = False
+    return None
+
+
+def _what_is_done(run: Run, ctx: ToolContext) -> str:
+    """Whether an interrupted call may be made again, which finished calls inside it speak against."""
+    inside = f"{ctx.function_call_id}/"
+    done = [
+        known.result.name
+        for address, known in run.log.calls.items()
+        if address.startswith(inside) and known.result is not None and known.result.status == "ok"
+    ]
+    if done:
+        return f" What it has called is done: {', '.join(done)}."
+    return " It may be called again."
+
+
+def _outcome_unknown(run: Run, record: CallRecord, tool: Tool) -> Output:
+    """A call that was interrupted and may not be repeated: ask for its outcome, or say so."""
+    text = f"{OUTCOME_UNKNOWN} Should its result still come, you will be told."
+    if tool.on_unknown == "ask":
+        asked = Output.pending(kind="result", hint=SAY_OUTCOME)
+        return _not_waited_for(asked, text, "error") if record.left else asked
+    if record.pending is None or record.answer is not None:
+        raise ToolError(OUTCOME_UNKNOWN)
+    # What its function set off may still bring the result.
+    run.change_pending(record.pending, blocking=False)
+    raise ToolError(text)
+
+
+def _not_waited_for(output: Output, text: str, status: Status) -> Output:
+    """The call as one whose result follows as an update: the person's message comes first."""
+    request = output.request
+    if request is None or request.kind != "result":
+        return output
+    return replace(output, text=text, status=status, request=replace(request, blocking=False))
 
 
 def _count_call(run: Run) -> None:
@@ -166,18 +266,22 @@ def _count_call(run: Run) -> None:
         raise ToolError(f"The run's limit of {limit} tool calls is used up; this call was not run.")
 
 
-def _noting_edits(output: Output, step: Pass) -> Output:
-    if step.arguments is None or output.status == "pending":
+def _noting_edits(output: Output, edited: dict[str, Any] | None) -> Output:
+    if edited is None or output.status == "pending":
         return output
-    edited = json.dumps(step.arguments, ensure_ascii=False)
-    return replace(output, text=f"(A person changed the arguments to {edited}.)\n{output.text}")
+    said = json.dumps(edited, ensure_ascii=False)
+    return replace(output, text=f"(A person changed the arguments to {said}.)\n{output.text}")
 
 
-async def _park(run: Run, ctx: ToolContext, output: Output) -> ToolResult:
+async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -> ToolResult:
     """Leave the call waiting for the outside, or for calls inside it that do."""
     ctx.end()
-    if output.request is not None:
-        await run.open_pending(ctx, output.request)
+    request = output.request
+    if request is not None:
+        ran = request.kind in ("result", "choice", "input")
+        if request.kind == "confirmation" and not request.question and tool is not None:
+            request, ran = as_own_question(run, tool, ctx, request), True
+        await run.open_pending(ctx, request, ran=ran)
     return _waiting(ctx.call, output.text)
 
 
@@ -187,17 +291,30 @@ def _waiting(call: ToolCall, text: str) -> ToolResult:
     )
 
 
-def _told(run: Run, call: ToolCall, error: Exception) -> Output:
+def _interrupted(run: Run, ctx: ToolContext, error: StoreError) -> ToolResult:
+    """Leave the call as it stands: what a store refuses is the operator's business, not the model's.
+
+    When the run's own log is broken everything stops at once; a tool's own trouble with a store
+    ends the run after its siblings have finished.
+    """
+    if run.log.broken is not None:
+        raise error
+    ctx.end()
+    run.shared.failure = run.shared.failure or error
+    return _waiting(ctx.call, "")
+
+
+def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
-        return Output(text=run.redactor(str(error)), status="error")
+        return Output(text=run.redactor(message_of(error)), status="error")
     logger.error("tool %r raised\n%s", call.name, _trace(run, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
-    return Output(text=run.redactor(f"{type(error).__name__}: {error}"), status="error")
+    return Output(text=run.redactor(named_message_of(error)), status="error")
 
 
-def _trace(run: Run, error: Exception) -> str:
+def _trace(run: Run, error: BaseException) -> str:
     return run.redactor("".join(traceback.format_exception(error)))
 
 
@@ -207,7 +324,7 @@ def _conclude(
     output: Output,
     began: float,
     tool: Tool | None = None,
-    error: Exception | None = None,
+    error: BaseException | None = None,
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
     ctx.end()
@@ -217,8 +334,9 @@ def _conclude(
             TextPart(run.redactor.exact(p.text)) if isinstance(p, TextPart) else p for p in content
         )
         data = run.redactor.inside(jsonable(data))
-    if tool is not None:
-        content = bounded(content, tool.max_output, run.shared.spill)
+    limit = MaxOutput() if tool is None else tool.max_output
+    content = bounded(content, limit, run.shared.spill)
+    data = bounded_data(data, limit, run.shared.spill)
     result = ToolResult(
         call_id=ctx.call.call_id,
         name=ctx.call.name,
@@ -227,7 +345,7 @@ def _conclude(
         data=data,
     )
     record = run.record(ctx.path, ctx.call)
-    record.started, record.result, record.actions = False, result, ctx.taken_actions()
+    record.end(result, ctx.taken_actions())
     trace = None if error is None or isinstance(error, ToolError) else _trace(run, error)
     run.emit(
         ToolEnded,

@@ -1,12 +1,16 @@
 """A small graph of steps: agents, tools and functions, joined by edges that may depend on a route."""
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
+from toolwright._sealed import sealed
 from toolwright.agent._agent import BaseAgent
+from toolwright.agent._handed import fields_of, is_plain, pack, unpack
 from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._limits import Limits
 from toolwright.agent._log import full_id
@@ -15,15 +19,28 @@ from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._workflows import remember_output
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
-from toolwright.messages import ToolCall, jsonable
-from toolwright.tools import MaxOutput, NodeInfo, Tool, as_tool
+from toolwright.messages import Given, ToolCall, jsonable
+from toolwright.tools import (
+    Args,
+    MaxOutput,
+    NodeInfo,
+    Output,
+    Tool,
+    ToolContext,
+    Toolset,
+    as_tool,
+    to_output,
+)
 
 __all__ = ["START", "Edge", "Workflow"]
 
 START = "start"
+_NOTHING = to_output(None).text
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Edge:
     """From one node to the next; with a `route`, only when the node chose that route."""
@@ -44,9 +61,11 @@ class _Step:
 class Workflow(BaseAgent):
     """Follows edges from `start` until a node has none that fits.
 
-    A node is an agent, a tool or a function. A function gets the output of the node before it: by
-    name when that is a dict, else as its only argument. It chooses an edge with
-    `tool_context.route = …`; an agent's final text is its route.
+    A node is an agent, a tool or a function. A function gets what the node before it returned,
+    unchanged: its fields by name when it has fields of those names (a dict, a pydantic model or a
+    dataclass), else as its first argument. It chooses an edge with `tool_context.route = …`; an
+    agent's final text is its route. A route without an edge follows the edge that has none, and
+    stops the workflow where there is no such edge either.
     """
 
     hands_over = False
@@ -67,25 +86,35 @@ class Workflow(BaseAgent):
             name=name, description=description, sub_agents=[*agents.values()], limits=limits
         )
         self.nodes = {key: _node(node) for key, node in nodes.items()}
+        self._functions = {key: _function(node) for key, node in nodes.items()}
         self.edges = [edge if isinstance(edge, Edge) else Edge(*edge) for edge in edges]
         self.retries = retries
         self.max_steps = max_steps
         self._check()
 
+    def copy(self) -> Self:
+        """The same workflow without a parent; the agents among its nodes are copied with it."""
+        twin = super().copy()
+        twins = {id(old): new for old, new in zip(self.sub_agents, twin.sub_agents, strict=True)}
+        vars(twin)["nodes"] = {key: twins.get(id(n), n) for key, n in self.nodes.items()}
+        return twin
+
     async def go(self, run: Run) -> Outcome:
         """Follow the edges; steps that are done are not repeated."""
         value: Any = getattr(run.user_content, "text", "")
-        current = self._next(START, None)
+        current: str | Outcome | None = self._next(START, None)
         visits: dict[str, int] = {}
         for _ in range(self.max_steps):
             if current is None:
                 return Outcome(status="done", text=_text(value), output=value)
+            if isinstance(current, Outcome):
+                return current
             visits[current] = visits.get(current, 0) + 1
             step = await self._visit(run, current, visits[current], value)
             if step.outcome.status != "done":
                 return step.outcome
             value = step.outcome.output
-            remember_output(run, current, jsonable(value))
+            remember_output(run, current, value)
             current = self._next(current, step.route)
         reason = f"Workflow {self.name!r} took {self.max_steps} steps without coming to an end."
         return Outcome(status="stopped", reason=reason)
@@ -115,21 +144,63 @@ class Workflow(BaseAgent):
             step = await (
                 _run_agent(run, node, path, value)
                 if isinstance(node, AgentNode)
-                else _run_tool(run, node, key, value)
+                else _run_tool(run, node, key, value, self._functions[name])
             )
             if step.outcome.status != "stopped":
                 return step
         return step
 
-    def _next(self, source: str, route: Any) -> str | None:
-        routes = route if isinstance(route, list) else [route]
+    def _next(self, source: str, route: Any) -> str | Outcome | None:
+        """The node to go to; None at the end, or why there is no way to go on."""
         out = [edge for edge in self.edges if edge.source == source]
-        chosen = [edge for edge in out if edge.route is not None and edge.route in routes]
-        plain = [edge for edge in out if edge.route is None]
-        return (chosen or plain)[0].target if chosen or plain else None
+        routes = route if isinstance(route, list) else [route]
+        chosen = [edge for edge in out if any(_same(edge.route, one) for one in routes)]
+        if route is not None and len(chosen) != 1:
+            is_text = isinstance(self.nodes.get(source), AgentNode)
+            if chosen or ((out or not is_text) and not any(edge.route is None for edge in out)):
+                return self._lost(source, route, out)
+        fitting = [edge for edge in chosen if edge.route is not None] or [
+            edge for edge in out if edge.route is None
+        ]
+        return fitting[0].target if fitting else None
+
+    def _lost(self, source: str, route: Any, out: Sequence[Edge]) -> Outcome:
+        known = ", ".join(f"{edge.route!r} to {edge.target!r}" for edge in out) or "none"
+        reason = (
+            f"Node {source!r} of workflow {self.name!r} chose route {route!r}, which fits no single "
+            f"edge; its edges: {known}."
+        )
+        return Outcome(status="stopped", reason=reason)
+
+    def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
+        """The tools that are nodes."""
+        return [node for node in self.nodes.values() if isinstance(node, Tool)], ()
+
+    async def close(self) -> None:
+        """Close the agents and the tools that are nodes."""
+        tools = [node.close for node in self.nodes.values() if isinstance(node, Tool)]
+        await close_all([super().close, *(close for close in tools if close is not None)])
 
     def _check(self) -> None:
+        if START in self.nodes:
+            raise UsageError(
+                f"Workflow {self.name!r} cannot have a node named {START!r}; rename it."
+            )
+        for index, edge in enumerate(self.edges):
+            for other in self.edges[:index]:
+                if edge.source == other.source and _same(edge.route, other.route):
+                    which = "without a route" if edge.route is None else f"for {edge.route!r}"
+                    raise UsageError(
+                        f"Workflow {self.name!r} has two edges {which} from {edge.source!r}, to "
+                        f"{other.target!r} and {edge.target!r}; a node goes to one. Give them "
+                        "routes, or run both in a ParallelAgent."
+                    )
         for edge in self.edges:
+            if edge.target == START:
+                raise UsageError(
+                    f"Workflow {self.name!r} has an edge from {edge.source!r} to {START!r}, which is "
+                    "no node; to begin again, lead it to the first node."
+                )
             for end in (edge.source, edge.target):
                 if end != START and end not in self.nodes:
                     raise UsageError(
@@ -154,32 +225,101 @@ async def _run_agent(run: Run, agent: AgentNode, path: str, value: Any) -> _Step
     return _Step(outcome, outcome.text.strip())
 
 
-async def _run_tool(run: Run, tool: Tool, call_id: str, value: Any) -> _Step:
-    call = ToolCall(call_id=call_id, name=tool.name, arguments=json.dumps(_arguments(tool, value)))
-    box = Toolbox({tool.name: tool}, (tool.spec,))
+async def _run_tool(
+    run: Run, tool: Tool, call_id: str, value: Any, function: Callable[..., Any] | None
+) -> _Step:
+    arguments = _arguments(tool, value)
+    call = ToolCall(call_id=call_id, name=tool.name, arguments=_shown(arguments))
+    returned: list[Any] = []
+    store = partial(_store, function=function, must=run.log.store is not None)
+    node = _handing_on(tool, arguments, returned, store)
+    box = Toolbox({tool.name: node}, (tool.spec,))
     [result] = await run.shared.answer_calls(run, [call], box, run.path)
     if result.status == "pending":
         return _Step(Outcome(status="paused"))
     if result.status != "ok":
         return _Step(Outcome(status="stopped", text=result.text, reason=result.text))
-    actions = run.log.record(full_id(run.path, call_id)).actions
-    output = _parsed(result.text) if actions is None or actions.output is None else actions.output
+    record = run.log.record(full_id(run.path, call_id))
+    actions = record.actions
     route = None if actions is None else actions.route
+    if returned:
+        output = returned[-1]
+    elif actions is not None and actions.output is not None:
+        output = unpack(actions.output, function)
+    else:
+        # Not run, but answered from outside.
+        output = record.answer.value if isinstance(record.answer, Given) else result.text
     return _Step(Outcome(status="done", text=result.text, output=output), route)
 
 
-def _arguments(tool: Tool, value: Any) -> dict[str, Any]:
-    names = list(tool.spec.parameters.get("properties", {}))
-    if isinstance(value, dict):
-        return {name: jsonable(value[name]) for name in names if name in value}
-    return {names[0]: jsonable(value)} if names else {}
+def _handing_on(
+    tool: Tool, arguments: Mapping[str, Any], returned: list[Any], store: Callable[[Any], Any]
+) -> Tool:
+    """The tool of a node, given and giving values as they are, beside what JSON makes of them."""
+    shown = json.loads(_shown(arguments))
+    live = {
+        name: value
+        for name, value in arguments.items()
+        if not is_plain(value) or value != shown[name]
+    }
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        # Not when a person or a hook has changed the arguments.
+        if live and args == tool.parse(ctx.call.arguments):
+            args = {**args, **{name: live[name] for name in live if name in args}}
+        output = await tool.run(args, ctx)
+        if output.status != "ok" or ctx.requested is not None:
+            return output
+        value = _value(output) if ctx.actions.output is None else ctx.actions.output
+        ctx.actions.output = store(value)
+        returned.append(value)
+        return output
+
+    return tool.replace(run=run)
 
 
-def _parsed(text: str) -> Any:
+def _shown(arguments: Mapping[str, Any]) -> str:
+    """The arguments as JSON that every validator takes, so without lone surrogates."""
+    text = json.dumps(jsonable(arguments), ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _store(value: Any, *, function: Callable[..., Any] | None, must: bool) -> Any:
+    """The form of `value` that can be stored; None, or `UsageError` if it must be, when there is none."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        return pack(value, function)
+    except UsageError:
+        if must:
+            raise
+        return None
+
+
+def _value(output: Output) -> Any:
+    """What the function returned."""
+    if output.data is not None:
+        return output.text or output.parts[0], output.value
+    if output.value is not None or output.text == _NOTHING:
+        return output.value
+    return output.text or (output.parts[0] if len(output.parts) == 1 else list(output.parts))
+
+
+def _function(node: Any) -> Callable[..., Any] | None:
+    """The function behind a node, which may say what it returns."""
+    found = getattr(node, "func", node)
+    return found if inspect.isroutine(found) else None
+
+
+def _arguments(tool: Tool, value: Any) -> dict[str, Any]:
+    """By name what has a name that the tool knows; else the whole, as its first parameter."""
+    names = list(tool.spec.parameters.get("properties", {}))
+    fields = fields_of(value) or {}
+    given = {name: fields[name] for name in names if name in fields}
+    return given or ({names[0]: value} if names else {})
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal and of one kind: True is not 1."""
+    return type(one) is type(other) and one == other
 
 
 def _text(value: Any) -> str:
@@ -189,9 +329,8 @@ def _text(value: Any) -> str:
 def _answers(run: Run, path: str) -> dict[str, Any]:
     """What has been answered inside a node while it was paused, by call id."""
     return {
-        record.pending.call_id: record.answer
+        pending.call_id: answer.value if isinstance(answer, Given) else jsonable(answer)
         for key, record in run.log.calls.items()
-        if record.answered
-        and record.pending is not None
-        and (key == path or key.startswith(f"{path}/"))
+        if key == path or key.startswith(f"{path}/")
+        for pending, answer in record.answers
     }

@@ -1,57 +1,157 @@
 """Functions that may watch, change or answer what an agent does."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+import copy
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
 
-from toolwright.messages import ModelMessage
+from toolwright._sealed import sealed
+from toolwright._settings import explain
+from toolwright.concurrency import call_user
+from toolwright.errors import SettingError, UsageError
+from toolwright.messages import ModelMessage, StateChanged, ToolCall, jsonable
 from toolwright.models import ModelRequest
-from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, to_output
+from toolwright.tools import Args, NodeInfo, Output, RunInside, Tool, ToolContext, to_output
 
-__all__ = ["Hooks", "with_hooks"]
+__all__ = ["NO_HOOKS", "Hooks", "call_hook", "run_hooked"]
+
+T = TypeVar("T")
+Maybe = T | None | Awaitable[T | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@sealed
+@dataclass(frozen=True, kw_only=True)
 class Hooks:
-    """Each is optional and async. Returning None changes nothing."""
+    """Each is optional, async or plain (then it runs in a thread). Returning None changes nothing.
 
-    before_agent: Callable[[ReadonlyContext], Awaitable[str | None]] | None = None
+    An agent's hooks around models and tools see what its helpers do as well, to any depth; those
+    around the agent are for its own conversation.
+    All get a full context: they may write state, use credentials, artifacts and memory. Only in
+    those around a tool can the run be paused.
+    The methods of a subclass are hooks as well, each in the place of the setting of its name.
+    """
+
+    before_agent: Callable[[ToolContext], Maybe[str]] | None = None
     """A text answers in the agent's place."""
-    after_agent: Callable[[ReadonlyContext, str], Awaitable[str | None]] | None = None
+    after_agent: Callable[[ToolContext, str], Maybe[str]] | None = None
     """A text replaces the final one."""
     before_model: (
-        Callable[[ReadonlyContext, ModelRequest], Awaitable[ModelRequest | ModelMessage | None]]
-        | None
+        Callable[[ToolContext, ModelRequest], Maybe[ModelRequest | ModelMessage]] | None
     ) = None
     """A request is sent instead; a message answers in the model's place."""
-    after_model: (
-        Callable[[ReadonlyContext, ModelMessage], Awaitable[ModelMessage | None]] | None
-    ) = None
-    before_tool: Callable[[ToolContext, Tool, Args], Awaitable[Any]] | None = None
-    """A dict of the same parameters changes the arguments; an `Output` answers in its place."""
-    after_tool: Callable[[ToolContext, Tool, Args, Output], Awaitable[Output | None]] | None = None
-    on_model_error: (
-        Callable[[ReadonlyContext, Exception], Awaitable[ModelMessage | None]] | None
-    ) = None
+    after_model: Callable[[ToolContext, ModelMessage], Maybe[ModelMessage]] | None = None
+    before_tool: Callable[[ToolContext, Tool, Args], Any] | None = None
+    """A dict of the same parameters changes the arguments, which are validated again and seen by
+    policies and whoever approves; an `Output` answers in the tool's place."""
+    after_tool: Callable[[ToolContext, Tool, Args, Output], Maybe[Output]] | None = None
+    on_model_error: Callable[[ToolContext, Exception], Maybe[ModelMessage]] | None = None
+
+    def __init_subclass__(cls) -> None:
+        known = {f.name: f for f in fields(Hooks)}
+        for name, value in vars(cls).items():
+            hint = explain(name, known) if callable(value) and name[0] != "_" else ""
+            if hint:
+                raise SettingError(
+                    f"{cls.__name__}.{name} is no hook and would not be called.{hint}"
+                )
+
+    def __post_init__(self) -> None:
+        for f in fields(Hooks):
+            if getattr(self, f.name) is None:  # which would cover a method of a subclass
+                object.__setattr__(self, f.name, _method(self, f.name))
 
 
-def with_hooks(tool: Tool, hooks: Hooks) -> Tool:
-    """Let the tool hooks see each call of `tool`."""
-    before, after = hooks.before_tool, hooks.after_tool
-    if before is None and after is None:
-        return tool
+def _method(hooks: Hooks, name: str) -> Any:
+    """The method of that name in a subclass, bound; None where there is none."""
+    for base in type(hooks).__mro__:
+        value = vars(base).get(name)
+        if value is not None and not inspect.ismemberdescriptor(value):  # the slot of a dataclass
+            get = getattr(value, "__get__", None)
+            return value if get is None else get(hooks, type(hooks))
+    return None
 
-    async def run(args: Args, ctx: ToolContext) -> Output:
-        if before is not None:
-            said = await before(ctx, tool, args)
-            if isinstance(said, dict):
-                # Also in the context: whoever is asked to approve the call must see these.
-                args = ctx.arguments = said
-            elif said is not None:
-                return to_output(said)
-        output = await tool.run(args, ctx)
-        if after is not None:
-            return await after(ctx, tool, args, output) or output
-        return output
 
-    return tool.replace(run=run)
+NO_HOOKS = Hooks()
+
+
+class HookedRun(RunInside, Protocol):
+    """The run as hooks need it."""
+
+    path: str
+    node: NodeInfo | None
+
+    def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> None:
+        """Add an event to the log."""
+        ...
+
+
+async def call_hook(run: HookedRun, name: str, hook: Callable[..., Any], *values: Any) -> Any:
+    """What a hook around an agent or a model says; what it writes to the state is recorded."""
+    ctx = ToolContext(
+        run, ToolCall(call_id=name, name=name, arguments="{}"), run.path, node=run.node
+    )
+    try:
+        said = await call_user(hook, ctx, *values)
+    finally:
+        ctx.end()
+        actions = ctx.taken_actions()
+        if actions is not None and actions.state_delta:
+            run.emit(StateChanged, delta=actions.state_delta)
+    if ctx.requested is not None:
+        raise UsageError(
+            f"The hook {name} asked for {ctx.requested.kind}; only a tool or a hook around one can "
+            "pause a run."
+        )
+    return said
+
+
+async def run_hooked(
+    all_hooks: Sequence[Hooks],
+    tool: Tool,
+    ctx: ToolContext,
+    step: Callable[[], Awaitable[Output]],
+) -> Output:
+    """Let the tool hooks see a call, the outermost first, and what came of it, the innermost first.
+
+    What a hook changes is in `ctx.arguments` when `step` judges the call and runs it.
+    """
+    passed: list[tuple[Hooks, Args]] = []
+    output: Output | None = None
+    for hooks in all_hooks:
+        output = await _before(hooks, tool, ctx)
+        if output is not None:
+            break
+        passed.append((hooks, ctx.arguments))
+    output = output or await step()
+    for hooks, args in reversed(passed):
+        if hooks.after_tool is not None:
+            output = await call_user(hooks.after_tool, ctx, tool, args, output) or output
+    return output
+
+
+async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
+    """What a hook answers in the tool's place; None when the call goes on."""
+    if hooks.before_tool is None:
+        return None
+    offered = copy.deepcopy(ctx.arguments)
+    said = await call_user(hooks.before_tool, ctx, tool, offered)
+    if ctx.requested is not None:
+        return Output(status="pending", request=ctx.requested)
+    if said is None and offered != ctx.arguments:
+        said = offered  # It changed them in place.
+    if isinstance(said, dict):
+        ctx.arguments = _validated(tool, said)
+        return None
+    return None if said is None else to_output(said)
+
+
+def _validated(tool: Tool, changed: Args) -> Args:
+    unknown = sorted(changed.keys() - tool.spec.parameters.get("properties", {}).keys())
+    if unknown:
+        raise UsageError(
+            f"before_tool returned a dict with {unknown}, which are no parameters of {tool.name!r}; "
+            "to answer in its place, return an Output or a text."
+        )
+    return tool.parse(json.dumps(jsonable(changed)))

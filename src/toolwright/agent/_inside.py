@@ -11,10 +11,13 @@ from toolwright.messages import Prompt, RunStarted, UserMessage, user_message
 __all__ = ["begin_inside", "go_inside"]
 
 
-def begin_inside(outer: Run, agent: AgentNode, path: str) -> Run:
-    """A run of `agent` at `path`, or of whichever agent below it has that conversation by now."""
+def begin_inside(outer: Run, agent: AgentNode, path: str, *, plain: bool = False) -> Run:
+    """A run of `agent` at `path`, or of whichever agent below it has that conversation by now.
+
+    `plain`: the runner's hooks do not see it.
+    """
     current = agent.find(outer.log.thread(path).agent) or agent
-    return outer.inside(cast(ChatNode, current), path)
+    return outer.inside(cast(ChatNode, current), path, entry=agent, plain=plain)
 
 
 async def go_inside(run: Run, prompt: Prompt) -> Outcome:

@@ -4,13 +4,29 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 
+from toolwright.concurrency import call_user
 from toolwright.errors import UsageError
 from toolwright.tools import ReadonlyContext
 
-__all__ = ["Instructions", "render"]
+__all__ = ["Instructions", "check_instructions", "render"]
 
 Instructions = str | Callable[[ReadonlyContext], str | Awaitable[str]]
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w:.\-]*)(\?)?\}")
+
+
+def check_instructions(agent: str, instructions: Instructions) -> None:
+    """`UsageError` when they are made by a function that cannot be called with the context."""
+    if isinstance(instructions, str):
+        return
+    try:
+        inspect.signature(instructions).bind(None)
+    except TypeError as error:
+        raise UsageError(
+            f"The function that makes the instructions of agent {agent!r} is called with the context: "
+            f"def instructions(ctx): …; {instructions!r} takes other arguments ({error})."
+        ) from error
+    except ValueError:  # written in C, without a signature to look at
+        return
 
 
 async def render(instructions: Instructions, ctx: ReadonlyContext) -> str:
@@ -24,8 +40,7 @@ async def render(instructions: Instructions, ctx: ReadonlyContext) -> str:
             if "{" in instructions or "}}" in instructions
             else instructions
         )
-    text = instructions(ctx)
-    return await text if inspect.isawaitable(text) else text
+    return await call_user(instructions, ctx)
 
 
 def _fill(text: str, ctx: ReadonlyContext) -> str:

@@ -1,31 +1,47 @@
 """How far a run may go, how long its history may grow, and the meter that watches it."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
-from toolwright.errors import LimitError
+from toolwright._sealed import sealed
+from toolwright.errors import LimitError, UsageError
 from toolwright.messages import Usage
 from toolwright.models import Model
 
-__all__ = ["Compaction", "Limits", "Meter"]
+__all__ = ["Compaction", "Limits", "Meter", "Spent"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Ends a run cleanly when one is reached; None means no limit."""
+    """Ends a run cleanly when one is reached; None means no limit.
 
-    turns: int | None = 500
+    A budget belongs to the session or task: turns, calls, tokens, cost and seconds count over all
+    its runs, resumed ones included.
+    """
+
+    turns: int | None = None
+    turns_per_run: int | None = 500
+    """A guard against loops without end, which counts anew in every run."""
     tool_calls: int | None = None
     tokens: int | None = None
     cost: float | None = None
     """US dollars."""
     seconds: float | None = None
+    """Time spent running; waiting for the outside does not count."""
     concurrency: int = 32
     """How many calls of one turn run at the same time."""
     depth: int = 8
     """How many agents deep a call may go."""
 
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value, least = getattr(self, f.name), 1 if f.name == "concurrency" else 0
+            if value is not None and not value >= least:  # which NaN is not either
+                raise UsageError(f"Limits({f.name}=…) must be at least {least}; got {value!r}.")
 
+
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
     """When the last request had more than `max_tokens` input tokens, keep `keep_messages` or a few
@@ -37,32 +53,68 @@ class Compaction:
     """Writes the summary; the agent's own model unless another is given."""
 
 
+@dataclass(slots=True, kw_only=True)
+class Spent:
+    """What earlier runs of a session, or of an agent inside it, have used up."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            turns=self.turns + other.turns,
+            tool_calls=self.tool_calls + other.tool_calls,
+            usage=self.usage + other.usage,
+            seconds=self.seconds + other.seconds,
+        )
+
+
 class Meter:
-    """Counts what a run and the agents inside it use; an inner one's counts for the `outer` too."""
+    """Counts what a run and the agents inside it use, on top of what was spent `before`.
 
-    __slots__ = ("limits", "outer", "started", "tool_calls", "turns", "usage")
+    What an inner one counts is counted by the `outer` too.
+    """
 
-    def __init__(self, limits: Limits, outer: "Meter | None" = None) -> None:
+    __slots__ = ("before", "limits", "outer", "started", "tool_calls", "turns", "usage")
+
+    def __init__(
+        self, limits: Limits, outer: "Meter | None" = None, before: Spent | None = None
+    ) -> None:
         self.limits = limits
         self.outer = outer
+        self.before = before or Spent()
         self.started = time.monotonic()
         self.turns = 0
         self.tool_calls = 0
         self.usage = Usage()
+        """What this run has used, without what was spent before."""
+
+    @property
+    def spent(self) -> Spent:
+        """What was used up until now; time is counted by whoever reads the log."""
+        own = Spent(turns=self.turns, tool_calls=self.tool_calls, usage=self.usage)
+        return self.before + own
 
     def start_turn(self) -> None:
         """Count a turn; `LimitError` when there must not be another one."""
         if self.outer is not None:
             self.outer.start_turn()
         limits = self.limits
-        self._check("turns", self.turns, limits.turns)
+        before = self.before
+        self._check("turns", before.turns + self.turns, limits.turns)
+        self._check("turns_per_run", self.turns, limits.turns_per_run)
         if limits.tool_calls is not None:
             # One more than allowed was asked for and refused; the last allowed one may be answered.
-            self._check("tool_calls", self.tool_calls - 1, limits.tool_calls)
-        self._check("tokens", self.usage.total_tokens, limits.tokens)
-        self._check("cost", self.usage.cost, limits.cost)
+            self._check("tool_calls", before.tool_calls + self.tool_calls - 1, limits.tool_calls)
+        if limits.tokens is not None:
+            used = before.usage.total_tokens + self.usage.total_tokens
+            self._check("tokens", used, limits.tokens)
+        if limits.cost is not None:
+            self._check("cost", before.usage.cost + self.usage.cost, limits.cost)
         if limits.seconds is not None:
-            self._check("seconds", time.monotonic() - self.started, limits.seconds)
+            self._check("seconds", self._seconds(), limits.seconds)
         self.turns += 1
 
     def count_call(self) -> int | None:
@@ -70,7 +122,8 @@ class Meter:
         self.tool_calls += 1
         limit = self.limits.tool_calls
         outer = None if self.outer is None else self.outer.count_call()
-        return limit if limit is not None and self.tool_calls > limit else outer
+        beyond = limit is not None and self.before.tool_calls + self.tool_calls > limit
+        return limit if beyond else outer
 
     def spend(self, usage: Usage) -> None:
         """Count what a reply of the model has used."""
@@ -83,8 +136,11 @@ class Meter:
         left = None if self.outer is None else self.outer.seconds_left()
         if self.limits.seconds is None:
             return left
-        own = max(0.0, self.limits.seconds - (time.monotonic() - self.started))
+        own = max(0.0, self.limits.seconds - self._seconds())
         return own if left is None else min(own, left)
+
+    def _seconds(self) -> float:
+        return self.before.seconds + time.monotonic() - self.started
 
     def _check(self, name: str, used: float, limit: float | None) -> None:
         if limit is not None and used >= limit:

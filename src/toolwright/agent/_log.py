@@ -1,29 +1,36 @@
 """The events of one session while it runs: numbered, handed to listeners, stored, and read back."""
 
+import logging
+import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import anyio
 
+from toolwright.agent._limits import Spent
 from toolwright.backends import OpenCall, Store
+from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import (
     Actions,
     AnyEvent,
     Event,
     History,
     HistoryCompacted,
+    MessageQueued,
     ModelMessage,
     ModelReplied,
     Pending,
     PendingAnswered,
+    PendingChanged,
     PendingOpened,
     RunEnded,
     RunStarted,
     Scope,
     StateChanged,
     Steered,
+    StoredAnswer,
     TextPart,
     ToolCall,
     ToolEnded,
@@ -31,11 +38,13 @@ from toolwright.messages import (
     ToolResult,
     ToolStarted,
     Transferred,
+    Usage,
     UserMessage,
     is_stored,
 )
 
 __all__ = [
+    "RETRY_SECONDS",
     "CallRecord",
     "Listener",
     "Log",
@@ -46,7 +55,13 @@ __all__ = [
     "settle_turn",
 ]
 
+logger = logging.getLogger("toolwright")
+
 Listener = Callable[[Event], None]
+RETRY_SECONDS = 30.0
+"""How long a write that the store refuses is tried again, unless the runner says otherwise."""
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 2.0
 NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 
 
@@ -54,26 +69,52 @@ NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 class CallRecord:
     """What is known of one call: it was started, it waits, it was answered, it has its result."""
 
+    counted: bool = False
+    """Counted against the limit of calls."""
     started: bool = False
-    """Started and neither ended nor parked since: interrupted, when read back after a crash."""
+    """Its function was started and has neither ended nor parked since: interrupted, when read back
+    after a crash."""
+    left: bool = False
+    """The person has written since it was interrupted: it is neither repeated nor waited for."""
     pending: Pending | None = None
-    answered: bool = False
-    answer: Any = None
+    """Its latest question to the outside."""
+    answer: StoredAnswer | None = None
+    """The answer to that."""
+    answers: list[tuple[Pending, StoredAnswer]] = field(default_factory=list)
+    """All its questions that were answered, in order, each with its own answer."""
     result: ToolResult | None = None
     actions: Actions | None = None
     """What the tool wanted to happen beside its result."""
     asked: int = 0
     """How often it has asked the outside."""
-    approval: Any = None
-    """The approval it was given, which holds when it asks for something else afterwards."""
-    approved: Pending | None = None
-    """What that approval was given to."""
 
-    def take(self, answer: Any) -> None:
+    @property
+    def is_deferred(self) -> bool:
+        """Whether its result is to come from outside, whatever its function does."""
+        return self.pending is not None and self.pending.kind == "result" and self.answer is None
+
+    def ask(self, pending: Pending) -> None:
+        """Note a question; the function of a deferred tool may still be running behind it."""
+        self.started = self.started and pending.kind == "result" and not pending.ran
+        self.pending, self.answer = pending, None
+        self.asked += 1
+
+    def change(self, pending: Pending) -> None:
+        """Note what has changed about the present question."""
+        self.started = self.started and not pending.ran
+        self.pending = pending
+
+    def take(self, answer: StoredAnswer) -> None:
         """Note the answer to what is pending."""
-        self.answered, self.answer = True, answer
-        if self.pending is not None and self.pending.kind == "confirmation":
-            self.approval, self.approved = answer, self.pending
+        self.answer = answer
+        if self.pending is not None:
+            self.answers.append((self.pending, answer))
+
+    def end(self, result: ToolResult, actions: Actions | None) -> None:
+        """Note the result; one that was made of a late answer has told it."""
+        self.started, self.result, self.actions = False, result, actions
+        if self.answer is not None and self.pending is not None and not self.pending.blocking:
+            self.pending = None
 
 
 @dataclass(slots=True)
@@ -84,38 +125,64 @@ class Thread:
     agent: str = ""
     calls: tuple[ToolCall, ...] = ()
     """The calls of the latest model turn; their results are not in the history until all are there."""
+    asked: set[str] = field(default_factory=set)
+    """The ids of all calls that a model has made here."""
     ended: RunEnded | None = None
 
 
 class Waiting(NamedTuple):
-    """A message to put in before the next turn, and the call whose outcome it tells, if any."""
+    """A message to put in before the next turn."""
 
     message: UserMessage
     call_id: str = ""
+    """The call whose outcome it tells, if any."""
+    queued: int = 0
+    """The number of the event that stored it."""
 
 
 class Log:
     """Append-only. What it keeps in memory can be rebuilt from the stored events alone."""
 
-    def __init__(self, scope: Scope, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        store: Store | None = None,
+        *,
+        born: float | None = None,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
         self.scope = scope
         self.store = store
+        self.born = born
+        """When the stored session was made, which tells it from others of its name."""
+        self.broken: StoreError | None = None
+        """Why nothing more can be stored. The run must end: nobody would know what it did."""
+        self._retry_seconds = retry_seconds
         self.seq = 0
         self.events: list[Event] = []
         """Stored events that this process has added."""
         self.listeners: list[Listener] = []
         self.calls: dict[str, CallRecord] = {}
         self.threads: dict[str, Thread] = {}
+        self.spent: dict[str, Spent] = {}
+        """What was used up before this process read the log, by path."""
         self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
+        self.owed: set[str] = set()
+        """Calls and conversations to which something has come since a run last came to its end."""
         self._unsaved: list[Event] = []
         self._flushing = anyio.Lock(fast_acquire=True)
 
     # -- writing ----------------------------------------------------------------------------
 
     def add(self, event: AnyEvent) -> None:
-        """Number the event if it is one to keep, and hand it to the listeners."""
+        """Number the event if it is one to keep, and hand it to the listeners.
+
+        Raises why, when it could not be stored: whoever records a start must not go on from here.
+        """
         if is_stored(event):
+            if self.broken is not None:
+                raise self.broken
             self.seq += 1
             # Set in place: the event was made a moment ago and nobody else has seen it.
             object.__setattr__(event, "seq", self.seq)
@@ -128,15 +195,37 @@ class Log:
     async def flush(self) -> None:
         """Return when all that has been added is stored; not cancelled halfway, nor forgotten.
 
-        One transaction at a time: parallel calls must not overtake each other.
+        One transaction at a time: parallel calls must not overtake each other. What the store
+        refuses is tried again with growing pauses; when that must end, so does the log: this and
+        every later `add` and `flush` raise the same `StoreError`.
         """
         if self.store is None:
             return
         with anyio.CancelScope(shield=True):
             async with self._flushing:
+                if self.broken is not None:
+                    raise self.broken
                 if self._unsaved:
-                    batch, self._unsaved = self._unsaved, []
-                    await self.store.append(self.scope, batch)
+                    await self._write(self.store, list(self._unsaved))
+
+    async def _write(self, store: Store, batch: list[Event]) -> None:
+        """Store the head of what is unsaved, and only then take it off."""
+        ends, pause = time.monotonic() + self._retry_seconds, _FIRST_PAUSE
+        while True:
+            try:
+                await store.append(self.scope, batch)
+                break
+            except Exception as error:
+                if not _may_pass(error) or time.monotonic() + pause > ends:
+                    if isinstance(error, StoreError):
+                        self.broken = error
+                        raise
+                    self.broken = StoreError(f"Events could not be stored: {error}")
+                    raise self.broken from error
+                logger.warning("session %s: %s; trying again", self.scope.session_id, error)
+            await anyio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        del self._unsaved[: len(batch)]
 
     def thread(self, path: str) -> Thread:
         """The conversation at `path`, begun if it is new."""
@@ -156,9 +245,32 @@ class Log:
 
     def replay(self, events: Sequence[Event]) -> None:
         """Rebuild conversations and calls from stored events."""
+        run = _EarlierRun()
         for event in events:
             self.seq = max(self.seq, event.seq)
+            _count(self, event, run)
             _apply(self, event)
+
+    def spent_by(self, path: str) -> Spent:
+        """What the conversation at `path` has used up itself."""
+        found = self.spent.get(path)
+        if found is None:
+            found = self.spent[path] = Spent()
+        return found
+
+    def spent_at(self, path: str) -> Spent:
+        """What the conversation at `path` and those inside it have used up in earlier runs.
+
+        That of a workflow's step goes on with each message, as that of a plain agent does.
+        """
+        if path and path not in self.spent and self.round_of(path) is None:
+            return Spent()
+        step = self.step_of(path)
+        below = f"{step}/" if step else ""
+        steps = [(self.step_of(at), spent) for at, spent in self.spent.items()]
+        total = sum((s for at, s in steps if at == step or at.startswith(below)), Spent())
+        # The time of those inside passes for the outer one as well.
+        return replace(total, seconds=sum(s.seconds for at, s in steps if at == step))
 
     async def fetch_answers(self) -> bool:
         """Take in answers that have come from outside; whether there were new ones."""
@@ -170,47 +282,87 @@ class Log:
 
     def take_answers(self, calls: Sequence[OpenCall]) -> bool:
         """Note the answers among `calls`; whether there were new ones."""
-        taken = [self.take_answer(row.pending.call_id, row.answer) for row in calls if row.answered]
+        taken = [self._take(row.pending, row.answer) for row in calls if row.answer is not None]
         return any(taken)
 
-    def take_answer(self, address: str, answer: Any) -> bool:
+    def _take(self, pending: Pending, answer: StoredAnswer) -> bool:
+        record = self.record(pending.call_id.partition("~")[0])
+        if record.pending is not None and record.pending.blocking and not pending.blocking:
+            # It was accepted just as the call got another result: then it is told as an update.
+            record.change(pending)
+            path = pending.call_id.rpartition("/")[0]
+            self.add(PendingChanged(path=path, pending=pending, at=time.time()))
+        return self.take_answer(pending.call_id, answer)
+
+    def take_answer(self, address: str, answer: StoredAnswer) -> bool:
         """Note an answer to the pending call at `address`; False when it is not waiting for one."""
         record = self.calls.get(address.partition("~")[0])
         if record is None or record.pending is None or record.pending.call_id != address:
             return False
-        if record.answered or (record.result is not None and record.pending.blocking):
+        if record.answer is not None or (record.result is not None and record.pending.blocking):
             return False
         record.take(answer)
-        shown = (
-            None if record.pending.kind == "credential" and not _is_rejection(answer) else answer
-        )
-        self.add(PendingAnswered(call_id=address, answer=shown, at=time.time()))
+        self.owed.add(address)
+        self.add(PendingAnswered(call_id=address, answer=answer, at=time.time()))
         return True
 
     def told(self, address: str) -> None:
         """The conversation knows the outcome of a call that it did not wait for."""
         self.record(address.partition("~")[0]).pending = None
 
+    def round_of(self, address: str) -> int | None:
+        """Which message of the session a workflow's step or call was for; None for those of a model.
+
+        A workflow begins anew with each message, under other names (`Run.step`).
+        """
+        step = address.partition("/")[0]
+        if not step or step in self.thread("").asked:
+            return None
+        number = step.partition("~")[0].rpartition("@")[2]
+        return int(number) if "@" in step and number.isdecimal() else 1
+
+    def step_of(self, address: str) -> str:
+        """The address that a workflow's step or call has whichever message it is for."""
+        if self.round_of(address) is None:
+            return address
+        step, slash, inside = address.partition("/")
+        return re.sub(r"@\d+(?=~|$)", "", step) + slash + inside
+
     def has_answer(self, call_id: str) -> bool:
         """Whether the outside has answered this unfinished call, or one inside it."""
         return any(
-            record.answered and record.result is None
+            record.answer is not None and record.result is None
             for address, record in self.calls.items()
             if address == call_id or address.startswith(f"{call_id}/")
         )
+
+    def interrupted(self) -> list[str]:
+        """The calls whose function was running when its process died.
+
+        Not those that called others or agents themselves: they may just be waiting for these.
+        """
+        started = [at for at, record in self.calls.items() if record.started and not record.result]
+        return [
+            at for at in started
+            if at not in self.threads and not any(key.startswith(f"{at}/") for key in self.calls)
+        ]  # fmt: skip
 
     def waiting(self) -> list[Pending]:
         """The calls that are open, in the order they were opened."""
         return [
             record.pending
             for record in self.calls.values()
-            if record.pending is not None and not record.answered
+            if record.pending is not None and record.answer is None
             and (record.result is None or not record.pending.blocking)
         ]  # fmt: skip
 
 
-def _is_rejection(answer: Any) -> bool:
-    return isinstance(answer, dict) and answer.get("kind") == "reject"
+def _may_pass(error: Exception) -> bool:
+    """Whether a store may take the same again in a moment.
+
+    A disk or a connection that fails is the same, whether or not a store of one's own translates it.
+    """
+    return isinstance(error, StoreError | OSError) and not isinstance(error, StoreConflict)
 
 
 def full_id(path: str, call_id: str) -> str:
@@ -228,8 +380,10 @@ def _apply(log: Log, event: Event) -> None:
             if event.message is not None:
                 settle_turn(log, event.path)
                 thread.history.append(event.message)
-            if isinstance(event, Steered) and event.call_id:
-                log.told(event.call_id)
+            if isinstance(event, Steered):
+                _delivered(log, event)
+        case MessageQueued():
+            log.inbox.append(Waiting(event.message, queued=event.seq))
         case ModelReplied():
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event.message)
@@ -237,13 +391,14 @@ def _apply(log: Log, event: Event) -> None:
             log.record(full_id(event.path, event.call.call_id)).started = True
         case ToolEnded():
             record = log.record(full_id(event.path, event.result.call_id))
-            record.started, record.result, record.actions = False, event.result, event.actions
+            record.end(event.result, event.actions)
         case PendingOpened():
-            record = log.record(event.pending.call_id.partition("~")[0])
-            record.started, record.pending, record.answered = False, event.pending, False
-            record.asked += 1
-        case PendingAnswered():
-            log.record(event.call_id.partition("~")[0]).take(event.answer)
+            log.record(event.pending.call_id.partition("~")[0]).ask(event.pending)
+        case PendingChanged():
+            log.record(event.pending.call_id.partition("~")[0]).change(event.pending)
+        case PendingAnswered(answer=answer) if answer is not None:
+            log.record(event.call_id.partition("~")[0]).take(answer)
+            log.owed.add(event.call_id)
         case HistoryCompacted():
             thread = log.thread(event.path)
             # The results of the latest turn are among the messages already.
@@ -252,14 +407,87 @@ def _apply(log: Log, event: Event) -> None:
             log.thread(event.path).agent = event.to_agent
         case RunEnded():
             log.thread(event.path).ended = event
+            if not event.path and event.status != "stopped":
+                log.owed.clear()
         case StateChanged() | _:
             pass
+
+
+def _delivered(log: Log, event: Steered) -> None:
+    """A message that waited is in a conversation now."""
+    log.owed.add(event.path)
+    if event.call_id:
+        log.told(event.call_id)
+    if event.queued:
+        log.inbox = [waiting for waiting in log.inbox if waiting.queued != event.queued]
+
+
+def _count(log: Log, event: Event, run: "_EarlierRun") -> None:
+    """Add up what earlier runs have used."""
+    run.count_time(log, event)
+    match event:
+        case ModelReplied():
+            spent = log.spent_by(event.path)
+            spent.turns += 1
+            spent.usage += event.message.usage
+            run.usage += event.message.usage
+        case ToolStarted():
+            _count_call(log, event.path, full_id(event.path, event.call.call_id))
+        case PendingOpened():
+            _count_call(log, event.path, event.pending.call_id.partition("~")[0])
+        case ToolEnded():
+            # Refused and denied ones have not started, but are calls that the model has made.
+            _count_call(log, event.path, full_id(event.path, event.result.call_id))
+        case RunEnded(path=""):
+            # The end knows all that the run has used, summaries of long histories included.
+            log.spent_by("").usage += event.usage - run.usage
+        case _:
+            pass
+
+
+def _count_call(log: Log, path: str, address: str) -> None:
+    record = log.record(address)
+    if not record.counted:
+        record.counted = True
+        log.spent_by(path).tool_calls += 1
+
+
+@dataclass(slots=True)
+class _EarlierRun:
+    """How far one run of the session has been read."""
+
+    usage: Usage = field(default_factory=Usage)
+    latest: dict[str, float] = field(default_factory=dict)
+    """When something last happened in each conversation that goes on, by path."""
+
+    def count_time(self, log: Log, event: Event) -> None:
+        """Only between the start and the end of a run does time count."""
+        if isinstance(event, RunStarted) and not event.path:
+            self.usage, self.latest = Usage(), {"": event.at}
+        if not self.latest:
+            return
+        for path in _with_outer(event.path):
+            if path in self.latest:
+                log.spent_by(path).seconds += max(0.0, event.at - self.latest[path])
+            elif path not in log.threads and not isinstance(event, RunStarted):
+                continue  # A call that is no agent's conversation.
+            self.latest[path] = event.at
+        if isinstance(event, RunEnded):
+            self.latest.pop(event.path, None)
+            self.latest = self.latest if event.path else {}
+
+
+def _with_outer(path: str) -> list[str]:
+    """The path and those around it, the outer run's included."""
+    parts = path.split("/") if path else []
+    return ["/".join(parts[:count]) for count in range(len(parts) + 1)]
 
 
 def begin_turn(thread: Thread, message: ModelMessage) -> None:
     """Add the model's turn; its calls are now to be answered."""
     thread.history.append(message)
     thread.calls = message.calls
+    thread.asked.update(call.call_id for call in thread.calls)
 
 
 def settle_turn(log: Log, path: str) -> None:

@@ -11,6 +11,7 @@ import anyio
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._compaction import compact
 from toolwright.agent._dispatch import answer_calls
+from toolwright.agent._hooks import call_hook
 from toolwright.agent._instructions import render
 from toolwright.agent._log import begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
@@ -62,15 +63,16 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
     """Answer the calls of a turn; an outcome when the run must not go on to the model."""
     box = run.box or await run.list_tools()
     with _wall_time(run):
-        results = await answer_calls(run, calls, box, run.path)
-        while any(result.status == "pending" for result in results):
+        while True:
+            results = await answer_calls(run, calls, box, run.path)
+            if run.shared.failure is not None:
+                raise run.shared.failure
+            if not any(result.status == "pending" for result in results):
+                break
             if not await run.log.fetch_answers():
                 await run.log.flush()
                 return Outcome(status="paused")
-            results = await answer_calls(run, calls, box, run.path)
     settle_turn(run.log, run.path)
-    if run.shared.failure is not None:
-        raise run.shared.failure
     return _after_actions(run, results)
 
 
@@ -130,14 +132,14 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
     """Ask the model, with the runner's hooks around the agent's own."""
     for hooks in run.hooks:
         if hooks.before_model is not None:
-            said = await hooks.before_model(run.readonly, request)
+            said = await call_hook(run, "before_model", hooks.before_model, request)
             if isinstance(said, ModelMessage):
                 return said
             request = said or request
     reply = await _reply(run, request)
     for hooks in reversed(run.hooks):
         if hooks.after_model is not None:
-            reply = await hooks.after_model(run.readonly, reply) or reply
+            reply = await call_hook(run, "after_model", hooks.after_model, reply) or reply
     return reply
 
 
@@ -149,7 +151,7 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:
-                said = await hooks.on_model_error(run.readonly, error)
+                said = await call_hook(run, "on_model_error", hooks.on_model_error, error)
                 if said is not None:
                     return said
         raise
@@ -193,11 +195,8 @@ def _take_inbox(run: Run) -> None:
     if not run.listens or not run.log.inbox:
         return
     waiting, run.log.inbox = run.log.inbox, []
-    for message, call_id in waiting:
-        run.emit(Steered, message=message, call_id=call_id)
-        run.history.append(message)
-        if call_id:
-            run.log.told(call_id)
+    for message in waiting:
+        run.put_in(message)
 
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:

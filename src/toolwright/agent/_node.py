@@ -1,22 +1,32 @@
 """An agent's place among others: its name, what it is for, who is above and below it."""
 
+import copy
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Self
 
+from toolwright._sealed import Sealed
+from toolwright.agent._hooks import NO_HOOKS, Hooks
 from toolwright.agent._limits import Limits
 from toolwright.agent._result import Outcome
+from toolwright.agent._rules import Guard
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
+from toolwright.tools import SessionInfo, Tool, Toolset
 
 __all__ = ["AgentNode"]
 
 
-class AgentNode:
+class AgentNode(Sealed):
     """Anything that can take part in a conversation: an agent with a model, or a workflow."""
 
     hands_over = True
     """Whether agents below it may hand the conversation to it and to each other."""
     on_tool_error: Literal["tell", "raise"] = "tell"
     """What becomes of an exception in a tool: told to whoever called it, or the end of the run."""
+    guards: tuple[Guard, ...] = ()
+    """The rules that it brings into its runs, and into those inside them."""
+    hooks: Hooks = NO_HOOKS
 
     def __init__(
         self,
@@ -50,6 +60,18 @@ class AgentNode:
             )
         self.parent = parent
 
+    def copy(self) -> Self:
+        """The same agent without a parent; those below it are copied with it."""
+        twin = copy.copy(self)
+        twins = {id(child): child.copy() for child in self.sub_agents}
+        # A workflow of one's own may keep its steps under names of its own. Set past the guard:
+        # nobody has seen the twin yet.
+        own = {name: twins.get(id(value), value) for name, value in vars(self).items()}
+        vars(twin).update(own, parent=None, sub_agents=tuple(twins.values()))
+        for child in twin.sub_agents:
+            child.join(twin)
+        return twin
+
     def find(self, name: str) -> "AgentNode | None":
         """This agent or the one below it with that name."""
         if self.name == name:
@@ -74,10 +96,23 @@ class AgentNode:
         """
         raise TypeError(f"{type(self).__name__} must define go(run).")
 
+    def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
+        """The tools that it calls itself, and the toolsets that list more."""
+        return (), ()
+
     async def close(self) -> None:
-        """Let go of what this agent and those below it hold open."""
-        for child in self.sub_agents:
-            await child.close()
+        """Let go of what this agent and those below it hold open, even if some of it fails."""
+        await close_all([child.close for child in self.sub_agents])
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """Let go of what the toolsets of this agent and those below it keep for one session."""
+        await close_all([partial(child.end_session, session) for child in self.sub_agents])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
 
 
 def _check_names(parent: str, children: Sequence[AgentNode]) -> None:

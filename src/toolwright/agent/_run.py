@@ -4,7 +4,8 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import anyio.from_thread
@@ -12,19 +13,27 @@ import anyio.lowlevel
 
 from toolwright.agent._bounds import read_output_tool
 from toolwright.agent._chat import ChatNode
+from toolwright.agent._handed import is_plain, pack, unpack
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Meter
-from toolwright.agent._log import CallRecord, Log, full_id
+from toolwright.agent._log import CallRecord, Log, Waiting, full_id
+from toolwright.agent._node import AgentNode
+from toolwright.agent._pins import pin_listed
 from toolwright.agent._result import Outcome
+from toolwright.agent._rule_names import check_rule_names
+from toolwright.agent._rules import ABOVE_ALL, Above, path_to
 from toolwright.agent._spill import Spill
 from toolwright.agent._toolbox import ListingMemo, Toolbox
+from toolwright.agent._tracing import with_tracing
 from toolwright.errors import UsageError
 from toolwright.messages import (
     CallDelta,
     Event,
     History,
+    MessageQueued,
     ModelMessage,
     Pending,
+    PendingChanged,
     PendingOpened,
     PendingRequest,
     Prompt,
@@ -33,6 +42,7 @@ from toolwright.messages import (
     RunEnded,
     Scope,
     StateChanged,
+    Steered,
     TextDelta,
     TextPart,
     ToolCall,
@@ -74,23 +84,28 @@ class Shared:
         deps: Any = None,
         task_id: str | None = None,
         hooks: Hooks | None = None,
+        root: AgentNode | None = None,
     ) -> None:
         self.log = log
+        self.root = root
+        """The agent that was asked to run, around all others."""
         self.hooks = hooks
         """The runner's hooks, which see what every agent of the run does."""
         self.meter = meter
+        self.meters: dict[str, Meter] = {}
+        """The latest of each workflow's step: the next message goes on counting."""
         self.table = table or StateTable()
         self.services = services or Services()
         self.deps = deps
         self.task_id = task_id
         self.run_id = uuid.uuid4().hex
         self.redactor = Redactor()
-        self.spill = Spill(log.scope, stored=log.store is not None)
+        self.spill = Spill(log.scope, log.born)
         self.thread_id = threading.get_ident()
         self.loop: Any = None
         """Where the run goes on, for threads that have something to show."""
         self.answer_calls: AnswerCalls = answer_calls
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
 
 
@@ -104,8 +119,15 @@ class Run:
         path: str = "",
         depth: int = 0,
         meter: Meter | None = None,
+        *,
+        entry: AgentNode | None = None,
+        above: Above = ABOVE_ALL,
+        plain: bool = False,
     ) -> None:
         self.agent = agent
+        self.entry = entry or agent
+        """The agent that the conversation began with."""
+        self.above = above
         self.shared = shared
         self.meter = meter or shared.meter
         self.path = path
@@ -121,10 +143,13 @@ class Run:
         self.escalated = False
         self.listens = True
         """Whether it takes messages that are put into the run: not inside another agent's call."""
-        self.plain = False
+        self.plain = plain
         """Whether the runner's hooks are left out."""
+        self.round: int | None = None
+        """Which message a workflow answers; None: the latest."""
         self.node: NodeInfo | None = None
         """Where in a workflow this run stands."""
+        self._take_place()
 
     # -- what contexts see ------------------------------------------------------------------
 
@@ -187,26 +212,42 @@ class Run:
         else:
             anyio.from_thread.run_sync(self.log.add, event, token=self.shared.loop)
 
-    async def open_pending(self, ctx: ToolContext, request: PendingRequest) -> None:
-        """Make the call answerable, unless it already is."""
+    async def open_pending(
+        self, ctx: ToolContext, request: PendingRequest, *, ran: bool = False
+    ) -> None:
+        """Make the call answerable, unless it already is; `ran`: its function has run."""
         record = self.log.record(ctx.function_call_id)
-        if record.pending is not None and not record.answered:
-            await self._keep_state(ctx)
-            return
-        record.asked += 1
-        record.started, record.answered, record.answer = False, False, None
-        record.pending = self._pending(ctx, request, record.asked)
-        self.emit(PendingOpened, path=ctx.path, pending=record.pending, actions=ctx.taken_actions())
+        pending = record.pending
+        if pending is not None and record.answer is None:
+            self._keep_state(ctx)
+            self.change_pending(
+                pending,
+                hint=self.redactor.exact(request.hint) or pending.hint,
+                ran=ran,
+                blocking=pending.blocking and request.blocking,
+            )
+        else:
+            pending = self._pending(ctx, request, record.asked + 1, ran)
+            record.ask(pending)
+            self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
         await self.log.flush()
 
-    async def _keep_state(self, ctx: ToolContext) -> None:
+    def _keep_state(self, ctx: ToolContext) -> None:
         """Record what a call has written to the state since it was made answerable."""
         actions = ctx.taken_actions()
         if actions is not None and actions.state_delta:
             self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
-            await self.log.flush()
 
-    def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int) -> Pending:
+    def change_pending(self, pending: Pending, **changes: Any) -> None:
+        """Record that something about a waiting call is different now."""
+        changed = replace(pending, **changes)
+        if changed == pending:
+            return
+        self.log.record(pending.call_id.partition("~")[0]).change(changed)
+        path = pending.call_id.rpartition("/")[0]
+        self.emit(PendingChanged, path=path, pending=changed)
+
+    def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int, ran: bool) -> Pending:
         address = ctx.function_call_id
         return Pending(
             call_id=address if asked == 1 else f"{address}~{asked}",
@@ -219,18 +260,25 @@ class Run:
             deadline=None if request.timeout is None else time.time() + request.timeout,
             agent=self.agent.name,
             blocking=request.blocking,
+            rerun=request.rerun,
+            ran=ran,
+            parameters=dict(ctx.parameters) if request.kind == "confirmation" else None,
+            rule=request.rule,
+            question=request.question,
         )
 
     async def answer_inside(
-        self, ctx: ToolContext, calls: Sequence[ToolCall], tools: Mapping[str, Tool]
+        self,
+        ctx: ToolContext,
+        calls: Sequence[ToolCall],
+        tools: Mapping[str, Tool],
+        *,
+        free: Collection[str] = (),
     ) -> list[ToolResult]:
         """Answer calls that a tool makes itself, on the ordinary path."""
-        box = Toolbox(dict(tools), tuple(tool.spec for tool in tools.values()))
+        traced = {name: with_tracing(tool) for name, tool in tools.items()}
+        box = Toolbox(traced, tuple(tool.spec for tool in tools.values()), free)
         return await self.shared.answer_calls(self, calls, box, ctx.function_call_id)
-
-    def governed(self, tool: Tool) -> Tool:
-        """The tool with all that the agent puts around its own: policy, confirmations, hooks."""
-        return self.agent.maker.wrap(tool)
 
     async def sample(
         self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
@@ -252,16 +300,36 @@ class Run:
             return await self.log.store.events(self.scope)
         return list(self.log.events)
 
-    @property
-    def outer_hooks(self) -> Hooks | None:
-        """The runner's hooks, if they are to see this agent."""
-        return None if self.plain else self.shared.hooks
+    def _take_place(self) -> None:
+        """Work out who is on the path: when the run begins, and when another agent takes over."""
+        path = path_to(self.entry, self.agent)
+        here = self.above.with_agents(path)
+        outer = () if self.plain or self.shared.hooks is None else (self.shared.hooks,)
+        self.rules = here.guards
+        """The rules that every call is judged by, the outermost first."""
+        self.names = here.names
+        """The agents on the path, the root first."""
+        self.hooks = (*outer, *here.hooks)
+        """The hooks of everybody on the path, the outermost first."""
+        self.own_hooks = (*outer, self.agent.hooks)
+        """Those that see the agent begin and end."""
+        self.tool_hooks = tuple(
+            hooks
+            for hooks in self.hooks
+            if hooks.before_tool is not None or hooks.after_tool is not None
+        )
+        self.below = here
 
     @property
-    def hooks(self) -> Sequence[Hooks]:
-        """All hooks, outermost first."""
-        outer = self.outer_hooks
-        return (self.agent.hooks,) if outer is None else (outer, self.agent.hooks)
+    def is_ruled(self) -> bool:
+        """Whether anybody on the path has rules."""
+        return bool(self.rules)
+
+    @property
+    def cost(self) -> float:
+        """What the session has cost so far, in US dollars."""
+        meter = self.shared.meter
+        return (meter.before.usage + meter.usage).cost or 0.0
 
     # -- what the loop uses -----------------------------------------------------------------
 
@@ -277,10 +345,25 @@ class Run:
             )
         )
 
+    def queue(self, message: UserMessage) -> None:
+        """Record a message that is to be put in before the next turn, whoever takes that turn."""
+        self.emit(MessageQueued, path="", message=message)
+        self.log.inbox.append(Waiting(message, queued=self.log.seq))
+
+    def put_in(self, waiting: Waiting, path: str | None = None) -> None:
+        """Record a message that waited as part of this conversation, or of the one at `path`."""
+        message, call_id, queued = waiting
+        self.emit(Steered, path=path, message=message, call_id=call_id, queued=queued)
+        self.log.thread(self.path if path is None else path).history.append(message)
+        if call_id:
+            self.log.told(call_id)
+
     def give_up(self, address: str, why: str) -> None:
-        """End the calls inside the one at `address` that still wait: nobody could use the answer."""
+        """End the calls inside the one at `address` that still wait, unless the run does not."""
         for inner, record in self.log.calls.items():
             if not inner.startswith(f"{address}/") or record.pending is None or record.result:
+                continue
+            if not record.pending.blocking:
                 continue
             path, _, call_id = inner.rpartition("/")
             record.result = ToolResult(
@@ -303,11 +386,26 @@ class Run:
             run_id=self.run_id, agent=self.agent.name, path=self.path, at=time.time(),
             status=outcome.status, text=outcome.text, reason=outcome.reason,
             usage=Usage() if self.path else self.shared.meter.usage,
-            output=None if isinstance(outcome.output, str) else jsonable(outcome.output),
+            output=self._stored_output(outcome),
             escalated=self.escalated,
         )  # fmt: skip
         self.log.add(ended)
         self.thread.ended = ended
+
+    def _stored_output(self, outcome: Outcome) -> Any:
+        output = outcome.output
+        if isinstance(output, str):
+            return None
+        if outcome.status != "done" or (is_plain(output) and output is not None) or self._adapter:
+            return jsonable(output)
+        try:
+            return pack(output)
+        except UsageError:
+            return jsonable(output)
+
+    @property
+    def _adapter(self) -> Any:
+        return getattr(self.agent, "output_adapter", None)
 
     def known_end(self) -> Outcome | None:
         """What the conversation came to, when it was done before."""
@@ -317,13 +415,14 @@ class Run:
         self.escalated = ended.escalated
         if ended.output is None:
             return Outcome(status="done", text=ended.text, output=ended.text)
-        adapter = getattr(self.agent, "output_adapter", None)
-        output = adapter.validate_json(json.dumps(ended.output)) if adapter else ended.output
+        adapter = self._adapter
+        stored = ended.output
+        output = adapter.validate_json(json.dumps(stored)) if adapter else unpack(stored)
         return Outcome(status="done", text=ended.text, output=output)
 
     def step(self, name: str) -> str:
         """The id of a workflow's step: another one for each message that the workflow gets."""
-        asked = sum(isinstance(message, UserMessage) for message in self.history)
+        asked = self.round or sum(isinstance(message, UserMessage) for message in self.history)
         return name if asked < 2 else f"{name}@{asked}"
 
     def show_delta(self, delta: Delta) -> None:
@@ -341,6 +440,12 @@ class Run:
         spill = self.shared.spill
         extra = (self._read_output(),) if spill.used else ()
         self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
+        if self.box.outside:
+            pin_listed(self, self.box.outside)
+        for guard in self.rules:
+            if guard.unchecked:
+                top = guard.owner or self.shared.root
+                await check_rule_names(guard, self.box.tools, top, self.readonly)
         return self.box
 
     def _read_output(self) -> Tool:
@@ -356,21 +461,42 @@ class Run:
             self.agent = agent
             self.thread.agent = agent.name
             self.memo = ListingMemo()
+            self._take_place()
 
-    def inside(self, agent: ChatNode, path: str) -> "Run":
+    def inside(
+        self, agent: ChatNode, path: str, *, entry: AgentNode | None = None, plain: bool = False
+    ) -> "Run":
         """A run of `agent` at `path` inside this one; it shares all but the conversation.
 
-        What it uses counts for both, so the limits of both hold.
+        What it uses counts for both, so the limits of both hold; so do the rules and the hooks of
+        both. `entry` is the agent that its conversation began with.
         """
         if self.depth + 1 > self.shared.meter.limits.depth:
             raise UsageError(
                 f"Agents are nested more than {self.shared.meter.limits.depth} deep at "
                 f"{agent.name!r}; raise it with Limits(depth=…)."
             )
-        inner = Run(agent, self.shared, path, self.depth + 1, Meter(agent.limits, self.meter))
-        inner.plain = self.plain
+        inner = Run(
+            agent,
+            self.shared,
+            path,
+            self.depth + 1,
+            self._meter_inside(agent, path),
+            entry=entry,
+            above=self.below,
+            plain=plain or self.plain,
+        )
+        inner.node = self.node
         inner.listens = self.listens and not isinstance(self.agent, ChatNode)
         return inner
+
+    def _meter_inside(self, agent: AgentNode, path: str) -> Meter:
+        step, meters = self.log.step_of(path), self.shared.meters
+        before = meters[step].spent if step in meters else self.log.spent_at(path)
+        meter = Meter(agent.limits, self.meter, before)
+        if self.log.round_of(path) is not None:
+            meters[step] = meter
+        return meter
 
     def record(self, path: str, call: ToolCall) -> CallRecord:
         """What the log knows of a call."""

@@ -1,19 +1,25 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
 
 from toolwright import backends
-from toolwright.agent._answers import decode_answer
-from toolwright.agent._credentials import answer_key
+from toolwright._sealed import Sealed
+from toolwright.agent._asked_tool import changes_arguments
+from toolwright.agent._credentials import forget_brought, sign_in, waiting_for_state
+from toolwright.agent._explain import Explanation, explain
 from toolwright.agent._hooks import Hooks
-from toolwright.agent._log import Log, Waiting
+from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
+from toolwright.agent._rules import ABOVE_ALL, Above, compiled
+from toolwright.agent._run import Run
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
@@ -22,13 +28,15 @@ from toolwright.agent._start import (
     begin,
     carry_on,
     make_result,
+    parse_for,
     run_to_end,
     stream_events,
 )
 from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
 from toolwright.backends import OpenCall, SessionRow, Store, open_store
-from toolwright.errors import UsageError
+from toolwright.concurrency import close_all, in_io_thread
+from toolwright.errors import SettingError, ToolError, UsageError
 from toolwright.messages import (
     Answered,
     AnyEvent,
@@ -37,23 +45,29 @@ from toolwright.messages import (
     Prompt,
     Reject,
     Scope,
-    jsonable,
+    UserMessage,
+    fold_members,
     user_message,
 )
 from toolwright.tools import (
+    Args,
     Artifacts,
     AuthFlows,
     Credentials,
     Memory,
+    Policy,
     Services,
-    check_answer,
+    SessionInfo,
+    accept_answer,
 )
 
 __all__ = ["Runner"]
 
 
-class Runner:
+class Runner(Sealed):
     """Keeps an agent's sessions in a store and runs it in them."""
+
+    _live = ("agent", "deps", "hooks", "retry_writes")
 
     def __init__(
         self,
@@ -67,10 +81,17 @@ class Runner:
         auth: AuthFlows | None = None,
         deps: Any = None,
         hooks: Hooks | None = None,
+        policy: Policy | None = None,
+        retry_writes: float = RETRY_SECONDS,
     ) -> None:
         self.agent = agent
+        self.retry_writes = retry_writes
+        """How many seconds a write that the store refuses is tried again before the run ends."""
         self.hooks = hooks
         """See what every agent does, inner ones too."""
+        self.policy = policy
+        """Judges every call of every agent, inner ones too."""
+        self.guards = compiled("the runner", policy)
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -84,7 +105,7 @@ class Runner:
         )
         self.deps = deps
         self._going: dict[str, anyio.CancelScope] = {}
-        self._logs: dict[str, Log] = {}
+        self._runs: dict[str, Run] = {}
 
     # -- running ----------------------------------------------------------------------------
 
@@ -99,8 +120,8 @@ class Runner:
         task_id: str | None = None,
     ) -> Result:
         """Answer `prompt` in a session, a new one unless it is named."""
-        scope = self._scope(user_id, session_id)
-        job = begin(self.agent, prompt, await self._start(scope, deps, state, task_id))
+        message, scope = user_message(prompt), self._scope(user_id, session_id)
+        job = begin(self.agent, message, await self._start(scope, deps, state, task_id))
         return await self._guarded(scope.session_id, job)
 
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
@@ -117,9 +138,10 @@ class Runner:
         state: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[AnyEvent]:
         """The events of `run` (or, without a prompt, of `resume`) as they happen."""
+        message = None if prompt is None else user_message(prompt)
         scope = self._scope(user_id, session_id)
         start = await self._start(scope, deps, state)
-        job = carry_on(self.agent, start) if prompt is None else begin(self.agent, prompt, start)
+        job = carry_on(self.agent, start) if message is None else begin(self.agent, message, start)
         # Closed by hand: whoever closes this iterator finds the run ended, not about to end.
         async with aclosing(stream_events(job, guard=self._guarded)) as events:
             async for event in events:
@@ -145,25 +167,27 @@ class Runner:
         state: Mapping[str, Any] | None = None,
         task_id: str | None = None,
         steered: Sequence[Prompt] = (),
+        above: Above = ABOVE_ALL,
     ) -> Result:
         """`run` in a session where nothing has happened yet, else `resume` it.
 
-        `steered` are messages to put in before the next turn.
+        `steered` are messages to put in before the next turn; `above` is what holds for the task
+        that has started this one.
         """
+        first, messages = user_message(prompt), [user_message(message) for message in steered]
         scope = self._scope(user_id, session_id)
-        start = await self._start(scope, None, state, task_id)
+        start = await self._start(scope, None, state, task_id, above)
         assert start.log is not None
-        new = start.log.seq == 0
-        start.log.inbox.extend(Waiting(user_message(message)) for message in steered)
-        if new:
-            return await self._guarded(session_id, begin(self.agent, prompt, start))
-        return await self._go_on(start)
+        if start.log.seq == 0:
+            job = replace(begin(self.agent, first, start), queued=messages)
+            return await self._guarded(session_id, job)
+        return await self._go_on(start, messages)
 
-    async def _go_on(self, start: Start) -> Result:
-        job = carry_on(self.agent, start)
+    async def _go_on(self, start: Start, queued: Sequence[UserMessage] = ()) -> Result:
+        job = replace(carry_on(self.agent, start), queued=queued)
         run = job.run
         known = run.known_end()
-        if known is not None and not run.log.inbox:
+        if known is not None and not (queued or run.log.inbox or run.log.owed):
             return make_result(run, known)
         return await self._guarded(run.scope.session_id, job)
 
@@ -183,48 +207,82 @@ class Runner:
             scope.cancel()
         return scope is not None
 
-    def steer(self, session_id: str, prompt: Prompt) -> bool:
-        """Put a message into the run that this runner has going; whether there was one."""
-        log = self._logs.get(session_id)
-        if log is not None:
-            log.inbox.append(Waiting(user_message(prompt)))
-        return log is not None
+    async def steer(self, session_id: str, prompt: Prompt) -> bool:
+        """Put a message into the run that this runner has going; whether there was one.
+
+        It is stored when this returns: should the run pause, or its process die, it is delivered
+        when the session goes on. `StoreError` when it could not be stored.
+        """
+        message, run = user_message(prompt), self._runs.get(session_id)
+        if run is None or run.thread.ended is not None:
+            return False
+        run.queue(message)
+        await run.log.flush()
+        return True
 
     # -- answering --------------------------------------------------------------------------
 
     async def pending(self, session_id: str | None = None) -> list[Pending]:
         """The calls that wait for an answer, in one session or in all."""
         rows = await self.store.open_calls(self.app_name, session_id)
-        return [row.pending for row in rows if not row.answered]
+        return [
+            replace(row.pending, session_id=row.scope.session_id)
+            for row in rows
+            if not row.answered
+        ]
 
     async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
         """Answer a pending call: `Approve()`, `Reject(reason)`, a choice, a result, a credential.
 
-        The first answer wins. Then `resume` the session.
+        The first answer wins. One that does not fit is refused with `UsageError`, and the call
+        still waits. A credential releases every call of its user that waits for the same one.
+        Then `resume` the session.
         """
-        row = await self._open_call(session_id, call_id)
-        if row is not None:
-            check_answer(row.pending, value)
-            if row.pending.kind == "credential":
-                value = await self._without_secret(row, value)
-        return await self.store.answer(self.app_name, session_id, call_id, jsonable(value))
-
-    async def _open_call(self, session_id: str, call_id: str) -> OpenCall | None:
         rows = await self.store.open_calls(self.app_name, session_id)
-        return next((row for row in rows if row.pending.call_id == call_id), None)
+        row = next((row for row in rows if row.pending.call_id == call_id), None)
+        if row is None:
+            return await self.store.answer(self.app_name, session_id, call_id, None)
+        if row.pending.kind == "credential" and not isinstance(value, Reject):
+            return await sign_in(self.store, self.services.credentials, row, value)
+        answer = accept_answer(row.pending, value, await self._parse_of(row, value))
+        return await self.store.answer(self.app_name, session_id, call_id, answer)
 
-    async def _without_secret(self, row: OpenCall, value: Any) -> Any:
-        """Put what the person brought where secrets are kept; the log only learns that it came."""
-        if isinstance(decode_answer(value), Reject):
-            return value
-        if self.services.credentials is None:
-            raise UsageError(
-                "This runner has no credential store: Runner(agent, …, credentials='memory://')."
-            )
-        if not row.answered:
-            key = answer_key(row.scope, row.pending.call_id)
-            await self.services.credentials.save(row.scope, key, value)
-        return None
+    async def answer_sign_in(self, callback: str, *, user_id: str | None = None) -> list[str]:
+        """Answer the calls that wait for the sign-in which `callback` finishes.
+
+        `callback` is the whole address that the browser came back to; its `state` says whose
+        sign-in it is. Name the user who came back, where you know them: calls of others are then
+        left alone. The ids of the sessions to `resume`; none when nobody waits for it.
+        """
+        rows = await self.store.open_calls(self.app_name)
+        waiting = [
+            row for row in waiting_for_state(rows, callback) if user_id in (None, row.scope.user_id)
+        ]
+        for row in waiting[:1]:
+            await sign_in(self.store, self.services.credentials, row, callback)
+        return [row.scope.session_id for row in waiting]
+
+    async def _parse_of(self, row: OpenCall, value: Any) -> Callable[[str], Args] | None:
+        """What checks the arguments in `value`, if it has any; None where the tool is not at hand."""
+        if not changes_arguments(value):
+            return None
+        state = await self.store.state(row.scope)
+        start = Start(log=Log(row.scope), deps=self.deps, state=state, services=self.services)
+        return await parse_for(self.agent, row.pending, value, start)
+
+    async def explain(
+        self, tool: str, arguments: Mapping[str, Any], *, user_id: str = "user"
+    ) -> Explanation:
+        """Which rule decides about a call, and why; nothing runs and nothing is stored."""
+        scope = Scope(app_name=self.app_name, user_id=user_id, session_id="explain")
+        start = Start(
+            log=Log(scope),
+            deps=self.deps,
+            services=self.services,
+            hooks=self.hooks,
+            above=ABOVE_ALL.with_guards(self.guards),
+        )
+        return await explain(self.agent, start, tool, arguments)
 
     # -- sessions ---------------------------------------------------------------------------
 
@@ -240,7 +298,7 @@ class Runner:
     async def state(self, session_id: str) -> dict[str, Any]:
         """A session's state."""
         row = await self._session(session_id)
-        return await self.store.state(row.scope)
+        return fold_members(await self.store.state(row.scope))
 
     async def history(self, session_id: str) -> list[Any]:
         """A session's messages."""
@@ -249,11 +307,37 @@ class Runner:
         log.replay(await self.store.events(row.scope))
         return list(log.thread("").history)
 
-    async def delete(self, session_id: str) -> None:
-        """Forget a session, and the long outputs that were kept for it."""
+    async def output(self, session_id: str, name: str) -> str:
+        """A long output, or the JSON of large data, by the name that its result gives."""
         row = await self._session(session_id)
+        spill = Spill(row.scope, row.created_at)
+        spill.look()
+        try:
+            return await in_io_thread(spill.read, name)
+        except ToolError as error:
+            raise UsageError(str(error)) from error
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session and all that belongs to it: its artifacts, its long outputs, what was
+        brought for it and not used, and what it kept open. What belongs to the user stays."""
+        row = await self._session(session_id)
+        calls = await self.store.open_calls(self.app_name, session_id)
         await self.store.delete(row.scope)
-        Spill(row.scope, stored=True).remove()
+        await close_all([
+            partial(self.agent.end_session, SessionInfo.of(row.scope)),
+            partial(in_io_thread, Spill(row.scope, row.created_at).remove),
+            partial(forget_brought, self.services.credentials, calls),
+            partial(self._delete_artifacts, row.scope),
+        ])  # fmt: skip
+
+    async def _delete_artifacts(self, scope: Scope) -> None:
+        artifacts = self.services.artifacts
+        if artifacts is None:
+            return
+        with suppress(ToolError):  # A user or session whose name no artifact can be kept under.
+            for name in await artifacts.names(scope):
+                if not name.startswith("user:"):
+                    await artifacts.delete(scope, name)
 
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None
@@ -263,11 +347,9 @@ class Runner:
         return await self.store.branch(row.scope, new_id or uuid.uuid4().hex, upto)
 
     async def close(self) -> None:
-        """Close the agent's toolsets, the store, and the memory if it was given by address."""
-        await self.agent.close()
-        await self.store.close()
-        if self._own_memory is not None:
-            await self._own_memory.close()
+        """Close the agent's toolsets, the memory if it was given by address, and the store."""
+        memory = [] if self._own_memory is None else [self._own_memory.close]
+        await close_all([self.store.close, *memory, self.agent.close])
 
     async def __aenter__(self) -> "Runner":
         return self
@@ -278,6 +360,9 @@ class Runner:
     # -- inside -----------------------------------------------------------------------------
 
     def _scope(self, user_id: str, session_id: str | None) -> Scope:
+        for name, value in (("user_id", user_id), ("session_id", session_id or "")):
+            if not isinstance(value, str):
+                raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
         return Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
@@ -294,10 +379,12 @@ class Runner:
         deps: Any,
         state: Mapping[str, Any] | None,
         task_id: str | None = None,
+        above: Above = ABOVE_ALL,
     ) -> Start:
         self._refuse_second(scope.session_id)
         found = await self.store.load(scope)
-        log = Log(found.row.scope, self.store)
+        row = found.row
+        log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)
         if found.row.last_seq:
             log.replay(found.events)
             log.take_answers(found.calls)
@@ -310,6 +397,7 @@ class Runner:
             services=self.services,
             task_id=task_id,
             hooks=self.hooks,
+            above=above.with_guards(self.guards),
         )
 
     def _refuse_second(self, session_id: str) -> None:
@@ -323,11 +411,11 @@ class Runner:
         # Asked again: another run may have begun while this one was being read from the store.
         self._refuse_second(session_id)
         with anyio.CancelScope() as scope:
-            self._going[session_id], self._logs[session_id] = scope, job.run.log
+            self._going[session_id], self._runs[session_id] = scope, job.run
             try:
                 return await run_to_end(job)
             finally:
-                del self._going[session_id], self._logs[session_id]
+                del self._going[session_id], self._runs[session_id]
         return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
 
 

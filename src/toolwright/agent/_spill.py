@@ -1,5 +1,6 @@
 """Where outputs that are too long to be read at once are kept: a private directory for each session."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -23,12 +24,14 @@ class Spill:
     """The long outputs of one session; its directory is made when it is first needed.
 
     A session that is stored finds them again after a restart, on the same machine; those of a run
-    that nobody stores go with it.
+    that nobody stores go with it. A session of the same name in another store, or made after this
+    one was deleted, was not `born` at the same moment and has its own.
     """
 
-    def __init__(self, scope: Scope, *, stored: bool) -> None:
+    def __init__(self, scope: Scope, born: float | None) -> None:
         self._scope = scope
-        self._stored = stored
+        self._stored = born is not None
+        self._born = str(born) if born is not None else uuid.uuid4().hex
         self._directory: Path | None = None
 
     @property
@@ -41,12 +44,13 @@ class Spill:
         directory = _root() / self._name()
         self._directory = directory if directory.is_dir() else None
 
-    def write(self, text: str) -> str:
+    def write(self, text: str, suffix: str = "txt") -> str:
         """Keep `text`; the name to read it by."""
         if self._directory is None:
             self._directory = self._make()
-        name = f"output-{uuid.uuid4().hex[:8]}.txt"
-        (self._directory / name).write_text(text, encoding="utf-8", errors="replace")
+        name = f"output-{uuid.uuid4().hex[:8]}.{suffix}"
+        # Written as bytes: line endings stay as they are, and so do lone surrogates.
+        (self._directory / name).write_bytes(text.encode("utf-8", "surrogatepass"))
         return name
 
     def read(self, name: str) -> str:
@@ -57,7 +61,7 @@ class Spill:
                 f"There is no stored output {name!r}: use a name from a truncation note, or call "
                 "the tool again if its output was removed meanwhile."
             )
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8", "surrogatepass")
 
     def remove(self) -> None:
         """Forget all that the session has kept."""
@@ -77,8 +81,8 @@ class Spill:
 
     def _name(self) -> str:
         scope = self._scope
-        key = "\0".join((scope.app_name, scope.user_id, scope.session_id))
-        return hashlib.sha256(key.encode()).hexdigest()[:32]
+        key = "\0".join((scope.app_name, scope.user_id, scope.session_id, self._born))
+        return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _root() -> Path:
@@ -95,5 +99,7 @@ def _root() -> Path:
 
 def _remove_old(root: Path) -> None:
     for directory in root.iterdir():
-        if time.time() - directory.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(directory, ignore_errors=True)
+        # Another process may remove it at the same moment.
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - directory.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(directory, ignore_errors=True)

@@ -2,36 +2,45 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import anyio
 
+from toolwright._message_of import named_message_of
+from toolwright.agent._answers import STILL_RUNNING, WROTE
+from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._dispatch import answer_calls
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Limits, Meter
-from toolwright.agent._log import Log, Waiting, full_id, settle_turn
+from toolwright.agent._log import CallRecord, Log, full_id, settle_turn
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
+from toolwright.agent._rounds import go_on
+from toolwright.agent._rules import ABOVE_ALL, Above
 from toolwright.agent._run import Run, Shared
 from toolwright.agent._tracing import span
+from toolwright.errors import UsageError
 from toolwright.messages import (
     AnyEvent,
     Event,
+    Pending,
     Prompt,
     RunStarted,
     Scope,
     StateChanged,
+    Status,
+    StoredAnswer,
     TextPart,
+    ToolCall,
     ToolEnded,
     ToolResult,
     UserMessage,
-    jsonable,
     user_message,
 )
-from toolwright.tools import Services, State, StateTable
+from toolwright.tools import Args, Services, State, StateTable, accept_answer
 
 __all__ = [
     "Job",
@@ -40,12 +49,11 @@ __all__ = [
     "begin",
     "carry_on",
     "make_result",
+    "parse_for",
     "resume",
     "run_to_end",
     "stream_events",
 ]
-
-WENT_ON = "The person went on without answering; this call was not run."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +69,8 @@ class Start:
     task_id: str | None = None
     hooks: Hooks | None = None
     limits: Limits | None = None
+    above: Above = ABOVE_ALL
+    """The runner's rules, and what holds for the task that started this one."""
 
 
 @dataclass(slots=True)
@@ -71,6 +81,8 @@ class Job:
     message: UserMessage | None = None
     first_event: int = 0
     given: Mapping[str, Any] | None = None
+    queued: Sequence[UserMessage] = ()
+    """Messages to put in before the next turn."""
 
 
 Guard = Callable[[str, Job], Coroutine[Any, Any, Result]]
@@ -87,34 +99,51 @@ def carry_on(agent: AgentNode, start: Start) -> Job:
     return Job(_new_run(agent, start))
 
 
-def resume(agent: AgentNode, paused: Result, answers: Mapping[str, Any], start: Start) -> Job:
+async def resume(agent: AgentNode, paused: Result, answers: Mapping[str, Any], start: Start) -> Job:
     """A run that goes on from a result that nobody stored."""
-    log = Log(_scope())
+    log = Log(Scope(app_name="", user_id="", session_id=paused.session_id))
     log.replay(list(paused.events))
     log.events.extend(paused.events)
+    waiting = {pending.call_id: pending for pending in log.waiting()}
+    checked: dict[str, StoredAnswer] = {}
     for call_id, answer in answers.items():
-        log.take_answer(call_id, jsonable(answer))
-    return carry_on(
-        agent, Start(log=log, deps=start.deps, state=start.state, services=start.services)
-    )
+        if call_id not in waiting:
+            raise UsageError(f"No call {call_id!r} waits for an answer; waiting: {list(waiting)}.")
+        checked[call_id] = accept_answer(
+            waiting[call_id], answer, await parse_for(agent, waiting[call_id], answer, start)
+        )
+    for call_id, stored in checked.items():
+        log.take_answer(call_id, stored)
+    return carry_on(agent, replace(start, log=log))
+
+
+async def parse_for(
+    agent: AgentNode, pending: Pending, answer: Any, start: Start
+) -> Callable[[str], Args] | None:
+    """What checks the changed arguments in `answer`; None if there are none, or no such tool."""
+    if not changes_arguments(answer):
+        return None
+    tool = await tool_asked_about(agent, pending, carry_on(agent, start).run.readonly)
+    return None if tool is None else tool.parse
 
 
 def _new_run(agent: AgentNode, start: Start) -> Run:
     log = start.log or Log(_scope())
     shared = Shared(
         log,
-        Meter(start.limits or agent.limits),
+        Meter(start.limits or agent.limits, before=log.spent_at("")),
         answer_calls,
         table=StateTable(start.state),
         services=start.services,
         deps=start.deps,
         task_id=start.task_id,
         hooks=start.hooks,
+        root=agent,
     )
     if log.seq and log.store is not None:
         shared.spill.look()
     current = agent.find(log.thread("").agent) or agent
-    return Run(cast(ChatNode, current), shared)
+    return Run(cast(ChatNode, current), shared, entry=agent, above=start.above)
 
 
 def _scope() -> Scope:
@@ -129,11 +158,12 @@ async def run_to_end(job: Job) -> Result:
     await run.log.flush()
     try:
         with span("invoke_agent", run.agent.name, {"gen_ai.conversation.id": run.scope.session_id}):
-            outcome = await run.go()
+            outcome = await go_on(run, new=job.message is not None)
     except BaseException as error:
-        reason = "cancelled" if _is_cancel(error) else f"{type(error).__name__}: {error}"
-        with anyio.CancelScope(shield=True):
-            await _close(run, Outcome(status="stopped", reason=run.redactor(reason)))
+        reason = "cancelled" if _is_cancel(error) else named_message_of(error)
+        if run.log.broken is None:
+            with anyio.CancelScope(shield=True):
+                await _close(run, Outcome(status="stopped", reason=run.redactor(reason)))
         raise
     await _close(run, outcome)
     return make_result(run, outcome, job.first_event)
@@ -147,14 +177,17 @@ def _open(job: Job) -> None:
     run = job.run
     job.first_event = len(run.log.events)
     run.thread.agent = run.agent.name
-    message = job.message
+    message, queued = job.message, list(job.queued)
     if message is not None:
-        _give_up_open_calls(run, WENT_ON, but_answered=True)
+        _leave_rounds(run)
+        _leave_open_calls(run)
         if run.thread.calls:
             # Calls that were answered come first; the message follows their results.
-            run.log.inbox.append(Waiting(message))
+            queued.insert(0, message)
             message = None
     run.emit(RunStarted, message=message)
+    for waiting in queued:
+        run.queue(waiting)
     if job.given:
         _keep_state(run, job.given)
     run.thread.ended = None
@@ -173,28 +206,139 @@ def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
 
 async def abandon(job: Job, reason: str) -> None:
     """End a session that nobody goes on with: its open calls get an error result."""
-    _give_up_open_calls(job.run, f"This call was not answered: {reason}.")
+    for address, call in _open_calls(job.run):
+        _give_up(job.run, address, call, f"This call was not answered: {reason}.")
+    settle_turn(job.run.log, job.run.path)
     await _close(job.run, Outcome(status="stopped", reason=reason))
 
 
-def _give_up_open_calls(run: Run, why: str, *, but_answered: bool = False) -> None:
+def _leave_open_calls(run: Run) -> None:
+    """The person writes instead of answering: questions to them are closed, the world's work is not.
+
+    Calls that were answered already stay as they are, and so do those that a crash interrupted:
+    only their tools know what that means. The message follows their results.
+    """
     kept = False
-    for call in run.thread.calls:
-        address = full_id(run.path, call.call_id)
-        record = run.log.record(address)
-        if record.result is not None:
-            continue
-        if but_answered and run.log.has_answer(address):
+    for address, call in _open_calls(run):
+        interrupted = _interrupted(run, address)
+        for record in interrupted:
+            record.left = True
+        if interrupted or run.log.has_answer(address):
             kept = True
+            _leave_inside(run, address)
             continue
-        content = (TextPart(why),)
-        record.result = ToolResult(
-            call_id=call.call_id, name=call.name, status="error", content=content
-        )
-        run.give_up(address, why)
-        run.emit(ToolEnded, result=record.result)
+        _leave(run, address, call)
     if not kept:
         settle_turn(run.log, run.path)
+
+
+def _interrupted(run: Run, address: str) -> list[CallRecord]:
+    """The innermost calls at `address` that nobody is at any more, though they wait for nothing."""
+    unfinished = {
+        key: record
+        for key, record in run.log.calls.items()
+        if (key == address or key.startswith(f"{address}/")) and record.result is None
+    }
+    return [
+        record
+        for key, record in unfinished.items()
+        if (record.started or record.pending is None)
+        and not any(inner.startswith(f"{key}/") for inner in unfinished)
+    ]
+
+
+def _leave(run: Run, address: str, call: ToolCall) -> None:
+    pending = run.log.record(address).pending
+    elsewhere = _let_run_on(run, address)
+    if pending is not None:
+        status, why = _left(pending)
+        _give_up(run, address, call, why, status=status)
+    else:
+        ongoing = f" Still running, with updates to follow: {', '.join(elsewhere)}."
+        _give_up(run, address, call, f"{WROTE}; it was stopped.{ongoing if elsewhere else ''}")
+
+
+def _leave_inside(run: Run, address: str) -> None:
+    """Close what still waits inside a call that goes on with other answers: the message comes next."""
+    for inner, record in run.log.calls.items():
+        pending = record.pending
+        if not inner.startswith(f"{address}/") or pending is None:
+            continue
+        if record.answer is not None or record.result is not None or record.left:
+            continue
+        if pending.kind == "result":
+            run.change_pending(pending, blocking=False)
+        _close_call(run, inner, pending)
+
+
+def _leave_rounds(run: Run) -> None:
+    """A workflow begins anew with each message: what its earlier rounds have asked people is closed,
+    and what the world owes them is not waited for, but finishes its round when it comes."""
+    for address, record in run.log.calls.items():
+        pending = record.pending
+        if pending is None or record.answer is not None or record.result is not None:
+            continue
+        if run.log.round_of(address) is None:
+            continue
+        if pending.kind == "result":
+            run.change_pending(pending, blocking=False)
+        else:
+            _close_call(run, address, pending)
+
+
+def _close_call(run: Run, address: str, pending: Pending) -> None:
+    path, _, call_id = address.rpartition("/")
+    status, why = _left(pending)
+    _give_up(
+        run, address, ToolCall(call_id=call_id, name=pending.name), why, status=status, path=path
+    )
+
+
+def _left(pending: Pending) -> tuple[Status, str]:
+    """What the model reads of a call that waits no more, because the person wrote instead."""
+    if pending.kind == "result":
+        return "ok", STILL_RUNNING
+    outcome = "it was stopped at its question" if pending.ran else "it was not run"
+    return "error", f"{WROTE}; {outcome}."
+
+
+def _let_run_on(run: Run, address: str) -> list[str]:
+    """Wait no more for the results that the world still owes to a call and to those inside it."""
+    waiting = [
+        record.pending
+        for key, record in run.log.calls.items()
+        if (key == address or key.startswith(f"{address}/"))
+        and record.pending is not None
+        and record.pending.kind == "result"
+        and record.answer is None
+        and record.result is None
+    ]
+    for pending in waiting:
+        run.change_pending(pending, blocking=False)
+    return [pending.name for pending in waiting]
+
+
+def _open_calls(run: Run) -> list[tuple[str, ToolCall]]:
+    """The calls of the latest turn that have no result, by their addresses."""
+    addressed = [(full_id(run.path, call.call_id), call) for call in run.thread.calls]
+    return [(at, call) for at, call in addressed if run.log.record(at).result is None]
+
+
+def _give_up(
+    run: Run,
+    address: str,
+    call: ToolCall,
+    why: str,
+    *,
+    status: Status = "error",
+    path: str | None = None,
+) -> None:
+    result = ToolResult(
+        call_id=call.call_id, name=call.name, status=status, content=(TextPart(why),)
+    )
+    run.log.record(address).result = result
+    run.give_up(address, why)
+    run.emit(ToolEnded, path=path, result=result)
 
 
 async def _close(run: Run, outcome: Outcome) -> None:
@@ -209,7 +353,7 @@ def make_result(run: Run, outcome: Outcome, first_event: int = 0) -> Result:
         status=outcome.status,
         text=outcome.text,
         output=outcome.output,
-        pending=tuple(run.log.waiting()),
+        pending=tuple(_addressed(run, run.log.waiting())),
         usage=run.shared.meter.usage,
         events=run.log.events[first_event:] if run.log.store is not None else list(run.log.events),
         history=run.history.view(),
@@ -218,8 +362,18 @@ def make_result(run: Run, outcome: Outcome, first_event: int = 0) -> Result:
         session_id=run.scope.session_id,
         run_id=run.run_id,
         escalated=run.escalated,
-        state={key: value for key, value in values.items() if not key.startswith("temp:")},
+        state={
+            key: value
+            for key, value in values.items()
+            if value is not None and not key.startswith("temp:")
+        },
     )
+
+
+def _addressed(run: Run, waiting: list[Pending]) -> Iterator[Pending]:
+    """With the session they wait in, where there is one that others can find."""
+    session_id = "" if run.log.store is None else run.scope.session_id
+    return (replace(pending, session_id=session_id) for pending in waiting)
 
 
 async def stream_events(job: Job, guard: Guard | None = None) -> AsyncGenerator[AnyEvent]:

@@ -1,10 +1,11 @@
 """The tools an agent has in one turn: what the model is told, and what its calls find by name."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwright.agent._node import AgentNode
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ServerTool, ToolSpec
 from toolwright.tools import ReadonlyContext, RequestShaper, Tool, Toolset, as_tool
@@ -18,6 +19,10 @@ class Toolbox:
 
     tools: dict[str, Tool]
     specs: tuple[ToolSpec, ...]
+    free: Collection[str] = ()
+    """The framework's own tools, which no rule and no hook is asked about."""
+    outside: tuple[Tool, ...] = ()
+    """Those that came from elsewhere, which may have changed since they were last seen."""
 
     def find(self, name: str, ctx: ReadonlyContext) -> Tool:
         """The tool to run, or a `ToolError` that helps the model to a better call."""
@@ -55,6 +60,11 @@ def sort_tools(things: Iterable[Any]) -> Shelf:
             toolsets.append(thing)
         elif isinstance(thing, ServerTool):
             server_tools.append(thing)
+        elif isinstance(thing, AgentNode):
+            raise UsageError(
+                f"Agent {thing.name!r} is not a tool; let it be called with tools=[AgentTool(…)], or "
+                f"take over the conversation with sub_agents=[…]."
+            )
         elif isinstance(thing, RequestShaper):
             shapers.append(thing)
         else:
@@ -100,7 +110,8 @@ class ToolboxMaker:
         shown = [tool.is_enabled is None or tool.is_enabled(ctx) for tool in tools]
         key = ([id(tool) for tool in tools], shown)
         if memo.toolbox is None or memo.key != key:
-            memo.key, memo.toolbox = key, _build(self.agent, tools, shown)
+            free = tuple(tool.name for tool in extra)
+            memo.key, memo.toolbox = key, _build(self.agent, tools, shown, free)
         return memo.toolbox
 
     async def _listed(
@@ -125,7 +136,10 @@ class ListingMemo:
         self.toolbox: Toolbox | None = None
 
 
-def _build(agent: str, tools: Sequence[Tool], shown: Sequence[bool]) -> Toolbox:
+def _build(
+    agent: str, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
+) -> Toolbox:
     by_name = check_names(agent, tools)
     specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
-    return Toolbox(by_name, specs)
+    outside = tuple(tool for tool in tools if tool.source and not tool.placeholder)
+    return Toolbox(by_name, specs, free, outside)

@@ -1,11 +1,10 @@
 """Answers to calls that the run did not wait for reach the conversation as a message."""
 
-import json
 import time
 
-from toolwright.agent._answers import decode_answer
+from toolwright.agent._answers import answer_text
 from toolwright.agent._log import Log, Waiting
-from toolwright.messages import Reject, jsonable, user_message
+from toolwright.messages import Reject, user_message
 
 __all__ = ["late_updates"]
 
@@ -18,14 +17,11 @@ def late_updates(log: Log) -> list[Waiting]:
     updates = []
     for record in log.calls.values():
         pending = record.pending
-        if pending is None or pending.blocking or not record.answered:
+        if pending is None or pending.blocking or record.answer is None:
             continue
-        answer = decode_answer(record.answer)
-        text = (
-            f"rejected: {answer.reason}"
-            if isinstance(answer, Reject)
-            else json.dumps(answer, ensure_ascii=False)
-        )
+        if record.result is None and log.round_of(pending.call_id) is not None:
+            continue  # The step of a workflow that made the call goes on with it.
+        text = answer_text(pending, record.answer)
         message = user_message(f"[Update on call {pending.call_id} of {pending.name!r}]\n{text}")
         updates.append(Waiting(message, pending.call_id))
     return updates
@@ -35,7 +31,7 @@ def _expire(log: Log) -> None:
     """A call whose outcome can come no more is answered with that."""
     for record in log.calls.values():
         pending = record.pending
-        if pending is None or pending.blocking or record.answered or pending.deadline is None:
+        if pending is None or pending.blocking or record.answer or pending.deadline is None:
             continue
         if pending.deadline <= time.time():
-            log.take_answer(pending.call_id, jsonable(Reject(reason=TOO_LATE)))
+            log.take_answer(pending.call_id, Reject(reason=TOO_LATE))

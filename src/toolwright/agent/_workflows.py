@@ -12,8 +12,9 @@ from toolwright.agent._log import full_id
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
+from toolwright.concurrency import first_cause
 from toolwright.errors import UsageError
-from toolwright.messages import Prompt, StateChanged
+from toolwright.messages import Prompt, StateChanged, jsonable
 from toolwright.tools import State, ToolContext, tool
 
 __all__ = ["LoopAgent", "ParallelAgent", "SequentialAgent", "exit_loop"]
@@ -91,9 +92,13 @@ class ParallelAgent(_Workflow):
         async def step(agent: AgentNode) -> None:
             outcomes[agent.name], _ = await self._step(run, agent, agent.name, _asked(run))
 
-        async with anyio.create_task_group() as group:
-            for agent in self.sub_agents:
-                group.start_soon(step, agent)
+        try:
+            async with anyio.create_task_group() as group:
+                for agent in self.sub_agents:
+                    group.start_soon(step, agent)
+        except ExceptionGroup as failed:
+            # What one agent would have raised by itself, as every other agent raises it.
+            raise first_cause(failed) from failed
         for status in ("paused", "stopped"):
             for outcome in outcomes.values():
                 if outcome.status == status:
@@ -126,7 +131,7 @@ class LoopAgent(_Workflow):
 def remember_output(run: Run, name: str, output: Any) -> None:
     """Put a step's output into the state under its name."""
     delta: dict[str, Any] = {}
-    State(run.table, delta).change(name, lambda _: output)
+    State(run.table, delta).change(name, lambda _: jsonable(output))
     run.emit(StateChanged, delta=delta)
 
 

@@ -36,6 +36,7 @@ def hand_runner(runner: Runner) -> Runner | None:
         auth=services.auth,
         deps=runner.deps,
         hooks=runner.hooks,
+        policy=runner.policy,
     )
 
 

@@ -1,6 +1,7 @@
 """Make an agent of an `agent.yaml`."""
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from toolwright.kits._config_schema import (
 )
 from toolwright.kits._presets import preset_tools
 from toolwright.kits._yaml import Document, read_yaml
-from toolwright.models import Model
+from toolwright.models import Model, check_model_name
 from toolwright.tools import Policy, Rule, Toolset, rules
 
 __all__ = ["AgentFile", "LoadedAgent", "default_agent", "import_object", "load_agent_file"]
@@ -40,14 +41,20 @@ class LoadedAgent:
         self.agent = agent
 
     @property
-    def store(self) -> str:
+    def store_address(self) -> str:
         """The address of the store; a relative SQLite file is beside the agent's file."""
         prefix, _, file = self.settings.store.partition("sqlite:///")
         if prefix or not file or file.startswith("/"):
             return self.settings.store
-        target = (self.path.parent / file).resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return f"sqlite:///{target}"
+        return f"sqlite:///{(self.path.parent / file).resolve()}"
+
+    @property
+    def store(self) -> str:
+        """The address of the store, with the directory of its file made."""
+        prefix, _, file = self.store_address.partition("sqlite:///")
+        if file and not prefix:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+        return self.store_address
 
 
 def load_agent_file(path: str | Path, model: Model | str | None = None) -> LoadedAgent:
@@ -55,6 +62,9 @@ def load_agent_file(path: str | Path, model: Model | str | None = None) -> Loade
     path = Path(path)
     document = read_yaml(path)
     settings = _checked(document)
+    if settings.model is not None and settings.model != "me":
+        with _at(document, "model"):
+            check_model_name(settings.model)
     return LoadedAgent(path, settings, _agent(document, settings, model))
 
 
@@ -65,7 +75,7 @@ def default_agent(model: Model | str | None = None) -> Agent:
 
 def _checked(document: Document) -> AgentFile:
     try:
-        return AgentFile.model_validate(document.value or {})
+        return AgentFile.model_validate(_without_empty_parts(document.value))
     except ValidationError as error:
         lines = [
             f"{document.where(detail['loc'])}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
@@ -75,7 +85,18 @@ def _checked(document: Document) -> AgentFile:
         raise UsageError("\n".join(lines)) from None
 
 
+def _without_empty_parts(value: Any) -> Any:
+    """A part with nothing below it, such as `tools:`, is as if it were not there."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        return value
+    return {key: part for key, part in value.items() if part is not None}
+
+
 def _plain(kind: str, message: str) -> str:
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return "settings are wanted here, as `name: value`"
     if kind == "extra_forbidden":
         return "there is no such setting; `toolwright config schema` lists all"
     return message[0].lower() + message[1:]
@@ -149,14 +170,18 @@ def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:
 
 
 def import_object(name: str, directory: Path | None = None) -> Any:
-    """The object that `package.module:name` (or `file.py:name`) names."""
-    module_name, found, attribute = name.partition(":")
-    if not found or not module_name or not attribute:
-        raise UsageError(f"{name!r} does not name an object; write it as 'package.module:name'.")
-    for place in (str(directory or Path.cwd()), str(Path.cwd())):
-        if place not in sys.path:
-            sys.path.insert(0, place)
-    module_name = module_name.removesuffix(".py").replace("/", ".")
+    """The object that `package.module:name` or `path/to/file.py:name` names."""
+    written, _, attribute = name.rpartition(":")
+    places = list(dict.fromkeys([directory or Path.cwd(), Path.cwd()]))
+    is_path = "/" in written or os.sep in written or written.endswith(".py")
+    if not written or not attribute or not (is_path or all(written.split("."))):
+        raise UsageError(
+            f"{name!r} does not name an object; write it as 'package.module:name' or "
+            "'path/to/file.py:name'."
+        )
+    for place in places:
+        _look_in(place)
+    module_name = _module_at(written, places) if is_path else written
     try:
         value: Any = importlib.import_module(module_name)
     except ImportError as error:
@@ -167,6 +192,22 @@ def import_object(name: str, directory: Path | None = None) -> Any:
             raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
         value = getattr(value, part)
     return value
+
+
+def _module_at(written: str, places: Sequence[Path]) -> str:
+    """The module that a path names, which can be imported now."""
+    for place in map(Path.absolute, places):
+        path = Path(os.path.normpath(place / written.removesuffix(".py")))
+        if Path(f"{path}.py").is_file() or (path / "__init__.py").is_file():
+            root = place if place in path.parents else path.parent
+            _look_in(root)
+            return ".".join(path.relative_to(root).parts)
+    raise UsageError(f"There is no Python file {written!r} in {' or '.join(map(str, places))}.")
+
+
+def _look_in(place: Path) -> None:
+    if str(place) not in sys.path:
+        sys.path.insert(0, str(place))
 
 
 def _beside(base: Path, source: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from toolwright._settings import explained
 from toolwright.agent import Agent, BaseAgent, Compaction, Limits
 from toolwright.backends.files import Files, StateBackend
 from toolwright.builtin import Skill, SkillToolset, file_tools, todo_tools
@@ -36,6 +37,7 @@ class SubAgentSpec(TypedDict, total=False):
     interrupt_on: Mapping[str, Require]
 
 
+@explained(rest=Agent)
 def create_deep_agent(
     name: str = "deep_agent",
     model: Model | str | None = None,
@@ -58,14 +60,13 @@ def create_deep_agent(
 
     Files are in the session's state unless a `backend` is given. `memory` names files in it whose
     text is put before the model each turn. `interrupt_on` says which tools a person must confirm;
-    it holds for sub-agents too. The other settings are `Agent`'s.
+    it holds for sub-agents too, as `policy` and `hooks` do. The other settings are `Agent`'s.
     """
     files = backend_for(backend or _in_state)
     core = _core_tools(backend or _in_state, files)
     own = [_in_files(thing, files) for thing in tools]
     running = [_in_files(thing, files) for thing in execution_tools(execution, work_dir)]
-    confirm = dict(interrupt_on or {})
-    helpers = _sub_agents(subagents, [*core, *running, *own], confirm)
+    helpers = _sub_agents(subagents, [*core, *running, *own])
     given = [*core, *running, *own, task_tool(helpers), *_skills(skills), *_notes(memory, files)]
     agent = Agent(
         name=name,
@@ -73,7 +74,7 @@ def create_deep_agent(
         description=description,
         instructions=deep_prompt(instructions, execution=bool(running), delegation=True),
         tools=given,
-        interrupt_on=confirm,
+        interrupt_on=interrupt_on,
         limits=limits or Limits(depth=3),
         compaction=compaction or Compaction(max_tokens=_COMPACT_AT, keep_messages=20),
         **settings,
@@ -83,6 +84,7 @@ def create_deep_agent(
     return agent
 
 
+@explained(rest=create_deep_agent)
 async def create_deep_agent_async(
     name: str = "deep_agent", model: Model | str | None = None, **settings: Any
 ) -> tuple[Agent, Callable[[], Awaitable[None]]]:
@@ -117,9 +119,7 @@ def _in_files(thing: Any, files: Callable[[ToolContext], Files]) -> Any:
 
 
 def _sub_agents(
-    specs: Sequence[SubAgentSpec | BaseAgent],
-    inherited: Sequence[Any],
-    confirm: Mapping[str, Require],
+    specs: Sequence[SubAgentSpec | BaseAgent], inherited: Sequence[Any]
 ) -> dict[str, BaseAgent]:
     """The sub-agents by name; a general one is always among them."""
     made: dict[str, BaseAgent] = {}
@@ -128,16 +128,14 @@ def _sub_agents(
     )
     named = {spec.name if isinstance(spec, BaseAgent) else spec.get("name") for spec in specs}
     for spec in specs if GENERAL_PURPOSE in named else [general, *specs]:
-        agent = spec if isinstance(spec, BaseAgent) else _sub_agent(spec, inherited, confirm)
+        agent = spec if isinstance(spec, BaseAgent) else _sub_agent(spec, inherited)
         if agent.name in made:
             raise UsageError(f"Two sub-agents are named {agent.name!r}; rename one.")
         made[agent.name] = agent
     return made
 
 
-def _sub_agent(
-    spec: SubAgentSpec, inherited: Sequence[Any], confirm: Mapping[str, Require]
-) -> Agent:
+def _sub_agent(spec: SubAgentSpec, inherited: Sequence[Any]) -> Agent:
     missing = [key for key in ("name", "description") if not spec.get(key)]
     if missing:
         raise UsageError(f"A sub-agent needs {' and '.join(missing)}; got {dict(spec)!r}.")
@@ -147,17 +145,14 @@ def _sub_agent(
             f"Sub-agent {spec['name']!r} has unknown settings {sorted(unknown)}; "
             f"it takes {', '.join(SubAgentSpec.__annotations__)}."
         )
-    tools = list(spec.get("tools", inherited))
-    names = {as_tool(t).name for t in tools if not isinstance(t, Toolset)}
-    # What the parent must ask about, its sub-agents must ask about too.
-    rules = {key: rule for key, rule in confirm.items() if key in names}
+    tools = spec.get("tools", inherited)
     return Agent(
         name=spec["name"],
         description=spec["description"],
         model=spec.get("model"),
         instructions=deep_prompt(spec.get("system_prompt", ""), execution=False, delegation=False),
         tools=[*tools, *_skills(spec.get("skills", ()))],
-        interrupt_on={**rules, **spec.get("interrupt_on", {})},
+        interrupt_on=spec.get("interrupt_on"),
         disallow_transfer_to_parent=True,
         disallow_transfer_to_peers=True,
     )

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from toolwright.agent import BaseAgent, run_inside
+from toolwright.concurrency import close_all
 from toolwright.errors import ToolError
 from toolwright.messages import ToolSpec
-from toolwright.tools import FunctionTool, Output, Tool, ToolContext, to_output
+from toolwright.tools import FunctionTool, Output, SessionInfo, Tool, ToolContext, to_output
 
 __all__ = ["task_tool"]
 
@@ -37,10 +39,14 @@ def task_tool(agents: Mapping[str, BaseAgent]) -> Tool:
     made = FunctionTool(task, description=description + "\n".join(lines), idempotent=True)
 
     async def close() -> None:
-        for agent in agents.values():
-            await agent.close()
+        await close_all([agent.close for agent in agents.values()])
 
-    return made.replace(spec=_listing(made.spec, list(agents)), close=close)
+    async def end_session(session: SessionInfo) -> None:
+        await close_all([partial(agent.end_session, session) for agent in agents.values()])
+
+    spec = _listing(made.spec, list(agents))
+    inside = tuple(agents.values())
+    return made.replace(spec=spec, inside=inside, close=close, end_session=end_session)
 
 
 def _listing(spec: ToolSpec, names: list[str]) -> ToolSpec:

@@ -3,8 +3,9 @@
 import os
 from typing import Literal, get_args
 
+# By unit, not by name: a preset loads, and needs installed, only what its own tools use.
+from toolwright import builtin
 from toolwright.backends.executors import Executor
-from toolwright.builtin import SearchEngine, web_tools, workspace_tools
 from toolwright.errors import UsageError
 from toolwright.tools import Tool
 
@@ -29,7 +30,7 @@ def preset_tools(
     work_dir: str | os.PathLike[str] = ".",
     *,
     executor: Executor | None = None,
-    engine: SearchEngine | None = None,
+    engine: "builtin.SearchEngine | None" = None,
 ) -> list[Tool]:
     """The tools of a preset.
 
@@ -45,8 +46,8 @@ def preset_tools(
     wanted = PRESETS[preset]
     made: list[Tool] = []
     if "read" in wanted:
-        made += workspace_tools(work_dir, executor=executor)
+        made += builtin.workspace_tools(work_dir, executor=executor)
     if "web_fetch" in wanted:
-        made += web_tools(engine=engine)
+        made += builtin.web_tools(engine=engine)
     by_name = {tool.name: tool for tool in made}
     return [by_name[name] for name in wanted]

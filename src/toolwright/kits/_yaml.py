@@ -8,6 +8,8 @@ from toolwright.errors import UsageError
 
 try:
     import yaml
+
+    from toolwright._yaml import YamlError, load_yaml
 except ImportError as error:
     raise ImportError("Agent files need an extra: pip install 'toolwright[cli]'") from error
 
@@ -36,12 +38,13 @@ def read_yaml(path: Path) -> Document:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise UsageError(f"{path}:{line}: this is not UTF-8; save the file as UTF-8.") from error
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        value = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UsageError(f"{path}:{line}: this is not YAML: {error.problem}.") from error
+        value, node = load_yaml(text)
+    except YamlError as error:
+        raise UsageError(f"{path}:{error.line or 1}: this is not YAML: {error.problem}.") from error
     lines = dict(_lines(node, ())) if node is not None else {}
     return Document(path, value, lines)
 

@@ -4,14 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolwright.tools._arguments import Args
-from toolwright.tools._confirmation import (
-    Decision,
-    Policy,
-    Require,
-    remembered_key,
-    with_approval,
-    with_confirmation,
-)
+from toolwright.tools._confirmation import Policy, Require, decide, with_approval, with_confirmation
 from toolwright.tools._context import (
     Context,
     ExecutionContext,
@@ -22,11 +15,13 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
+from toolwright.tools._decision import Decision, Verdict, Wish, stricter
+from toolwright.tools._fingerprint import digest_of, digest_of_arguments
 from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
-from toolwright.tools._state import State, StateTable
+from toolwright.tools._state import APPROVED, PINNED, State, StateTable, checked_state
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
     BaseToolset,
@@ -38,6 +33,7 @@ from toolwright.tools._toolset import (
     as_tool,
     combined,
     filtered,
+    nearest,
     prefixed,
     renamed,
     reshaped,
@@ -45,24 +41,35 @@ from toolwright.tools._toolset import (
 from toolwright.tools._wrappers import with_name, with_retries, with_timeout
 
 if TYPE_CHECKING:
-    from toolwright.tools._answers import check_answer
+    from toolwright.tools._answers import (
+        accept_answer,
+        answer_from_text,
+        parse_edited,
+        with_defaults,
+    )
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
+    from toolwright.tools._difference import difference
     from toolwright.tools._json_schema import schema_parser
-    from toolwright.tools._policy import Rule, Verdict, guarded, rules
+    from toolwright.tools._policy import Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
 
 _LAZY = {
-    "check_answer": "_answers",
+    "accept_answer": "_answers",
+    "answer_from_text": "_answers",
+    "parse_edited": "_answers",
+    "with_defaults": "_answers",
     "AuthenticatedFunctionTool": "_authenticated",
     "with_credential": "_authenticated",
     "BaseTool": "_base",
+    "difference": "_difference",
     "schema_parser": "_json_schema",
     "Rule": "_policy",
-    "Verdict": "_policy",
+    "Rules": "_policy",
     "guarded": "_policy",
+    "interrupting": "_policy",
     "rules": "_policy",
     "Ranking": "_ranking",
     "SearchableToolset": "_search",
@@ -74,6 +81,8 @@ _LAZY = {
 """Names that most agents do not need, and the file each is in."""
 
 __all__ = [
+    "APPROVED",
+    "PINNED",
     "Args",
     "Artifacts",
     "AuthFlows",
@@ -98,6 +107,7 @@ __all__ = [
     "RequestShaper",
     "Require",
     "Rule",
+    "Rules",
     "RunInside",
     "SearchableToolset",
     "Services",
@@ -112,26 +122,37 @@ __all__ = [
     "ToolPredicate",
     "Toolset",
     "Verdict",
+    "Wish",
+    "accept_answer",
+    "answer_from_text",
     "as_tool",
-    "check_answer",
+    "checked_state",
     "combined",
+    "decide",
     "deferred_tool",
+    "difference",
+    "digest_of",
+    "digest_of_arguments",
     "filtered",
     "function_tool",
     "guarded",
+    "interrupting",
+    "nearest",
+    "parse_edited",
     "plain_schema",
     "prefixed",
-    "remembered_key",
     "renamed",
     "reshaped",
     "rules",
     "schema_parser",
     "searchable",
+    "stricter",
     "to_output",
     "tool",
     "with_approval",
     "with_confirmation",
     "with_credential",
+    "with_defaults",
     "with_deferral",
     "with_name",
     "with_retries",

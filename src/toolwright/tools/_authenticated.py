@@ -10,7 +10,7 @@ from toolwright.messages import AuthConfig, AuthCredential, as_auth_config
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
-from toolwright.tools._function import FunctionTool
+from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._services import AuthFlows
 from toolwright.tools._tool import Output, Tool
 
@@ -20,7 +20,7 @@ _PARAMETER = "credential"
 _UNAUTHORIZED = 401
 
 
-class AuthenticatedFunctionTool(FunctionTool):
+class AuthenticatedFunctionTool(FunctionTool[P, R]):
     """A function tool whose `credential` parameter is filled with a credential ready to use.
 
     When there is none yet, the call waits until the user has signed in; `response_for_auth_required`
@@ -30,7 +30,7 @@ class AuthenticatedFunctionTool(FunctionTool):
 
     def __init__(
         self,
-        func: Callable[..., Any],
+        func: Callable[P, R],
         auth_config: AuthConfig | dict[str, Any],
         response_for_auth_required: str | dict[str, Any] | None = None,
         *,

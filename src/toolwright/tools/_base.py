@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.messages import Effects, ToolSpec
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
@@ -12,12 +13,13 @@ from toolwright.tools._tool import Output, Tool
 __all__ = ["BaseTool"]
 
 
-class BaseTool:
+class BaseTool(Sealed):
     """Subclass this, say what the model is told in `_get_declaration`, and do it in `run_async`."""
 
     effects: Effects = "write"
     sequential: bool = False
     idempotent: bool = False
+    _live = ("name", "description")
 
     def __init__(self, *, name: str, description: str = "") -> None:
         self.name = name

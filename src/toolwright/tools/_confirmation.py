@@ -1,88 +1,63 @@
-"""Ask before a tool runs: by rule, by predicate, or always."""
+"""A tool's own wish to be confirmed: always, by its arguments, or by a policy."""
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from toolwright.concurrency import call_user
 from toolwright.errors import UsageError
-from toolwright.messages import PendingRequest
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
-from toolwright.tools._state import RESERVED
-from toolwright.tools._tool import Output, Tool
+from toolwright.tools._decision import Decision
+from toolwright.tools._tool import Tool
 
-__all__ = [
-    "Decision",
-    "Policy",
-    "Require",
-    "by_argument_names",
-    "remembered_key",
-    "with_approval",
-    "with_confirmation",
-]
+__all__ = ["Policy", "Require", "by_argument_names", "decide", "with_approval", "with_confirmation"]
 
 Require = bool | Callable[..., bool | Awaitable[bool]]
 """Whether a call must be confirmed: always, or when a predicate over its arguments says so."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What a policy says of one call."""
-
-    verdict: Literal["allow", "ask", "deny"]
-    reason: str = ""
-    payload: Any = None
+Policy = Callable[[Tool, Args, ToolContext], Decision | Awaitable[Decision]]
+"""Sees the tool and its validated arguments before it runs; a plain function does so in a thread."""
 
 
-Policy = Callable[[Tool, Args, ToolContext], Awaitable[Decision]]
-"""Sees the tool and its validated arguments before it runs."""
-
-
-def remembered_key(tool: str) -> str:
-    """The state key that says a person has approved this tool for the rest of the session."""
-    return f"{RESERVED}{tool}"
+async def decide(policy: Policy, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
+    """What `policy` says of a call; `UsageError` when that is no decision, so the call never runs."""
+    if inspect.isroutine(policy) and not inspect.iscoroutinefunction(policy):
+        said = await call_user(policy, tool, args, ctx)
+    else:
+        said = policy(tool, args, ctx)
+        said = await said if inspect.isawaitable(said) else said
+    if not isinstance(said, Decision):
+        raise UsageError(
+            f"A policy returns a Decision, such as Decision(verdict='ask'); got {said!r}."
+        )
+    return said
 
 
 def with_approval(tool: Tool, policy: Policy) -> Tool:
-    """Let `policy` see the validated arguments before the tool runs."""
+    """Let `policy` see the validated arguments before the tool runs.
 
-    async def run(args: Args, ctx: ToolContext) -> Output:
-        decision = await policy(tool, args, ctx)
-        # Looked at before the approval: a person may have changed the arguments to denied ones.
-        if decision.verdict == "deny":
-            return Output(text=f"Denied: {decision.reason or 'not allowed here'}", status="denied")
-        if decision.verdict == "ask" and not _is_approved(tool, ctx):
-            hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
-            request = PendingRequest(kind="confirmation", hint=hint, payload=decision.payload)
-            return Output(status="pending", request=request)
-        return await tool.run(args, ctx)
+    It is asked about the tool as it is here, whatever name the tool is given later.
+    """
 
-    return tool.replace(run=run)
+    async def wish(args: Args, ctx: ToolContext) -> Decision:
+        return await decide(policy, tool, args, ctx)
 
-
-def _is_approved(tool: Tool, ctx: ToolContext) -> bool:
-    if ctx.tool_confirmation is not None:
-        return True
-    return bool(ctx.run.table.values.get(remembered_key(tool.name)))
+    return tool.replace(confirm=(*tool.confirm, wish))
 
 
 def with_confirmation(tool: Tool, require: Require) -> Tool:
     """Ask a person before the tool runs, when `require` is or says true for the arguments."""
     if require is False:
         return tool
-    needed = _always if require is True else by_argument_names(require)
+    needed = None if require is True else by_argument_names(require)
+    rule = f"require_confirmation of tool {tool.name!r}"
+    ask, allow = Decision(verdict="ask", rule=rule), Decision(verdict="allow", rule=rule)
 
-    async def policy(tool: Tool, args: Args, ctx: ToolContext) -> Decision:
-        if not await needed(args, ctx):
-            return Decision(verdict="allow")
-        return Decision(verdict="ask")
+    async def wish(args: Args, ctx: ToolContext) -> Decision:
+        return ask if needed is None or await needed(args, ctx) else allow
 
-    return with_approval(tool, policy)
-
-
-async def _always(args: Args, ctx: ToolContext) -> bool:
-    return True
+    return tool.replace(confirm=(*tool.confirm, wish))
 
 
 def by_argument_names(
@@ -104,7 +79,6 @@ def by_argument_names(
         given = {k: v for k, v in offered.items() if takes_all or k in names}
         if required - given.keys():
             return unknown
-        answer = predicate(**given)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+        return bool(await call_user(predicate, **given))
 
     return needed

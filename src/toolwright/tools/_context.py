@@ -1,12 +1,11 @@
 """What a running tool can see and do, besides its arguments."""
 
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-import anyio.from_thread
-
+from toolwright.concurrency import await_from_thread
 from toolwright.errors import UsageError
 from toolwright.messages import (
     Actions,
@@ -18,11 +17,13 @@ from toolwright.messages import (
     Event,
     MemoryEntry,
     ModelMessage,
+    Pending,
     PendingRequest,
     Prompt,
     Redactor,
     Scope,
     SearchMemoryResponse,
+    StoredAnswer,
     ToolCall,
     ToolResult,
     UserMessage,
@@ -30,7 +31,7 @@ from toolwright.messages import (
     secrets_of,
 )
 from toolwright.tools._services import Services
-from toolwright.tools._state import State, StateTable
+from toolwright.tools._state import State, StateDelta, StateTable
 
 __all__ = [
     "Context",
@@ -53,6 +54,11 @@ class SessionInfo:
     id: str
     app_name: str
     user_id: str
+
+    @classmethod
+    def of(cls, scope: Scope) -> "SessionInfo":
+        """The session that a scope names."""
+        return cls(id=scope.session_id, app_name=scope.app_name, user_id=scope.user_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,26 +118,45 @@ class RunInside(Protocol):
         """The durable task, when there is one."""
         ...
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents on the path to this one, the root first; tasks that started this one, too."""
+        ...
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether anybody on the path has rules."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """What the session has cost so far, in US dollars."""
+        ...
+
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         """Show something to whoever watches."""
         ...
 
-    async def open_pending(self, ctx: "ToolContext", request: PendingRequest) -> None:
+    async def open_pending(
+        self, ctx: "ToolContext", request: PendingRequest, *, ran: bool = False
+    ) -> None:
         """Make the call answerable from now on, before its handler returns."""
         ...
 
     async def answer_inside(
-        self, ctx: "ToolContext", calls: Sequence[ToolCall], tools: Mapping[str, Any]
+        self,
+        ctx: "ToolContext",
+        calls: Sequence[ToolCall],
+        tools: Mapping[str, Any],
+        *,
+        free: Collection[str] = (),
     ) -> list[ToolResult]:
         """Answer calls that a tool makes itself, on the ordinary path; `tools` are `Tool`s by name.
 
         Their ids must be the same when the outer call runs again: a call that has its result
-        gets that one and does not run twice.
+        gets that one and does not run twice. Those named in `free` are the framework's own, which
+        no rule is asked about.
         """
-        ...
-
-    def governed(self, tool: Any) -> Any:
-        """The `Tool` with all that the agent puts around its own: policy, confirmations, hooks."""
         ...
 
     async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
@@ -141,6 +166,16 @@ class RunInside(Protocol):
     async def stored_events(self) -> Sequence[Event]:
         """The session's events so far."""
         ...
+
+
+class _CallActions(Actions):
+    """Actions whose `state_delta` stays the one that writes to the state."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "state_delta" and not isinstance(value, StateDelta):
+            self.state_delta.update(value)
+        else:
+            super().__setattr__(name, value)
 
 
 class ReadonlyContext:
@@ -184,8 +219,7 @@ class ReadonlyContext:
     @property
     def session(self) -> SessionInfo:
         """The session."""
-        scope = self.run.scope
-        return SessionInfo(id=scope.session_id, app_name=scope.app_name, user_id=scope.user_id)
+        return SessionInfo.of(self.run.scope)
 
     @property
     def deps(self) -> Any:
@@ -221,8 +255,11 @@ class NodeInfo:
 class ToolContext(ReadonlyContext):
     """One call's context. Made fresh for each call; do not keep it after the call has ended."""
 
-    __slots__ = ("_actions", "_credentials", "_ended", "_state", "arguments", "auth_response", "call", "node",
-                 "path", "requested", "tool_confirmation")  # fmt: skip
+    __slots__ = (
+        "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
+        "arguments", "auth_response", "call", "node", "parameters", "path", "requested",
+        "tool_confirmation",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -238,12 +275,20 @@ class ToolContext(ReadonlyContext):
         self.call = call
         self.path = path
         self.tool_confirmation = tool_confirmation
-        """The approval, when this call had to be confirmed and was."""
+        """The approval of what the tool itself has asked with `request_confirmation`."""
+        self.approval: ToolConfirmation | None = None
+        """The approval of what a rule has asked about this call, `require_confirmation` included."""
         self.auth_response = auth_response
         """The credential, when this call asked for one and got it."""
         self.node = node
         self.arguments: dict[str, Any] = {}
         """The validated arguments."""
+        self.parameters: Mapping[str, Any] = {}
+        """JSON Schema of the tool's parameters."""
+        self.answers: Sequence[tuple[Pending, StoredAnswer]] = ()
+        """What this call has asked the outside so far, in order, each with its own answer."""
+        self.abandoned: Literal["", "running", "never started"] = ""
+        """What became of the thread of a plain function that nobody waits for any more."""
         self.requested: PendingRequest | None = None
         """What the tool asked of the outside during this call."""
         self._actions: Actions | None = None
@@ -277,15 +322,17 @@ class ToolContext(ReadonlyContext):
     def actions(self) -> Actions:
         """What should happen after this call."""
         if self._actions is None:
-            self._actions = Actions()
+            self._state = State(self.run.table)
+            self._state.ended = self._ended
+            self._state.delta = StateDelta(self._state)
+            self._actions = _CallActions(state_delta=self._state.delta)
         return self._actions
 
     @property
     def state(self) -> State:  # type: ignore[override]
         """The state: reads give copies, writes are recorded with the call's result."""
-        if self._state is None:
-            self._state = State(self.run.table, self.actions.state_delta)
-            self._state.ended = self._ended
+        _ = self.actions
+        assert self._state is not None
         return self._state
 
     def end(self) -> None:
@@ -294,25 +341,27 @@ class ToolContext(ReadonlyContext):
         if self._state is not None:
             self._state.ended = True
 
+    def abandon(self, started: bool) -> None:
+        """Nobody waits any more for the thread that runs this call; Python cannot stop it."""
+        self.abandoned = "running" if started else "never started"
+
     def taken_actions(self) -> Actions | None:
         """The actions as they are recorded: none if nothing was done, and without `temp:` state."""
         if not self._actions:
             return None
         delta = self._actions.state_delta
         kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
-        return replace(self._actions, state_delta=kept)
+        taken: dict[str, Any] = {f.name: getattr(self._actions, f.name) for f in fields(Actions)}
+        taken["state_delta"] = kept
+        return Actions(**taken)
 
     def progress(self, text: str = "", data: Any = None) -> None:
         """Show `text` (and `data`, for programs) to whoever watches the run."""
         self.run.progress(self.path, self.call.call_id, text, data)
 
     def wait(self, awaitable: Awaitable[T]) -> T:
-        """Await something from a plain `def` tool, which runs in a thread."""
-
-        async def settle() -> T:
-            return await awaitable
-
-        return anyio.from_thread.run(settle)
+        """Await something from a plain `def` tool or hook, which runs in a thread."""
+        return await_from_thread(awaitable)
 
     # -- asking the outside -----------------------------------------------------------------
 

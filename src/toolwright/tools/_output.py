@@ -1,6 +1,7 @@
 """Turn whatever a tool returned into an output."""
 
 import dataclasses
+import json
 from typing import Any
 
 from pydantic import BaseModel
@@ -52,9 +53,12 @@ def _as_parts(value: Any) -> tuple[Content, ...] | None:
 
 
 def _as_json(value: Any) -> str:
-    if isinstance(value, BaseModel):
-        return value.model_dump_json(fallback=repr)
-    return to_json(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings").decode()
+    try:
+        if isinstance(value, BaseModel):
+            return value.model_dump_json(fallback=repr)
+        return to_json(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings").decode()
+    except ValueError:  # Lone surrogates, or nested too deep.
+        return json.dumps(jsonable(value), ensure_ascii=False)
 
 
 def _sniff(data: bytes) -> str:

@@ -1,31 +1,53 @@
 """Policies from rules: which calls are allowed, asked about or denied, the first that fits decides."""
 
 import fnmatch
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from datetime import datetime
+from typing import Any, get_args
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.messages import Effects
 from toolwright.tools._arguments import Args
-from toolwright.tools._confirmation import Decision, Policy, by_argument_names, with_approval
+from toolwright.tools._confirmation import (
+    Policy,
+    Require,
+    by_argument_names,
+    decide,
+    with_approval,
+)
 from toolwright.tools._context import ToolContext
+from toolwright.tools._decision import Decision, Verdict
+from toolwright.tools._expression import Expression, Unknown
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, reshaped
 
-__all__ = ["Rule", "Verdict", "guarded", "rules"]
+__all__ = ["Rule", "Rules", "guarded", "interrupting", "rules"]
 
-Verdict = Literal["allow", "ask", "deny"]
-When = Callable[..., bool | Awaitable[bool]]
+When = str | Callable[..., bool | Awaitable[bool]]
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+Fits = Callable[[Tool, Args, ToolContext], Awaitable[bool]]
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What to do about the calls it fits; made with `Rule.allow`, `Rule.ask` and `Rule.deny`.
 
-    A call fits when its tool's name matches one of the patterns (`*` and `?` as in file names),
-    its effects are among `effects`, and `when`, given the arguments it names, says yes. What is
-    left out fits everything.
+    A call fits when all that is given fits; what is left out fits everything.
+
+    Attributes:
+        verdict: What is to be done: `allow`, `ask` or `deny`.
+        tools: Names of tools; `*` and `?` as in file names.
+        effects: What the tool declares to do: `read`, `write` or `destructive`.
+        when: A condition on the arguments: a function that names those it wants to see, or text
+            such as `"cents > 1000 and call.user != 'ada'"`.
+        reason: Shown to whoever is asked, or to the model whose call is denied.
+        source: Where the tool came from, such as `mcp:*`.
+        agent: The agent that makes the call, or one around it.
+        user: Whose session it is.
+        optional: Whether it is in order that no tool has one of these names.
     """
 
     verdict: Verdict
@@ -33,46 +55,129 @@ class Rule:
     effects: tuple[Effects, ...] = ()
     when: When | None = None
     reason: str = ""
+    source: str | None = None
+    agent: str | None = None
+    user: str | None = None
+    optional: bool = False
 
     @classmethod
-    def allow(cls, *tools: str, effects: Any = (), when: When | None = None) -> "Rule":
-        """Run these calls without asking."""
-        return cls("allow", tools, _effects(effects), when)
+    def allow(
+        cls,
+        *tools: str,
+        effects: Any = (),
+        when: When | None = None,
+        source: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        optional: bool = False,
+    ) -> "Rule":
+        """Run these calls without asking, as far as this policy is concerned."""
+        given = (source, agent, user, optional)
+        return cls("allow", tools, _effects(effects), when, "", *given)
 
     @classmethod
     def ask(
-        cls, *tools: str, effects: Any = (), when: When | None = None, reason: str = ""
+        cls,
+        *tools: str,
+        effects: Any = (),
+        when: When | None = None,
+        reason: str = "",
+        source: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        optional: bool = False,
     ) -> "Rule":
         """Ask a person before these calls; `reason` is shown to them."""
-        return cls("ask", tools, _effects(effects), when, reason)
+        given = (source, agent, user, optional)
+        return cls("ask", tools, _effects(effects), when, reason, *given)
 
     @classmethod
     def deny(
-        cls, *tools: str, effects: Any = (), when: When | None = None, reason: str = ""
+        cls,
+        *tools: str,
+        effects: Any = (),
+        when: When | None = None,
+        reason: str = "",
+        source: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        optional: bool = False,
     ) -> "Rule":
         """Never run these calls; the model is told `reason`."""
-        return cls("deny", tools, _effects(effects), when, reason)
+        given = (source, agent, user, optional)
+        return cls("deny", tools, _effects(effects), when, reason, *given)
+
+    def __str__(self) -> str:
+        said = [repr(name) for name in self.tools]
+        if self.effects:
+            said.append(f"effects={self.effects[0] if len(self.effects) == 1 else self.effects!r}")
+        said += [
+            f"{name}={value!r}"
+            for name, value in (("source", self.source), ("agent", self.agent), ("user", self.user))
+            if value is not None
+        ]
+        if self.when is not None:
+            said.append(f"when={self.when!r}" if isinstance(self.when, str) else "when=…")
+        return f"Rule.{self.verdict}({', '.join(said)})"
 
 
-def rules(*ordered: Rule, otherwise: Verdict = "ask") -> Policy:
-    """A policy that does what the first fitting rule says, and `otherwise` when none fits."""
-    for rule in ordered:
-        if not isinstance(rule, Rule):
-            raise UsageError(
-                f"rules(…) takes Rule.allow(…), Rule.ask(…) and Rule.deny(…); got {rule!r}."
-            )
-    if otherwise not in get_args(Verdict):
-        raise UsageError(f"otherwise is 'allow', 'ask' or 'deny'; got {otherwise!r}.")
-    checks = [(_fits(rule), Decision(verdict=rule.verdict, reason=rule.reason)) for rule in ordered]
-    fallback = Decision(verdict=otherwise)
+class Rules:
+    """An ordered list of rules: the first that fits a call decides, and `otherwise` when none does.
 
-    async def policy(tool: Tool, args: Args, ctx: ToolContext) -> Decision:
-        for fits, decision in checks:
+    It is a policy: an async function of a tool, its arguments and the context.
+    """
+
+    __slots__ = ("_checks", "ordered", "otherwise")
+
+    def __init__(self, ordered: Sequence[Rule], otherwise: Verdict | Policy = "ask") -> None:
+        for rule in ordered:
+            if not isinstance(rule, Rule):
+                raise UsageError(
+                    f"rules(…) takes Rule.allow(…), Rule.ask(…) and Rule.deny(…); got {rule!r}."
+                )
+        if not callable(otherwise) and otherwise not in get_args(Verdict):
+            raise UsageError(f"otherwise is 'allow', 'ask', 'deny' or a policy; got {otherwise!r}.")
+        self.ordered = tuple(ordered)
+        self.otherwise = otherwise
+        self._checks = [
+            (_fits(rule), Decision(verdict=rule.verdict, reason=rule.reason, rule=str(rule)))
+            for rule in ordered
+        ]
+
+    async def __call__(self, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
+        """What the rules say of this call."""
+        for fits, decision in self._checks:
             if await fits(tool, args, ctx):
                 return decision
-        return fallback
+        if callable(self.otherwise):
+            return await decide(self.otherwise, tool, args, ctx)
+        return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    return policy
+    def names(self) -> Iterator[str]:
+        """The names and patterns that must be those of a tool."""
+        for rule in self.ordered:
+            if not rule.optional:
+                yield from rule.tools
+
+
+def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
+    """A policy that does what the first fitting rule says, and `otherwise` when none fits.
+
+    Args:
+        ordered: The rules, those that come first deciding first.
+        otherwise: A verdict, or another policy, such as `reviewed_by(model)`.
+    """
+    return Rules(ordered, otherwise)
+
+
+def interrupting(required: dict[str, Require]) -> Rules:
+    """The rules that `interrupt_on` stands for."""
+    asking = [
+        Rule.ask(name, when=None if isinstance(when, bool) else when)
+        for name, when in required.items()
+        if when is not False
+    ]
+    return Rules(asking, otherwise="allow")
 
 
 def guarded(toolset: Toolset | Sequence[ToolLike], policy: Policy) -> Toolset:
@@ -80,19 +185,89 @@ def guarded(toolset: Toolset | Sequence[ToolLike], policy: Policy) -> Toolset:
     return reshaped(toolset, lambda tool: with_approval(tool, policy))
 
 
-def _fits(rule: Rule) -> Callable[[Tool, Args, ToolContext], Awaitable[bool]]:
+def _fits(rule: Rule) -> Fits:
     # An argument that `when` needs and the call leaves out: no call is allowed on a guess.
-    unknown = rule.verdict != "allow"
-    judge = None if rule.when is None else by_argument_names(rule.when, unknown=unknown)
+    holds = _condition(rule.when, unknown=rule.verdict != "allow")
 
     async def fits(tool: Tool, args: Args, ctx: ToolContext) -> bool:
         if rule.tools and not any(fnmatch.fnmatchcase(tool.name, p) for p in rule.tools):
             return False
         if rule.effects and tool.effects not in rule.effects:
             return False
-        return judge is None or await judge(args, ctx)
+        if rule.source is not None and not fnmatch.fnmatchcase(tool.source, rule.source):
+            return False
+        if rule.agent is not None and not _on_path(rule.agent, ctx):
+            return False
+        if rule.user is not None and not fnmatch.fnmatchcase(ctx.user_id, rule.user):
+            return False
+        return holds is None or await holds(tool, args, ctx)
 
     return fits
+
+
+def _on_path(agent: str, ctx: ToolContext) -> bool:
+    return any(fnmatch.fnmatchcase(name, agent) for name in ctx.run.names)
+
+
+def _condition(when: When | None, *, unknown: bool) -> Fits | None:
+    if when is None:
+        return None
+    if isinstance(when, str):
+        return _written(Expression(when), unknown)
+    judge = by_argument_names(when, unknown=unknown)
+
+    async def holds(tool: Tool, args: Args, ctx: ToolContext) -> bool:
+        return await judge(args, ctx)
+
+    return holds
+
+
+def _written(expression: Expression, unknown: bool) -> Fits:
+    async def holds(tool: Tool, args: Args, ctx: ToolContext) -> bool:
+        try:
+            return expression(args, _CallFields(tool, ctx))
+        except Unknown:
+            return unknown
+
+    return holds
+
+
+class _CallFields(dict[str, Any]):
+    """What `call.…` stands for in a condition; each is looked up when it is asked for."""
+
+    def __init__(self, tool: Tool, ctx: ToolContext) -> None:
+        super().__init__()
+        self._tool, self._ctx = tool, ctx
+
+    def __missing__(self, field: str) -> Any:
+        tool, ctx = self._tool, self._ctx
+        match field:
+            case "tool":
+                return tool.name
+            case "effects":
+                return tool.effects
+            case "source":
+                return tool.source
+            case "agent":
+                return ctx.agent_name
+            case "path":
+                return "/".join(ctx.run.names)
+            case "user":
+                return ctx.user_id
+            case "session":
+                return ctx.run.scope.session_id
+            case "cost":
+                return ctx.run.cost
+            case "hour":
+                return _now().hour
+            case "weekday":
+                return _WEEKDAYS[_now().weekday()]
+            case _:
+                raise KeyError(field)
+
+
+def _now() -> datetime:
+    return datetime.now()
 
 
 def _effects(effects: Effects | Sequence[Effects]) -> tuple[Effects, ...]:

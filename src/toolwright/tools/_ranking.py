@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from itertools import accumulate
 
+from toolwright._sealed import Sealed
+
 __all__ = ["Ranking", "load_stemmer"]
 
 _K1, _B = 1.2, 0.75
@@ -19,7 +21,7 @@ _COMMON = frozenset(
 )
 
 
-class Ranking:
+class Ranking(Sealed):
     """Searches documents, each of a title and a text; a word in a title counts three times.
 
     There is no index of words: scanning one long text for a few of them takes a moment, while

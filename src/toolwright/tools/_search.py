@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from toolwright.errors import UsageError
-from toolwright.tools._context import ReadonlyContext, ToolContext
+from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
 from toolwright.tools._function import FunctionTool
 from toolwright.tools._ranking import Ranking, load_stemmer
 from toolwright.tools._tool import Output, Tool
@@ -69,9 +69,22 @@ class SearchableToolset(Toolset):
         by_name = (await self._catalog(readonly_context)).by_name
         return [self._search_tool, *(by_name[name] for name in found if name in by_name)]
 
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        """The search, and all that can be found with it."""
+        found = await self.inner.all_tools(context)
+        return None if found is None else self._shaped([self._search_tool, *found], context)
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """Those of the toolset behind."""
+        return await self.inner.file_digests()
+
     async def close(self) -> None:
         """Close the toolset behind."""
         await self.inner.close()
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """Tell the toolset behind."""
+        await self.inner.end_session(session)
 
     async def _search(
         self,

@@ -97,7 +97,10 @@ def _target(func: Any) -> Any:
 def _name(func: Any) -> str:
     while isinstance(func, functools.partial):
         func = func.func
-    return getattr(func, "__name__", None) or type(func).__name__
+    name = getattr(func, "__name__", None)
+    if name == "__call__" and isinstance(func, types.MethodType):
+        return type(func.__self__).__name__
+    return name or type(func).__name__
 
 
 def _type_hints(func: Any, name: str) -> dict[str, Any]:

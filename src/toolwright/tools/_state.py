@@ -1,27 +1,61 @@
 """Session state that several calls can share without losing each other's writes."""
 
+import bisect
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, Self
 
+from toolwright._sealed import Sealed
 from toolwright.errors import StateConflict, UsageError
-from toolwright.messages import jsonable
+from toolwright.messages import MEMBER, fold_members, json_copy, member_key
 
-__all__ = ["RESERVED", "State", "StateTable"]
+__all__ = ["APPROVED", "PINNED", "RESERVED", "State", "StateDelta", "StateTable", "checked_state"]
 
-RESERVED = "_approved:"
-"""Begins the keys that say what a person has approved for the rest of the session."""
+APPROVED = "_approved:"
+"""Begins the keys that say what a person has approved, in this session or, after `user:`, for good."""
+PINNED = "_pinned:"
+"""Begins the keys that say which tools of the outside the session knows, and how they were."""
+RESERVED = tuple(f"{scope}{key}" for scope in ("", "user:", "app:") for key in (APPROVED, PINNED))
+"""Begin the keys that only the framework writes."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
-class StateTable:
+class StateTable(Sealed):
     """The values of one run and how often each has changed. Safe to use from threads."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        self.values: dict[str, Any] = dict(values or {})
+        stored = values or {}
+        self.values = fold_members(stored)
         self.versions: dict[str, int] = {}
         self.lock = threading.RLock()
+        self.members: dict[str, set[str]] = {}
+        """Which members of which mappings are stored under keys of their own."""
+        for full in stored:
+            key, found, name = full.partition(MEMBER)
+            if found:
+                self.members.setdefault(key, set()).add(name)
+        self._names: dict[str, list[str]] = {}
+
+    def names(self, key: str) -> list[str]:
+        """The names in the mapping at `key`, sorted; kept, so that asking costs nothing."""
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = sorted(self.values.get(key) or {})
+        return found
+
+    def set_member(self, key: str, name: str, value: Any) -> None:
+        """Change the mapping at `key` in place: copying it would cost more with each member."""
+        mapping = self.values.setdefault(key, {})
+        if name not in mapping:
+            bisect.insort(self.names(key), name)
+        mapping[name] = value
+        self.members.setdefault(key, set()).add(name)
+
+    def forget_members(self, key: str) -> set[str]:
+        """The mapping at `key` is replaced as a whole; says which members were stored apart."""
+        self._names.pop(key, None)
+        return self.members.pop(key, set())
 
 
 class State(MutableMapping[str, Any]):
@@ -60,6 +94,7 @@ class State(MutableMapping[str, Any]):
             self._refuse_when_ended(key)
             self._refuse_lost_write(key)
             del self._table.values[key]
+            self._replaced(key)
             self._note(key, None)
 
     def change(self, key: str, update: Callable[[Any], Any], default: Any = None) -> Any:
@@ -69,6 +104,37 @@ class State(MutableMapping[str, Any]):
             self._refuse_when_ended(key)
             value = update(copy.deepcopy(self._table.values.get(key, default)))
             self._write(key, value)
+            return value
+
+    def names(self, key: str) -> list[str]:
+        """The names in the mapping at `key`, sorted."""
+        with self._table.lock:
+            return list(self._table.names(key))
+
+    def names_from(self, key: str, start: str) -> str | None:
+        """The first name in the mapping at `key` that is not before `start`."""
+        with self._table.lock:
+            names = self._table.names(key)
+            place = bisect.bisect_left(names, start)
+            return names[place] if place < len(names) else None
+
+    def member(self, key: str, name: str) -> Any:
+        """A copy of one member of the mapping at `key`; None if there is none."""
+        with self._table.lock:
+            return copy.deepcopy((self._table.values.get(key) or {}).get(name))
+
+    def change_member(self, key: str, name: str, update: Callable[[Any], Any]) -> Any:
+        """Set one member of the mapping at `key` to `update(its value or None)` in one step.
+
+        Only this member is recorded and stored, however many there are.
+        """
+        _refuse_reserved(key)
+        with self._table.lock:
+            self._refuse_when_ended(key)
+            value = _checked(key, update(self.member(key, name)))
+            self._table.set_member(key, name, value)
+            self._bump(key)
+            dict.__setitem__(self.delta, member_key(key, name), value)
             return value
 
     def note(self, key: str, value: Any) -> None:
@@ -100,38 +166,101 @@ class State(MutableMapping[str, Any]):
             )
 
     def _write(self, key: str, value: Any) -> None:
-        if not isinstance(key, str):
-            raise UsageError(f"State keys are strings; got {key!r}.")
-        stored = value if key.startswith("temp:") else _checked(key, value)
+        stored = value if str(key).startswith("temp:") else _checked(key, value)
         self._table.values[key] = stored
+        self._replaced(key)
         self._note(key, stored)
+
+    def _replaced(self, key: str) -> None:
+        for name in self._table.forget_members(key):
+            dict.__setitem__(self.delta, member_key(key, name), None)
 
     def _refuse_when_ended(self, key: str) -> None:
         if self.ended:
             raise UsageError(f"State {key!r} was written after its call had ended; it is not kept.")
 
     def _note(self, key: str, value: Any) -> None:
+        self._bump(key)
+        dict.__setitem__(self.delta, key, value)
+
+    def _bump(self, key: str) -> None:
         self._table.versions[key] = self._table.versions.get(key, 0) + 1
         if key in self._seen:
             self._seen[key] = self._table.versions[key]
-        self.delta[key] = value
+
+
+class StateDelta(dict[str, Any]):
+    """What a call has written to the state; writing here writes to the state as well."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if value is not None or key not in self._state:
+            self._state[key] = value
+        else:
+            del self._state[key]
+
+    def update(self, *given: Any, **named: Any) -> None:
+        """Write them all."""
+        for key, value in dict(*given, **named).items():
+            self[key] = value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """What was written, or else `default`, which is written now."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def __delitem__(self, key: str) -> None:
+        raise UsageError(f"What was written cannot be taken back; write state[{key!r}] again.")
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Refused, as all that would take back what was written."""
+        del self[key]
+
+    def popitem(self) -> Any:
+        """Refused."""
+        del self["…"]
+
+    def clear(self) -> None:
+        """Refused."""
+        del self["…"]
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override]
+        self.update(other)
+        return self
 
 
 def _refuse_reserved(key: str) -> None:
     """A tool that writes whatever key the model names must not be able to approve another tool."""
     if isinstance(key, str) and key.startswith(RESERVED):
-        raise UsageError(f"State keys that begin with {RESERVED!r} are the framework's: {key!r}.")
+        raise UsageError(f"The state key {key!r} is the framework's own; choose another one.")
+    if isinstance(key, str) and MEMBER in key:
+        raise UsageError(f"State keys cannot contain {MEMBER!r}: {key!r}.")
+
+
+def checked_state(given: Mapping[str, Any], *, temp: bool = True) -> dict[str, Any]:
+    """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything."""
+    return {
+        key: value if temp and str(key).startswith("temp:") else _checked(key, value)
+        for key, value in given.items()
+    }
 
 
 def _checked(key: str, value: Any) -> Any:
-    """A copy of `value` that can be stored as JSON; what cannot is the developer's mistake."""
-    if isinstance(value, _IMMUTABLE) and not isinstance(value, bytes):
-        return value
-    plain = copy.deepcopy(value)
+    """A copy of `value` as the store will give it back; what it would change is refused."""
+    if not isinstance(key, str):
+        raise UsageError(f"State keys are strings; got {key!r}.")
     try:
-        jsonable(plain)
+        return json_copy(value)
     except ValueError as error:
         raise UsageError(
-            f"State {key!r} cannot be stored as JSON: {error}. Keep live objects under 'temp:' keys."
+            f"State {key!r} cannot be stored as it is: {error}. State takes JSON values: str, int, "
+            "finite float, bool, None, and lists and dicts of those. Convert it (sorted(a_set), "
+            "model.model_dump(mode='json'), date.isoformat()), or keep it under a 'temp:' key, "
+            "which is not stored."
         ) from error
-    return plain

@@ -3,8 +3,10 @@
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal
 
+from toolwright._sealed import Sealed, sealed
 from toolwright.errors import UsageError
 from toolwright.messages import (
     BlobPart,
@@ -16,7 +18,9 @@ from toolwright.messages import (
     ToolSpec,
 )
 from toolwright.tools._arguments import Args
-from toolwright.tools._context import ReadonlyContext, ToolContext
+from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
+from toolwright.tools._decision import Wish
+from toolwright.tools._fingerprint import digest_of
 
 __all__ = ["Handler", "IsEnabled", "MaxOutput", "OnUnknown", "Output", "Tool"]
 
@@ -24,6 +28,7 @@ IsEnabled = Callable[[ReadonlyContext], bool]
 OnUnknown = Literal["tell", "ask"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxOutput:
     """How much of an output the model reads at once; the rest goes to a file."""
@@ -63,9 +68,13 @@ class Output:
 Handler = Callable[[Args, ToolContext], Awaitable[Output]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
-    """One thing an agent can do. A value: change it by making another one with `replace`."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tool(Sealed):
+    """One thing an agent can do. A value: change it by making another one with `replace`.
+
+    Compared and hashed by identity: two tools that run different functions are never the same. Only
+    a method of one object that is a tool is equal to itself, however often it is asked for.
+    """
 
     spec: ToolSpec
     parse: Callable[[str], Args]
@@ -82,10 +91,22 @@ class Tool:
     is_enabled: IsEnabled | None = None
     """Asked before each turn and again before each call."""
     max_output: MaxOutput = field(default_factory=MaxOutput)
+    inside: tuple[Any, ...] = ()
+    """The agents that it runs, and the tools that it calls itself, inside its own calls."""
     close: Callable[[], Awaitable[None]] | None = None
     """Lets go of what the tool holds open, such as the agent it calls; asked when its agent closes."""
+    end_session: Callable[[SessionInfo], Awaitable[None]] | None = None
+    """Lets go of what the tool keeps open for one session; asked when that ends or is deleted."""
+    confirm: tuple[Wish, ...] = ()
+    """Its own wishes to be confirmed; judged with the rules of the run before each call."""
+    source: str = ""
+    """Where it came from: `mcp:files`, `openapi:petstore`, `plugin:…`, `skill:…`; empty for code
+    of the program's own."""
+    placeholder: bool = False
+    """Stands in for tools that cannot be listed yet, such as a sign-in: no filter takes it out."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_sealed", True)
         # What such a predicate gives is always true, so a tool meant to be hidden would be shown.
         if self.is_enabled is not None and (
             not callable(self.is_enabled) or inspect.iscoroutinefunction(self.is_enabled)
@@ -94,6 +115,9 @@ class Tool:
                 f"is_enabled of tool {self.name!r} must be a plain function of the context; "
                 f"got {self.is_enabled!r}."
             )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
 
     @property
     def name(self) -> str:
@@ -105,6 +129,22 @@ class Tool:
         """What the model is told it does."""
         return self.spec.description
 
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """All that an approval of this tool relies on, as plain JSON."""
+        return {
+            "name": self.spec.name,
+            "description": self.spec.description,
+            "parameters": self.spec.parameters,
+            "effects": self.effects,
+            "source": self.source,
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of `definition`: two tools that differ in any of it have different ones."""
+        return digest_of(self.definition)
+
     def _become(self, other: "Tool") -> None:
         """Take over all of `other`'s fields; for the constructors of subclasses only."""
         for f in fields(Tool):
@@ -114,3 +154,12 @@ class Tool:
         """The same tool but for `changes`; always a plain `Tool`."""
         kept = {f.name: getattr(self, f.name) for f in fields(Tool)}
         return Tool(**{**kept, **changes})
+
+    def _how_to_change(self, name: str) -> str:
+        of_tool = name in (f.name for f in fields(Tool))
+        return f"tool.replace({name}=…)" if of_tool else super()._how_to_change(name)
+
+
+# A dataclass's own refusal holds for its fields alone, and does not say what to do instead.
+Tool.__setattr__ = Sealed.__setattr__  # type: ignore[method-assign]
+Tool.__delattr__ = Sealed.__delattr__  # type: ignore[method-assign]

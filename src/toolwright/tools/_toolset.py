@@ -1,13 +1,17 @@
 """Lists of tools that are asked for before each turn, and ways to reshape them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from toolwright._sealed import Sealed
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import ServerTool
 from toolwright.tools._base import BaseTool
-from toolwright.tools._context import ReadonlyContext
-from toolwright.tools._function import FunctionTool
+from toolwright.tools._context import ReadonlyContext, SessionInfo
+from toolwright.tools._function import bound, made_of
 from toolwright.tools._tool import Tool
 from toolwright.tools._wrappers import with_name
 
@@ -22,6 +26,7 @@ __all__ = [
     "as_toolset",
     "combined",
     "filtered",
+    "nearest",
     "prefixed",
     "renamed",
     "reshaped",
@@ -44,11 +49,11 @@ class RequestShaper(Protocol):
 def as_tool(thing: Any) -> Tool:
     """A tool from whatever can be one: a tool, a hand-written tool, or a function."""
     if isinstance(thing, Tool):
-        return thing
+        return bound(thing)
     if isinstance(thing, BaseTool):
         return thing.as_tool()
     if callable(thing) and not isinstance(thing, type):
-        return FunctionTool(thing)
+        return bound(made_of(thing))
     hint = " Did you mean an instance of it?" if isinstance(thing, type) else ""
     raise UsageError(
         f"{thing!r} is not a tool; tools are functions, Tool values, toolsets "
@@ -56,11 +61,14 @@ def as_tool(thing: Any) -> Tool:
     )
 
 
-class Toolset:
+class Toolset(Sealed):
     """Lists tools for a context. Subclass it and override `get_tools`."""
 
     cache_listing: bool = True
     """Whether one run asks only once; turn it off when the list changes from turn to turn."""
+    _live = ("tool_filter", "tool_name_prefix")
+    _seen: frozenset[str] = frozenset()
+    """The names in `tool_filter` that a listing has shown to be those of a tool."""
 
     def __init__(
         self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None
@@ -76,12 +84,31 @@ class Toolset:
 
     async def list_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools for this context, filtered and prefixed."""
-        tools = [as_tool(thing) for thing in await self.get_tools(context)]
+        return self._shaped(await self.get_tools(context), context)
+
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        """All that `list_tools` may ever list in this context; None when that cannot be said now.
+
+        Rules are checked against it: one that names no tool is refused.
+        """
+        listed = await self.list_tools(context)
+        return None if not listed or any(tool.placeholder for tool in listed) else listed
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """By source, the digests of files from outside that its tools read or run."""
+        return {}
+
+    def _shaped(self, things: Sequence[ToolLike], context: ReadonlyContext | None) -> list[Tool]:
+        tools = [as_tool(thing) for thing in things]
+        self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
         return [_with_prefix(tool, self.tool_name_prefix) for tool in kept]
 
     async def close(self) -> None:
         """Let go of connections and processes."""
+
+    async def end_session(self, session: SessionInfo) -> None:
+        """Let go of what is kept open for one session: it has ended or was deleted."""
 
 
 BaseToolset = Toolset
@@ -105,9 +132,24 @@ class _Reshaped(Toolset):
         listed = [tool for ts in self.inner for tool in await ts.list_tools(readonly_context)]
         return self.change(listed, readonly_context)
 
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        """What the toolsets behind may list, changed as they are."""
+        found = [await toolset.all_tools(context) for toolset in self.inner]
+        known = [tools for tools in found if tools is not None]
+        if len(known) < len(found):
+            return None
+        return self.change([tool for tools in known for tool in tools], context)
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """Those of the toolsets behind."""
+        found = [await toolset.file_digests() for toolset in self.inner]
+        return {source: files for digests in found for source, files in digests.items()}
+
     async def close(self) -> None:
-        for toolset in self.inner:
-            await toolset.close()
+        await close_all([toolset.close for toolset in self.inner])
+
+    async def end_session(self, session: SessionInfo) -> None:
+        await close_all([partial(toolset.end_session, session) for toolset in self.inner])
 
 
 def combined(*toolsets: Toolset | Sequence[ToolLike]) -> Toolset:
@@ -117,9 +159,14 @@ def combined(*toolsets: Toolset | Sequence[ToolLike]) -> Toolset:
 
 def filtered(toolset: Toolset | Sequence[ToolLike], keep: ToolFilter) -> Toolset:
     """Only the tools that `keep` names or accepts."""
-    return _Reshaped(
-        [as_toolset(toolset)], lambda tools, ctx: [t for t in tools if _passes(t, keep, ctx)]
-    )
+    inner, seen = as_toolset(toolset), frozenset[str]()
+
+    def change(tools: list[Tool], ctx: ReadonlyContext | None) -> list[Tool]:
+        nonlocal seen
+        seen = _checked_filter("filtered(…)", keep, tools, seen)
+        return [tool for tool in tools if _passes(tool, keep, ctx)]
+
+    return _Reshaped([inner], change)
 
 
 def prefixed(toolset: Toolset | Sequence[ToolLike], prefix: str) -> Toolset:
@@ -152,14 +199,50 @@ class _Fixed(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         return self.tools
 
+    async def close(self) -> None:
+        await close_all([tool.close for tool in self.tools if tool.close is not None])
+
+    async def end_session(self, session: SessionInfo) -> None:
+        ends = [tool.end_session for tool in self.tools if tool.end_session is not None]
+        await close_all([partial(end, session) for end in ends])
+
 
 def as_toolset(thing: Toolset | Sequence[ToolLike]) -> Toolset:
     """A toolset from a toolset or a list of tools."""
     return thing if isinstance(thing, Toolset) else _Fixed(thing)
 
 
+def _checked_filter(
+    whose: str, keep: ToolFilter, tools: Sequence[Tool], seen: frozenset[str]
+) -> frozenset[str]:
+    """The names in `keep` that are known to be right; `UsageError` for one that no tool has."""
+    if keep is None or callable(keep):
+        return seen
+    if isinstance(keep, str):
+        raise UsageError(f"tool_filter is a list of names; got {keep!r}.")
+    names = [tool.name for tool in tools]
+    seen = seen.union(name for name in names if name in keep)
+    # A server that cannot be reached, or wants a sign-in first, says nothing about its tools.
+    is_known = bool(tools) and not any(tool.placeholder for tool in tools)
+    unknown = next((name for name in keep if name not in seen), None)
+    if unknown is not None and is_known:
+        raise UsageError(
+            f"There is no tool {unknown!r}, which the filter of {whose} names; "
+            f"{nearest(unknown, names)}"
+        )
+    return seen
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What there is instead of a name that no tool has, as the end of a sentence."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    some = ", ".join(near or sorted(known)[:20]) or "none"
+    return f"{'near' if near else 'known'} names: {some}."
+
+
 def _passes(tool: Tool, keep: ToolFilter, context: ReadonlyContext | None) -> bool:
-    if keep is None:
+    if keep is None or tool.placeholder:
         return True
     return keep(tool, context) if callable(keep) else tool.name in keep
 

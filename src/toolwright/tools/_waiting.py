@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from toolwright._settings import explained
 from toolwright.errors import UsageError
 from toolwright.messages import PendingRequest
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
-from toolwright.tools._function import FunctionTool
+from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._tool import Output, Tool
 from toolwright.tools._wrappers import with_name
 
@@ -38,9 +39,10 @@ def with_deferral(tool: Tool, timeout: float | None = None) -> Tool:
     return tool.replace(run=run)
 
 
+@explained(rest=FunctionTool)
 def deferred_tool(
     timeout: float | None = None, **settings: Any
-) -> Callable[[Callable[..., Any]], Tool]:
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a tool whose function only sets something off; its result is brought from outside.
 
     `timeout` is how many seconds the outside has; then the model is told that nobody answered.
@@ -48,12 +50,23 @@ def deferred_tool(
     """
     if callable(timeout):
         raise UsageError("Write @deferred_tool(timeout=…), with brackets.")
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not timeout > 0:
         raise UsageError(f"The timeout of a deferred tool must be positive; got {timeout!r}.")
-    return lambda func: with_deferral(FunctionTool(func, **settings), timeout)
+
+    return lambda func: _DeferredFunctionTool(func, timeout=timeout, **settings)
 
 
-class LongRunningFunctionTool(FunctionTool):
+class _DeferredFunctionTool(FunctionTool[P, R]):
+    is_long_running = True
+
+    def __init__(
+        self, func: Callable[P, R], *, timeout: float | None = None, **settings: Any
+    ) -> None:
+        super().__init__(func, **settings)
+        self._become(with_deferral(self.replace(), timeout))
+
+
+class LongRunningFunctionTool(FunctionTool[P, R]):
     """A tool that answers at once with a pending status, and whose end reaches the model later.
 
     When the function returns `{"status": "pending", …}` the model reads that now, and the call can
@@ -63,7 +76,7 @@ class LongRunningFunctionTool(FunctionTool):
     is_long_running = True
 
     def __init__(
-        self, func: Callable[..., Any], *, timeout: float | None = None, **settings: Any
+        self, func: Callable[P, R], *, timeout: float | None = None, **settings: Any
     ) -> None:
         super().__init__(func, **settings)
         note = self.description + LONG_RUNNING_NOTE

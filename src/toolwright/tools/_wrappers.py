@@ -21,17 +21,31 @@ def with_name(tool: Tool, name: str | None = None, description: str | None = Non
 
 def with_timeout(tool: Tool, seconds: float) -> Tool:
     """End a call that takes longer than `seconds` with an error the model is told."""
-    if seconds <= 0:
+    if not seconds > 0:  # which NaN is not either
         raise UsageError(f"The timeout of tool {tool.name!r} must be positive; got {seconds!r}.")
 
     async def run(args: Args, ctx: ToolContext) -> Output:
         with anyio.move_on_after(seconds) as scope:
             return await tool.run(args, ctx)
         if scope.cancelled_caught:
-            raise ToolError(f"{tool.name!r} did not finish within {seconds:g} s and was stopped.")
+            raise ToolError(f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.")
         raise AssertionError("a scope ends by returning or by cancelling")
 
     return tool.replace(run=run)
+
+
+def _fate(ctx: ToolContext) -> str:
+    """What became of a call that took too long; a thread cannot be stopped."""
+    match ctx.abandoned:
+        case "running":
+            return (
+                ". It cannot be stopped: it is still running and may yet take effect. "
+                "Check before you call it again"
+            )
+        case "never started":
+            return " because other calls kept all threads busy; it was not run"
+        case _:
+            return " and was stopped"
 
 
 def with_retries(tool: Tool, retries: int, *, backoff: float = 0.5, longest: float = 30.0) -> Tool:

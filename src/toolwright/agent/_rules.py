@@ -1,0 +1,103 @@
+"""The rules of a run: those of everybody on the path from the root agent to a tool."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from toolwright.agent._hooks import Hooks
+from toolwright.errors import UsageError
+from toolwright.tools import Policy, Require, Rules, interrupting
+
+__all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "path_to"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """A policy, and whose it is."""
+
+    policy: Policy
+    origin: str
+    """Such as "the policy of agent 'clerk'"."""
+    owner: Any = None
+    """The agent whose it is; None for the runner's, which is about all agents."""
+    unchecked: set[str] = field(default_factory=set)
+    """The names and patterns in it that no listing has shown to be those of a tool yet."""
+
+
+def compiled(
+    whose: str,
+    policy: Policy | None = None,
+    interrupt_on: Mapping[str, Require] | None = None,
+    owner: Any = None,
+) -> tuple[Guard, ...]:
+    """All that somebody has written about who may do what, as guards of a run.
+
+    Args:
+        whose: Such as "agent 'clerk'".
+        policy: What `policy=` was given.
+        interrupt_on: What `interrupt_on=` was given.
+        owner: The agent, if it is one.
+    """
+    guards = []
+    if policy is not None:
+        if not callable(policy):
+            raise UsageError(
+                f"policy= of {whose} takes rules(…) or an async function; got {policy!r}."
+            )
+        guards.append(_guard(policy, f"the policy of {whose}", owner))
+    if interrupt_on:
+        guards.append(_guard(interrupting(dict(interrupt_on)), f"interrupt_on of {whose}", owner))
+    return tuple(guards)
+
+
+def _guard(policy: Policy, origin: str, owner: Any) -> Guard:
+    names = set(policy.names()) if isinstance(policy, Rules) else set()
+    return Guard(policy, origin, owner, names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Above:
+    """What a run has from those around it; it can add to this and take nothing away."""
+
+    guards: tuple[Guard, ...] = ()
+    names: tuple[str, ...] = ()
+    """The agents on the path, the root first."""
+    hooks: tuple[Hooks, ...] = ()
+
+    def with_agents(self, agents: Sequence[Any]) -> "Above":
+        """The same, with these agents below."""
+        return Above(
+            guards=(*self.guards, *(guard for agent in agents for guard in agent.guards)),
+            names=(*self.names, *(agent.name for agent in agents)),
+            hooks=(*self.hooks, *(agent.hooks for agent in agents)),
+        )
+
+    def with_guards(self, guards: Sequence[Guard]) -> "Above":
+        """The same, with these rules as well."""
+        return replace(self, guards=(*self.guards, *guards))
+
+    def of_another_run(self) -> "Above":
+        """Only the rules, whose names that run has to check, and the path."""
+        guards = tuple(replace(guard, unchecked=set()) for guard in self.guards)
+        return Above(guards=guards, names=self.names)
+
+
+ABOVE_ALL = Above()
+"""There is nobody around it."""
+
+
+def path_to(entry: Any, current: Any) -> list[Any]:
+    """The agents from `entry`, with which a conversation began, down to the one that has it now.
+
+    A conversation that was handed to an agent outside of `entry` is still bound by `entry`.
+    """
+    upwards = list(_upwards(entry, current))
+    return [*([] if upwards[-1] is entry else [entry]), *reversed(upwards)]
+
+
+def _upwards(entry: Any, current: Any) -> Iterator[Any]:
+    while True:
+        yield current
+        if current is entry or current.parent is None:
+            return
+        current = current.parent

@@ -1,0 +1,100 @@
+"""Data for people and programs is bounded like text: what is too large is kept apart, by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import Agent, BlobPart, MaxOutput, Runner, UsageError, deferred_tool, tool
+from toolwright.messages import Scope, ToolEnded
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+ROWS = [{"row": number, "odd": "\ud83d"} for number in range(20_000)]
+
+
+@tool
+def query() -> tuple[str, Any]:
+    """Many rows."""
+    return "20,000 rows", ROWS
+
+
+@tool(max_output=MaxOutput(bytes=10_000_000))
+def roomy() -> tuple[str, Any]:
+    """Many rows, and room for them."""
+    return "20,000 rows", ROWS
+
+
+def runner_at(store: Path, *tools: Any) -> Runner:
+    script = [*(call(t.name) for t in tools), "Done."]
+    agent = Agent(name="a", model=ScriptedModel(*script), tools=tools)
+    return Runner(agent, store=f"sqlite:///{store}/s.db", artifacts="memory://")
+
+
+async def data_of(runner: Runner) -> list[Any]:
+    return [e.result.data for e in await runner.events("s") if isinstance(e, ToolEnded)]
+
+
+async def test_large_data_is_kept_by_name_and_read_whole(tmp_path: Path) -> None:
+    async with runner_at(tmp_path, query, roomy) as runner:
+        await runner.run("go", session_id="s")
+        kept, whole = await data_of(runner)
+        assert whole == ROWS
+        assert kept["bytes"] > 500_000
+        assert json.loads(await runner.output("s", kept["stored_as"])) == ROWS
+        with pytest.raises(UsageError, match="no stored output 'nothing'"):
+            await runner.output("s", "nothing")
+        with pytest.raises(UsageError, match="no stored output"):
+            await runner.output("s", "../" + kept["stored_as"] + "/../../x")
+
+
+async def test_deleting_a_session_deletes_all_that_belongs_to_it(tmp_path: Path) -> None:
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="s")
+        [kept] = await data_of(runner)
+        scope = Scope(app_name="app", user_id="user", session_id="s")
+        artifacts = runner.services.artifacts
+        assert artifacts is not None
+        for name in ("note.txt", "user:note.txt"):
+            await artifacts.save(scope, name, BlobPart(media_type="text/plain", data=b"x"))
+        await runner.delete("s")
+        assert await artifacts.names(scope) == ["user:note.txt"]
+        await runner.store.open(scope)
+        with pytest.raises(UsageError, match="no stored output"):
+            await runner.output("s", kept["stored_as"])
+
+
+async def test_a_large_deferred_result_is_bounded_too(tmp_path: Path) -> None:
+    @deferred_tool()
+    def fetch() -> str:
+        """Fetch something large, later."""
+        return "begun"
+
+    async with runner_at(tmp_path, fetch) as runner:
+        paused = await runner.run("go", session_id="s")
+        await runner.answer("s", paused.pending[0].call_id, ("many", "x" * 200_000))
+        await runner.resume("s")
+        [kept] = await data_of(runner)
+        assert kept["bytes"] == 200_002
+
+
+async def test_sessions_with_odd_names_keep_long_outputs_and_can_be_deleted(tmp_path: Path) -> None:
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="f\udcff", user_id="\ud800")
+        [row] = await runner.sessions()
+        await runner.delete(row.scope.session_id)
+        assert await runner.sessions() == []
+
+
+async def test_a_session_of_the_same_name_elsewhere_has_its_own_outputs(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    async with runner_at(tmp_path, query) as here, runner_at(tmp_path / "b", query) as there:
+        await here.run("go", session_id="s")
+        await there.run("go", session_id="s")
+        [kept], [other] = await data_of(here), await data_of(there)
+        with pytest.raises(UsageError, match="no stored output"):
+            await there.output("s", kept["stored_as"])
+        await there.delete("s")
+        assert json.loads(await here.output("s", kept["stored_as"])) == ROWS
+        assert other["stored_as"] != kept["stored_as"]

@@ -1,0 +1,188 @@
+"""Messages put into a run: stored when `steer` returns, and read exactly once, wherever it goes on."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from toolwright import Agent, Approve, Runner, StoreError, deferred_tool, tool
+from toolwright.agent import SequentialAgent, Workflow
+from toolwright.backends import MemoryStore
+from toolwright.messages import MessageQueued, Steered, UserMessage
+from toolwright.models import ModelRequest
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+
+@deferred_tool()
+def order(item: str) -> None:
+    """Order something; the shop calls back."""
+
+
+class Desk:
+    """An agent whose first turn makes a call that goes on until it is told to end."""
+
+    def __init__(self, *script: Any, store: Any = None) -> None:
+        self.inside, self.end = anyio.Event(), anyio.Event()
+        self.model = ScriptedModel(*script)
+        self.agent = Agent(name="desk", model=self.model, tools=[self.work(), order])
+        self.runner = Runner(self.agent, store=store or MemoryStore())
+
+    def work(self) -> Any:
+        @tool
+        async def work() -> str:
+            """Work."""
+            self.inside.set()
+            await self.end.wait()
+            return "worked"
+
+        return work
+
+    async def steered(self, message: str, runner: Runner | None = None) -> None:
+        """Run, and put a message in while the call goes on."""
+        runner = runner or self.runner
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                group.start_soon(lambda: runner.run("go", session_id="s"))
+                await self.inside.wait()
+                assert await runner.steer("s", message)
+                self.end.set()
+
+
+def said(request: ModelRequest) -> list[str]:
+    return [m.text for m in request.history if isinstance(m, UserMessage)]
+
+
+async def test_a_message_is_in_the_journal_when_steer_returns() -> None:
+    desk = Desk(call("work"), "Done.")
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: desk.runner.run("go", session_id="s"))
+            await desk.inside.wait()
+            assert await desk.runner.steer("s", "be quick")
+            stored = await desk.runner.events("s")
+            assert [e.message.text for e in stored if isinstance(e, MessageQueued)] == ["be quick"]
+            desk.end.set()
+
+
+async def test_a_message_for_a_run_that_pauses_is_read_once_when_it_goes_on() -> None:
+    desk = Desk([call("work"), call("order", item="x")], "Done.")
+    await desk.steered("be quick")
+    [pending] = await desk.runner.pending("s")
+    other = Runner(desk.agent, store=desk.runner.store)
+    assert (await other.resume("s")).status == "paused"
+    await other.answer("s", pending.call_id, "came")
+    assert (await other.resume("s")).text == "Done."
+    assert said(desk.model.requests[-1]) == ["go", "be quick"]
+    read = [e for e in await other.events("s") if isinstance(e, Steered)]
+    assert [e.message.text for e in read] == ["be quick"]
+    await other.resume("s")
+    assert len(desk.model.requests) == 2
+
+
+async def test_a_message_outlives_the_process_that_took_it() -> None:
+    desk = Desk(call("work"), "Done.")
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: desk.runner.run("go", session_id="s"))
+            await desk.inside.wait()
+            assert await desk.runner.steer("s", "be quick")
+            copied = await desk.runner.branch("s", new_id="as-another-process-finds-it")
+            desk.end.set()
+    model = ScriptedModel("Done.")
+    other = Runner(Agent(name="desk", model=model, tools=[desk.work()]), store=desk.runner.store)
+    await other.resume(copied.scope.session_id)
+    assert said(model.requests[0]) == ["go", "be quick"]
+
+
+async def test_a_message_that_came_with_answers_is_stored_before_they_are_used() -> None:
+    desk = Desk(call("order", item="x"), RuntimeError("the process dies"), "Hello.")
+    paused = await desk.runner.run("go", session_id="s")
+    await desk.runner.answer("s", paused.pending[0].call_id, "came")
+    with pytest.raises(RuntimeError, match="the process dies"):
+        await desk.runner.run("hello", session_id="s")
+    other = Runner(desk.agent, store=desk.runner.store)
+    assert (await other.resume("s")).text == "Hello."
+    assert said(desk.model.requests[-1]) == ["go", "hello"]
+
+
+async def test_an_ended_run_takes_no_message() -> None:
+    desk = Desk("Done.")
+    assert not await desk.runner.steer("s", "be quick")
+    await desk.runner.run("go", session_id="s")
+    assert not await desk.runner.steer("s", "be quick")
+
+
+async def test_a_run_that_is_about_to_end_takes_no_message() -> None:
+    class Slow(MemoryStore):
+        taken: bool | None = None
+
+        async def append(self, scope: Any, events: Any) -> None:
+            if events[-1].type == "run_ended":
+                self.taken = await runner.steer("s", "too late")
+            await super().append(scope, events)
+
+    store = Slow()
+    runner = Desk("Done.", store=store).runner
+    await runner.run("go", session_id="s")
+    assert store.taken is False
+    assert not [e for e in await runner.events("s") if isinstance(e, MessageQueued)]
+
+
+async def test_a_message_that_cannot_be_stored_is_refused() -> None:
+    class Full(MemoryStore):
+        async def append(self, scope: Any, events: Any) -> None:
+            if any(isinstance(event, MessageQueued) for event in events):
+                raise StoreError("the disk is full")
+            await super().append(scope, events)
+
+    desk = Desk(call("work"), "Done.")
+    runner = Runner(desk.agent, store=Full(), retry_writes=0)
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+
+            async def run() -> None:
+                with pytest.raises(StoreError):
+                    await runner.run("go", session_id="s")
+
+            group.start_soon(run)
+            await desk.inside.wait()
+            with pytest.raises(StoreError, match="disk is full"):
+                await runner.steer("s", "be quick")
+            desk.end.set()
+
+
+async def test_a_message_that_no_step_of_a_workflow_has_read_begins_another_round() -> None:
+    desk = Desk()
+    model = ScriptedModel("first", "second")
+    flow = Workflow(
+        name="w",
+        nodes={"talk": Agent(name="talk", model=model), "work": desk.work()},
+        edges=[("start", "talk"), ("talk", "work")],
+    )
+    runner = Runner(flow)
+    await desk.steered("and again", runner)
+    assert said(model.requests[1]) == ["and again"]
+    assert len(model.requests) == 2
+
+
+async def test_a_message_for_a_workflow_that_pauses_reaches_the_step_that_goes_on() -> None:
+    desk = Desk()
+
+    @tool(require_confirmation=True)
+    def wipe() -> str:
+        """Wipe."""
+        return "wiped"
+
+    model = ScriptedModel([call("work"), call("wipe")], "Done.")
+    step = Agent(name="a", model=model, tools=[desk.work(), wipe])
+    runner = Runner(SequentialAgent(name="w", sub_agents=[step]))
+    await desk.steered("be quick", runner)
+    [pending] = await runner.pending("s")
+    other = Runner(runner.agent, store=runner.store)
+    await other.answer("s", pending.call_id, Approve())
+    assert (await other.resume("s")).text == "Done."
+    assert said(model.requests[-1]) == ["go", "be quick"]
+    await other.resume("s")
+    assert len(model.requests) == 2

@@ -1,0 +1,289 @@
+"""What a node returns is what the next one gets, in this process and in another."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from toolwright import (
+    Agent,
+    Approve,
+    FunctionTool,
+    ModelError,
+    Runner,
+    ToolContext,
+    UsageError,
+    tool,
+)
+from toolwright.agent import START, Edge, ParallelAgent, Workflow
+from toolwright.messages import ModelMessage, StateChanged
+from toolwright.models import ModelRequest, OnDelta
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Tool
+
+pytestmark = pytest.mark.anyio
+
+
+class Report(BaseModel):
+    a: int
+    b: str
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+VALUES = [
+    "12345", "true", "null", "1e5", "[1,2]", '{"a":1}', "", None, b"\x00\xff", b"", 7, 1.5, True, [1, "x"],
+    {"k": [None]}, Report(a=1, b="z"), Point(x=1, y=2),
+]  # fmt: skip
+
+
+def flow(first: Callable[..., Any], then: Callable[..., Any] | Tool) -> Workflow:
+    nodes = {"first": first, "then": then}
+    return Workflow(name="wf", nodes=nodes, edges=[(START, "first"), ("first", "then")])
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+async def test_a_value_arrives_as_it_was_returned(value: Any) -> None:
+    seen: list[Any] = []
+
+    def first(text: str):  # noqa: ANN202 - a function need not say what it returns
+        return value
+
+    def then(data):  # noqa: ANN001, ANN202
+        seen.append(data)
+        return data
+
+    result = await flow(first, then).run("go")
+    assert result.status == "done", result.reason
+    assert [(type(one), one) for one in seen] == [(type(value), value)]
+    assert (type(result.output), result.output) == (type(value), value)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+async def test_a_value_is_the_same_after_a_pause_and_a_restart(value: Any, tmp_path: Path) -> None:
+    seen: list[Any] = []
+    ran: list[str] = []
+
+    def make(text: str):  # noqa: ANN202
+        ran.append("make")
+        return value
+
+    def check(data):  # noqa: ANN001, ANN202
+        seen.append(data)
+        return data
+
+    def runner() -> Runner:
+        asking = FunctionTool(check, require_confirmation=True)
+        return Runner(flow(make, asking), store=f"sqlite:///{tmp_path / 'a.db'}")
+
+    async with runner() as first:
+        paused = await first.run("go", session_id="s")
+        assert paused.status == "paused", paused.reason
+    async with runner() as second:
+        await second.answer("s", paused.pending[0].call_id, True)
+        result = await second.resume("s")
+        assert result.status == "done", result.reason
+    assert ran == ["make"]
+    assert [(type(one), one) for one in seen] == [(type(value), value)]
+    assert (type(result.output), result.output) == (type(value), value)
+    async with runner() as third:
+        again = await third.resume("s")
+        assert (type(again.output), again.output) == (type(value), value)
+
+
+async def test_a_typed_list_comes_back_by_the_return_type_of_its_function(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def make(text: str) -> list[Report]:
+        return [Report(a=1, b="z")]
+
+    def check(data: Any) -> str:
+        seen.append(data)
+        return "ok"
+
+    def runner() -> Runner:
+        asking = FunctionTool(check, require_confirmation=True)
+        return Runner(flow(make, asking), store=f"sqlite:///{tmp_path / 'a.db'}")
+
+    async with runner() as first:
+        paused = await first.run("go", session_id="s")
+    async with runner() as second:
+        await second.answer("s", paused.pending[0].call_id, True)
+        await second.resume("s")
+    assert seen == [[Report(a=1, b="z")]]
+
+
+async def test_a_value_that_cannot_be_stored_says_so_where_it_must_be(tmp_path: Path) -> None:
+    def make(text: str):  # noqa: ANN202
+        return {1, 2}
+
+    def then(data):  # noqa: ANN001, ANN202
+        return sorted(data)
+
+    assert (await flow(make, then).run("go")).output == [1, 2]
+    async with Runner(flow(make, then), store=f"sqlite:///{tmp_path / 'a.db'}") as runner:
+        result = await runner.run("go")
+    assert result.status == "stopped"
+    assert "It returned set, which cannot be stored for the next node" in result.reason
+
+
+class Partly(BaseModel):
+    shown: int
+    hidden: int = Field(default=0, exclude=True)
+
+
+async def test_a_value_that_would_come_back_different_is_refused_too(tmp_path: Path) -> None:
+    def make(text: str) -> Partly:
+        return Partly(shown=1, hidden=2)
+
+    async with Runner(flow(make, make_text), store=f"sqlite:///{tmp_path / 'a.db'}") as runner:
+        result = await runner.run("go")
+    assert "It returned Partly, which cannot be stored" in result.reason
+
+
+@pytest.mark.parametrize("value", [Report(a=1, b="z"), {"a": 1, "b": "z"}], ids=["model", "dict"])
+async def test_the_fields_of_a_result_are_the_arguments_of_those_names(value: Any) -> None:
+    def make(text: str):  # noqa: ANN202
+        return value
+
+    def then(a: int, b: str) -> str:
+        return f"{a} {b}"
+
+    assert (await flow(make, then).run("go")).output == "1 z"
+
+
+async def test_the_output_of_an_agent_with_a_schema_is_spread_too() -> None:
+    agent = Agent(name="ag", model=ScriptedModel('{"a": 1, "b": "z"}'), output_schema=Report)
+
+    def then(a: int, b: str) -> str:
+        return f"{a} {b}"
+
+    edges = [(START, "ag"), ("ag", "then")]
+    result = await Workflow(name="wf", nodes={"ag": agent, "then": then}, edges=edges).run("go")
+    assert result.output == "1 z"
+
+
+async def test_a_dict_goes_whole_into_a_parameter_that_none_of_its_keys_names() -> None:
+    def make(text: str) -> dict[str, int]:
+        return {"a": 1}
+
+    def then(data: dict[str, int]) -> int:
+        return data["a"]
+
+    assert (await flow(make, then).run("go")).output == 1
+
+
+async def test_arguments_that_a_person_has_changed_are_the_ones_that_count() -> None:
+    def make(text: str):  # noqa: ANN202
+        return b"original"
+
+    def then(data: bytes) -> str:
+        return data.decode()
+
+    asking = FunctionTool(then, require_confirmation=True)
+    wf = flow(make, asking)
+    paused = await wf.run("go")
+    answers = {paused.pending[0].call_id: Approve(arguments={"data": "changed"})}
+    assert "changed" in (await wf.resume(paused, answers)).text
+
+
+def test_two_edges_without_a_route_from_one_node_are_refused() -> None:
+    nodes = {"a": lambda text: text, "b": lambda text: text, "c": lambda text: text}
+    named = {key: FunctionTool(function, name=key) for key, function in nodes.items()}
+    with pytest.raises(UsageError, match="two edges without a route from 'a', to 'b' and 'c'"):
+        Workflow(name="wf", nodes=named, edges=[(START, "a"), ("a", "b"), ("a", "c")])
+    with pytest.raises(UsageError, match="two edges for 'x' from 'a'"):
+        Workflow(name="wf", nodes=named, edges=[(START, "a"), ("a", "b", "x"), ("a", "c", "x")])
+    with pytest.raises(UsageError, match="cannot have a node named 'start'"):
+        Workflow(name="wf", nodes={START: named["a"]}, edges=[(START, START)])
+
+
+@pytest.mark.parametrize(("route", "taken"), [(True, "yes"), (1, "one"), ("x", None), (None, None)])
+async def test_routes_are_told_apart_by_kind_and_an_unknown_one_is_an_error(
+    route: Any, taken: str | None
+) -> None:
+    def begin(text: str, tool_context: ToolContext) -> str:
+        tool_context.route = route
+        return "begun"
+
+    def one(text: str) -> str:
+        return "one"
+
+    def yes(text: str) -> str:
+        return "yes"
+
+    edges = [Edge(START, "begin"), Edge("begin", "one", 1), Edge("begin", "yes", True)]
+    nodes = {"begin": begin, "one": one, "yes": yes}
+    result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
+    if route == "x":
+        assert result.status == "stopped"
+        assert "chose route 'x', which fits no single edge" in result.reason
+        assert "1 to 'one', True to 'yes'" in result.reason
+    else:
+        assert (result.status, result.output) == ("done", taken or "begun")
+
+
+async def test_a_route_without_an_edge_takes_the_edge_without_a_route() -> None:
+    def begin(text: str, tool_context: ToolContext) -> str:
+        tool_context.route = "elsewhere"
+        return "begun"
+
+    def other(text: str) -> str:
+        return "other"
+
+    edges = [(START, "begin"), ("begin", "begin", "x"), ("begin", "other")]
+    wf = Workflow(name="wf", nodes={"begin": begin, "other": other}, edges=edges)
+    assert (await wf.run("go")).output == "other"
+
+
+async def test_a_tool_of_an_agent_node_knows_its_place() -> None:
+    seen: list[str] = []
+
+    @tool
+    def look(tool_context: ToolContext) -> str:
+        """Look around."""
+        seen.append(tool_context.node_path)
+        return "seen"
+
+    agent = Agent(name="ag", model=ScriptedModel(call("look"), "Done."), tools=[look])
+    await Workflow(name="wf", nodes={"ag": agent}, edges=[(START, "ag")]).run("go")
+    assert seen == ["ag.1"]
+
+
+class Broken:
+    name = "broken"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        raise ModelError("overloaded", reason="overloaded")
+
+
+async def test_parallel_agents_raise_what_one_agent_raises() -> None:
+    agents = [Agent(name="a", model=Broken()), Agent(name="b", model=ScriptedModel("fine"))]
+    with pytest.raises(ModelError, match="overloaded"):
+        await ParallelAgent(name="flow", sub_agents=agents).run("go")
+
+
+async def test_a_value_in_the_state_is_plain_json() -> None:
+    def make(text: str) -> Report:
+        return Report(a=1, b="z")
+
+    result = await flow(make, make_text).run("go")
+    deltas = [e.delta for e in result.events if isinstance(e, StateChanged)]
+    assert deltas[0] == {"first": {"a": 1, "b": "z"}}
+
+
+def make_text(data: Any) -> str:
+    return str(data)
+
+
+def test_an_edge_back_to_the_start_is_refused_when_built() -> None:
+    node = FunctionTool(lambda text: text, name="f")
+    with pytest.raises(UsageError, match="an edge from 'f' to 'start'"):
+        Workflow(name="w", nodes={"f": node}, edges=[(START, "f"), ("f", START)])
