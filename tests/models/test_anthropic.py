@@ -589,6 +589,7 @@ async def test_every_failure_has_a_reason(
         await model(wire).respond(ask())
 
     assert raised.value.reason == reason
+    assert f" [{wire.url}]" in str(raised.value)
     assert len(wire.requests) == attempts
 
 
@@ -596,3 +597,16 @@ async def test_a_refusal_is_a_finish_reason(wire: Wire) -> None:
     wire.will(message(said("No."), stop_reason="refusal"))
 
     assert (await model(wire).respond(ask())).finish_reason == "refused"
+
+
+async def test_a_server_that_is_not_there_is_named_without_the_password_in_its_address() -> None:
+    away = AnthropicModel(
+        "claude-sonnet-4-5",
+        api_key="k",
+        base_url="http://me:hunter2@127.0.0.1:9/v1?key=hunter2",
+        retries=Retries(attempts=1),
+    )
+    with pytest.raises(ModelError, match=r"cannot reach http://127\.0\.0\.1:9: ") as raised:
+        await away.respond(ask())
+    assert raised.value.reason == "connection"
+    assert "hunter2" not in str(raised.value)

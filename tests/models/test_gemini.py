@@ -707,6 +707,7 @@ async def test_every_failure_has_a_reason(
         await model(wire).respond(ask())
 
     assert raised.value.reason == reason
+    assert f" [{wire.url}]" in str(raised.value)
     assert len(wire.requests) == attempts
 
 
@@ -731,6 +732,6 @@ async def test_a_server_that_is_not_there_is_a_connection_error() -> None:
         base_url="http://127.0.0.1:9",
         retries=Retries(attempts=1),
     )
-    with pytest.raises(ModelError, match="cannot reach") as raised:
+    with pytest.raises(ModelError, match=r"cannot reach http://127\.0\.0\.1:9: ") as raised:
         await away.respond(ask())
     assert raised.value.reason == "connection"

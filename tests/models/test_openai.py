@@ -529,6 +529,7 @@ async def test_every_failure_has_a_reason(
 
     assert (raised.value.reason, raised.value.retryable) == (reason, retryable)
     assert raised.value.status == reply.status
+    assert f" [{wire.url}]" in str(raised.value)
     assert len(wire.requests) == (3 if retryable else 1)
     assert "sk-abc" not in str(raised.value)
 
@@ -563,7 +564,7 @@ async def test_a_request_has_a_time_limit(wire: Wire) -> None:
 async def test_a_server_that_is_not_there_is_a_connection_error(wire: Wire) -> None:
     away = OpenAIModel("gpt-5", api_key="k", base_url="http://127.0.0.1:9", retries=QUICK)
 
-    with pytest.raises(ModelError, match="cannot reach") as raised:
+    with pytest.raises(ModelError, match=r"cannot reach http://127\.0\.0\.1:9: ") as raised:
         await away.respond(ask())
 
     assert raised.value.reason == "connection"

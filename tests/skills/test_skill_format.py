@@ -89,7 +89,10 @@ _WRONG = {
         "line 3 is not valid YAML.*quotes",
     ),
     "tab": ("---\nname: {name}\n\tdescription: x\n---\n", "line 3 is not valid YAML"),
-    "twice": (_HEAD + "description: y\n---\n", "line 4 .*two fields 'description'"),
+    "twice": (
+        _HEAD + "description: y\n---\n",
+        "line 4 .*'description' is there twice, first in line 3",
+    ),
     "alias": ("---\nname: &a {name}\ndescription: *a\n---\n", "aliases are not allowed"),
     "misspelled": (_HEAD + "licence: MIT\n---\n", "no field 'licence'; did you mean 'license'"),
     "underscore": (_HEAD + "allowed_tools: x\n---\n", "did you mean 'allowed-tools'"),

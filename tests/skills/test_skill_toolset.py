@@ -202,11 +202,11 @@ def test_what_is_no_skill_or_there_twice_is_refused(tmp_path: Path) -> None:
     skill = _skill(tmp_path)
     with pytest.raises(UsageError, match="two skills named 'pdf-forms'"):
         SkillToolset([skill, skill])
-    with pytest.raises(UsageError, match="registry is a SkillRegistry"):
+    with pytest.raises(UsageError, match="takes SkillRegistry or None as 'registry'"):
         SkillToolset(registry=tmp_path)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="code_executor is an executor"):
+    with pytest.raises(UsageError, match="takes Executor or None as 'code_executor'; got 'local'"):
         SkillToolset(code_executor="local")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="above 0; got 0"):
         SkillToolset(code_executor=LocalExecutor(tmp_path), script_timeout=0)
-    with pytest.raises(UsageError, match="is not a skill"):
+    with pytest.raises(UsageError, match="takes a list of Skill"):
         SkillToolset([str(tmp_path)])  # type: ignore[list-item]

@@ -1,11 +1,29 @@
 """Call one tool by hand, with a context that remembers what the tool showed."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.messages import ModelMessage, Redactor, Scope, TextPart, ToolCall
-from toolwright.tools import Output, Services, StateTable, Tool, ToolConfirmation, ToolContext
+from toolwright.messages import (
+    ModelMessage,
+    Pending,
+    Redactor,
+    Scope,
+    StoredAnswer,
+    TextPart,
+    ToolCall,
+)
+from toolwright.sources.frameworks._alone import refused_by_itself
+from toolwright.tools import (
+    Output,
+    Services,
+    StateTable,
+    Tool,
+    ToolConfirmation,
+    ToolContext,
+    accept_answer,
+)
 
 
 @dataclass
@@ -23,20 +41,22 @@ class StubRun:
     services: Services = field(default_factory=Services)
     redactor: Redactor = field(default_factory=Redactor)
     task_id: str | None = None
+    names: tuple[str, ...] = ("tester",)
+    is_ruled: bool = False
+    cost: float = 0.0
     shown: list[tuple[str, Any]] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)
 
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         self.shown.append((text, data))
 
-    async def open_pending(self, ctx: ToolContext, request: Any) -> None:
+    async def open_pending(self, ctx: ToolContext, request: Any, *, ran: bool = False) -> None:
         raise AssertionError("tools from elsewhere do not open pending calls themselves")
 
-    async def answer_inside(self, ctx: ToolContext, calls: Any, tools: Any) -> list[Any]:
+    async def answer_inside(
+        self, ctx: ToolContext, calls: Any, tools: Any, *, free: Any = ()
+    ) -> list[Any]:
         raise AssertionError("tools from elsewhere make no calls of their own")
-
-    def governed(self, tool: Any) -> Any:
-        return tool
 
     async def sample(self, prompt: Any, *, instructions: str, max_tokens: int) -> ModelMessage:
         self.sampled.append((prompt, instructions, max_tokens))
@@ -46,11 +66,8 @@ class StubRun:
         return []
 
 
-def context(
-    tool: Tool, run: StubRun | None = None, confirmation: ToolConfirmation | None = None
-) -> ToolContext:
-    call = ToolCall(call_id="c1", name=tool.name)
-    return ToolContext(run or StubRun(), call, tool_confirmation=confirmation)
+def context(tool: Tool, run: StubRun | None = None) -> ToolContext:
+    return ToolContext(run or StubRun(), ToolCall(call_id="c1", name=tool.name))
 
 
 async def run_tool(
@@ -59,10 +76,23 @@ async def run_tool(
     *,
     run: StubRun | None = None,
     confirmation: ToolConfirmation | None = None,
+    answers: Sequence[tuple[Output, Any]] = (),
 ) -> Output:
-    """Parse and run, as the dispatcher does."""
+    """Parse and run, as the dispatcher does; `answers` to what earlier runs have asked."""
     args = tool.parse(json.dumps(arguments or {}))
-    return await tool.run(args, context(tool, run, confirmation))
+    ctx = context(tool, run)
+    ctx.tool_confirmation = confirmation
+    ctx.answers = [_answered(asked, value) for asked, value in answers]
+    return await refused_by_itself(tool, args, ctx) or await tool.run(args, ctx)
+
+
+def _answered(asked: Output, value: Any) -> tuple[Pending, StoredAnswer]:
+    request = asked.request
+    assert request is not None
+    pending = Pending(
+        call_id="c1", name="tool", kind=request.kind, payload=request.payload, schema=request.schema
+    )
+    return pending, accept_answer(pending, value)
 
 
 async def tool_named(toolset: Any, name: str) -> Tool:

@@ -120,6 +120,20 @@ async def test_bound_parameters_are_filled_in_and_hidden_from_the_model(toolbox:
     assert "Dune" in ada.text
 
 
+@pytest.mark.parametrize(
+    "setting", [{"bound_params": {"custmer": "bob"}}, {"auth_token_getters": {"custmer": str}}]
+)
+async def test_a_misspelt_binding_is_refused_when_the_tools_are_listed(
+    toolbox: str, setting: dict[str, Any]
+) -> None:
+    shop = ToolboxToolset(toolbox, **setting)
+    try:
+        with pytest.raises(UsageError, match="'custmer', which no tool of the server has"):
+            await shop.list_tools()
+    finally:
+        await shop.close()
+
+
 def test_a_toolset_outlives_the_event_loop_it_was_first_used_in(toolbox: str) -> None:
     shop = ToolboxToolset(toolbox)
 
@@ -142,7 +156,7 @@ async def test_an_unreachable_server_has_no_tools_and_the_log_says_why(
 
 def test_a_text_where_a_list_of_names_belongs_is_refused() -> None:
     wrong: Any = "orders_of"
-    with pytest.raises(UsageError, match="list of names"):
+    with pytest.raises(UsageError, match="takes a list"):
         ToolboxToolset("http://127.0.0.1:1", tool_names=wrong)
 
 

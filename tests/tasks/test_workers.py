@@ -2,12 +2,17 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from toolwright import Agent, deferred_tool
+from toolwright.agent import SequentialAgent
 from toolwright.backends.sql import Database
+from toolwright.messages import VERSION as CODEC
+from toolwright.messages import Steered
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._roll import Roll
 from toolwright.tasks._schema import METADATA, VERSION
@@ -62,11 +67,11 @@ async def test_a_journal_of_a_newer_version_is_refused_with_the_reason_and_kept(
             task_id = await made.enqueue("a", "go")
             while not (waiting := await made.pending(task_id)):
                 await made.changed(0.5)
-            await set_version(made, 1, 99)
+            await set_version(made, CODEC, 99)
             [(_, pending)] = waiting
             await made.answer(task_id=task_id, tool_call_id=pending.call_id, result="yes")
             refused = await made.wait(task_id)
-            await set_version(made, 99, 1)
+            await set_version(made, 99, CODEC)
             assert await made.retry(task_id)
             task = await made.wait(task_id)
             worker.drain()
@@ -79,3 +84,54 @@ async def set_version(made: Orchestrator, old: int, new: int) -> None:
     """As if another version of the program had written the journal."""
     change = f"""UPDATE toolwright_events SET body = replace(body, '"v":{old},', '"v":{new},')"""
     await made.store.database.write(lambda connection: connection.exec_driver_sql(change))
+
+
+async def test_a_claim_is_held_under_the_name_it_was_made_with(tmp_path: Path) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    holders: list[str] = []
+    model = ScriptedModel(lambda _: holders.extend(made.store.holders.values()) or "done")
+    made.register(Agent(name="a", model=model))
+    worker = made.worker()
+    name, claim = worker.name, worker._queue.claim
+
+    async def claim_and_be_taken_for_dead(*args: Any) -> Any:
+        claims = await claim(*args)
+        if claims and worker._heartbeat is not None:
+            await anyio.to_thread.run_sync(worker._heartbeat.stop)
+            worker._stop_all()
+        return claims
+
+    worker._queue.claim = claim_and_be_taken_for_dead  # type: ignore[method-assign]
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            task = await made.wait(await made.enqueue("a", "go"))
+            worker.drain()
+    assert worker.name != name
+    assert (task.status, holders) == ("COMPLETED", [name])
+    await made.close()
+
+
+async def test_a_message_reaches_a_workflow_s_task_once(tmp_path: Path) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    model = ScriptedModel(call("ask"), call("ask"), "done")
+    step = Agent(name="step", model=model, tools=[ask])
+    made.register(SequentialAgent(name="w", sub_agents=[step]))
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            task_id = await made.enqueue("w", "go")
+            for message in ("be quick", ""):
+                while not (waiting := await made.pending(task_id)):
+                    await made.changed(0.5)
+                if message:
+                    assert await made.steer(task_id, message)
+                [(_, pending)] = waiting
+                await made.answer(task_id=task_id, tool_call_id=pending.call_id, result="yes")
+            task = await made.wait(task_id)
+            worker.drain()
+    assert (task.status, task.text) == ("COMPLETED", "done")
+    read = [e.message.text for e in await made.stored_events(task_id) if isinstance(e, Steered)]
+    assert read == ["be quick"]
+    await made.close()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolwright.models._openai.responses import OpenAIModel
     from toolwright.models._prices import Price, set_price
     from toolwright.models._pydantic_ai.model import PydanticAIModel
-    from toolwright.models._resolve import resolve_model
+    from toolwright.models._resolve import check_model_name, resolve_model
     from toolwright.models._server_tools import (
         VertexAiSearchTool,
         code_execution,
@@ -41,6 +41,7 @@ __all__ = [
     "PydanticAIModel",
     "Retries",
     "VertexAiSearchTool",
+    "check_model_name",
     "code_execution",
     "enterprise_web_search",
     "file_search",
@@ -58,6 +59,7 @@ _LAZY = {
     "Retries": "toolwright.models._ask",
     "Price": "toolwright.models._prices",
     "set_price": "toolwright.models._prices",
+    "check_model_name": "toolwright.models._resolve",
     "resolve_model": "toolwright.models._resolve",
     "VertexAiSearchTool": "toolwright.models._server_tools",
     "code_execution": "toolwright.models._server_tools",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from toolwright._sealed import sealed
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._model import Delta, OnDelta
@@ -16,6 +17,7 @@ Send = Callable[[OnDelta | None], Awaitable[ModelMessage]]
 """One attempt: ask the provider and read its reply, handing on the pieces; raises `ModelError`."""
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
     """How often a request is sent, and how long is waited in between."""

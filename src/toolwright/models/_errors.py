@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from toolwright.errors import ModelError
 from toolwright.messages import redact
 
-__all__ = ["model_error"]
+__all__ = ["model_error", "unreachable"]
 
 _BY_CODE = {
     "authentication_error": "auth",
@@ -76,22 +77,39 @@ def model_error(
     status: int | None = None,
     reason: str | None = None,
     headers: Mapping[str, str] | None = None,
+    url: object = None,
 ) -> ModelError:
     """The error for what `provider` answered; secrets that it echoed are taken out.
 
-    The response's headers may say whether and when to try again.
+    The response's headers may say whether and when to try again; of the request's URL the server's
+    address is named.
     """
     headers = headers or {}
     reason = reason or _reason(message, code, status)
     cure = f" ({_CURES[reason]})" if reason in _CURES else ""
     return ModelError(
-        f"{provider}: {redact(message[:_LONGEST])}{cure}",
+        f"{provider}: {redact(message[:_LONGEST])}{_from(url)}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
         retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),
         status=status,
         retry_after=_retry_after(headers),
     )
+
+
+def unreachable(provider: str, url: object, detail: str) -> ModelError:
+    """The error for a server that cannot be connected to; it names the server's address."""
+    return model_error(provider, f"cannot reach {_address(url)}: {detail}", reason="connection")
+
+
+def _from(url: object) -> str:
+    return "" if url is None else f" [{_address(url)}]"
+
+
+def _address(url: object) -> str:
+    """Without a user's password, and without a path or query that may hold a key."""
+    parts = urlsplit(str(url))
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _reason(message: str, code: str | None, status: int | None) -> str:

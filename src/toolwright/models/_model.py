@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from toolwright._sealed import sealed
 from toolwright.messages import HistoryView, ModelMessage, ServerTool, ToolSpec
 
 __all__ = ["Delta", "Model", "ModelRequest", "ModelSettings", "OnDelta"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """What can be tuned on every provider; a provider ignores what it does not have."""

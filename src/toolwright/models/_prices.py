@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from toolwright._sealed import sealed
 from toolwright.messages import Usage
 
 __all__ = ["Price", "priced", "set_price"]
@@ -12,6 +13,7 @@ _SUFFIX = re.compile(r"(-latest|-preview|-exp|-\d{3}|-\d{2}-\d{4}|-\d{4}-\d{2}-\
 """What a release adds to a model's name without changing its price."""
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
     """US dollars per million tokens."""

@@ -9,7 +9,7 @@ from typing import Any
 from toolwright.errors import UsageError
 from toolwright.models._model import Model
 
-__all__ = ["resolve_model"]
+__all__ = ["check_model_name", "resolve_model"]
 
 _UNIT = "toolwright.models"
 
@@ -58,6 +58,12 @@ def resolve_model(model: str | Model) -> Model:
     """
     if not isinstance(model, str):
         return _instance(model)
+    provider, name = check_model_name(model)
+    return _PROVIDERS[provider](name)
+
+
+def check_model_name(model: str) -> tuple[str, str]:
+    """The provider and the model's name, without loading either; `UsageError` if one is missing."""
     provider, found, name = (part.strip() for part in model.partition(":"))
     if not found:
         provider, name = _guess(model), model
@@ -65,7 +71,7 @@ def resolve_model(model: str | Model) -> Model:
         raise _unknown(provider, model)
     if not name:
         raise UsageError(f"{model!r} names no model; write it as {provider + ':name'!r}.")
-    return _PROVIDERS[provider](name)
+    return provider, name
 
 
 def _instance(model: Model) -> Model:

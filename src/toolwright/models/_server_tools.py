@@ -7,6 +7,7 @@ the model's provider has. Where it has none, the request ends with a `UsageError
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.messages import ServerTool
 
@@ -47,6 +48,7 @@ def file_search(store_ids: Iterable[str], **settings: Any) -> ServerTool:
     return ServerTool(name="file_search", settings={"store_ids": list(store_ids), **settings})
 
 
+@sealed
 class VertexAiSearchTool(ServerTool):
     """Ground answers in a Vertex AI Search data store or engine.
 

@@ -1,20 +1,23 @@
-"""A child process that speaks in lines: started in its own group, read with a bound, always stopped."""
+"""A child process that speaks in lines: read with a bound, always stopped with all it started."""
 
 import logging
 import os
 import shutil
-import signal
+import socket
 import sys
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 from anyio.abc import Process
 
+from toolwright.backends.executors import Limits, launcher_command
+from toolwright.backends.sandboxes import ServerSandbox
+from toolwright.backends.sandboxes._server_sandbox import Confined
 from toolwright.errors import UsageError
 
 __all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
@@ -26,6 +29,8 @@ _INHERITED = (
 """What a child may know of our environment; secrets are given to it by name or not at all."""
 _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
+_SLACK = 6.0
+"""Seconds that its launcher has to end what does not leave."""
 _LOGGED_LINES = 1000
 """Lines of stderr that reach the log; a child that writes more is drained in silence."""
 
@@ -45,9 +50,24 @@ class ChildCommand:
     name: str = ""
     """What it is called in logs and messages."""
     max_line: int = 16 * 1024 * 1024
+    limits: Limits = field(default_factory=lambda: Limits(timeout=None, grace=_GRACE))
+    sandbox: ServerSandbox | None = None
 
-    def argv(self) -> list[str]:
-        """The command line, its program found on `PATH`."""
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Confined]:
+        """How to start it, behind walls if there are any; they stand until the context is left."""
+        if self.sandbox is None:
+            yield Confined(self._argv(), self._environment(), self.limits)
+            return
+        if self.cwd is not None:
+            raise UsageError(
+                f"{self.name} runs in a sandbox, so its directory is the sandbox's: "
+                "give ServerSandbox(workspace=…) instead of cwd."
+            )
+        async with self.sandbox.open(self.command, self.args, self.env) as confined:
+            yield confined
+
+    def _argv(self) -> list[str]:
         found = shutil.which(self.command)
         if found is None:
             raise UsageError(
@@ -55,7 +75,7 @@ class ChildCommand:
             )
         return [found, *self.args]
 
-    def environment(self) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         """The few variables that are passed on, and the ones that were given."""
         kept = {key: os.environ[key] for key in _INHERITED if key in os.environ}
         return {**kept, **self.env}
@@ -64,8 +84,15 @@ class ChildCommand:
 class Child:
     """A running child: read it with `line`, write to it with `send`."""
 
-    def __init__(self, process: Process, command: ChildCommand, stderr: "_StderrLog") -> None:
+    def __init__(
+        self,
+        process: Process,
+        command: ChildCommand,
+        stderr: "_StderrLog",
+        control: socket.socket | None,
+    ) -> None:
         self._process = process
+        self._control = control
         self._command = command
         self._stderr = stderr
         self._buffer = bytearray()
@@ -117,24 +144,25 @@ class Child:
         return self._process.returncode
 
     async def stop(self) -> None:
-        """Close its input, then ask its process group to leave, then make it; never hangs."""
+        """Close its input, then ask it and what it started to leave, then make them; never hangs."""
         if self._process.stdin is not None:
             with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await self._process.stdin.aclose()
         if not await self._exited_within(_GRACE):
-            self._signal_group(signal.SIGTERM)
-            await self._exited_within(_GRACE)
-        # Also when the child itself has left: what it started must not outlive it.
-        self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
-        await self._exited_within(_GRACE)
+            self._have_it_ended()
+            if not await self._exited_within(_GRACE + _SLACK):
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._exited_within(_GRACE)
         await self._release()
 
-    def _signal_group(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                self._process.send_signal(number)
+    def _have_it_ended(self) -> None:
+        """Tell the launcher, which also ends what has left the process group."""
+        with suppress(OSError):
+            if self._control is None:
+                self._process.terminate()
             else:
-                os.killpg(self._process.pid, number)
+                self._control.shutdown(socket.SHUT_WR)
 
     async def _exited_within(self, seconds: float) -> bool:
         # By polling: `wait` also waits for the pipes, which a grandchild may hold open.
@@ -202,23 +230,37 @@ class _StderrLog:
 @asynccontextmanager
 async def running_child(command: ChildCommand, logger: logging.Logger) -> AsyncIterator[Child]:
     """Start the child; stop it, and what it started, on the way out, whatever happens."""
-    argv = command.argv()
-    stderr = _StderrLog(command.name, logger)
-    try:
-        process = await anyio.open_process(
-            argv,
-            stderr=stderr.write_end,
-            env=command.environment(),
-            cwd=command.cwd,
-            start_new_session=sys.platform != "win32",
-        )
-    except OSError as error:
-        raise UsageError(f"{command.name} cannot be started: {error}") from error
-    finally:
-        os.close(stderr.write_end)
-    child = Child(process, command, stderr)
-    try:
-        yield child
-    finally:
-        with anyio.CancelScope(shield=True):
-            await child.stop()
+    async with command.ready() as start:
+        with ExitStack() as stack:
+            child = await _started(command, start, _StderrLog(command.name, logger), stack)
+            try:
+                yield child
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await child.stop()
+
+
+async def _started(
+    command: ChildCommand, start: Confined, stderr: "_StderrLog", stack: ExitStack
+) -> Child:
+    argv, inherited = start.argv, ()
+    control: socket.socket | None = None
+    with ExitStack() as starting:
+        starting.callback(os.close, stderr.write_end)
+        if sys.platform != "win32":
+            control, theirs = map(stack.enter_context, socket.socketpair())
+            starting.callback(theirs.close)
+            inherited = (theirs.fileno(),)
+            argv = launcher_command(argv, theirs.fileno(), start.limits)
+        try:
+            process = await anyio.open_process(
+                argv,
+                stderr=stderr.write_end,
+                env=start.env,
+                cwd=command.cwd,
+                start_new_session=sys.platform != "win32",
+                pass_fds=inherited,
+            )
+        except OSError as error:
+            raise UsageError(f"{command.name} cannot be started: {error}") from error
+    return Child(process, command, stderr, control)

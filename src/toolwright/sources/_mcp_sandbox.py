@@ -16,6 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("MCP needs an extra: pip install 'toolwright[mcp]'") from error
 
+from toolwright._sealed import Sealed
 from toolwright.backends import Capabilities, Command, Finished, Job, Limits, OnOutput
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.sources._reopening import Unavailable
@@ -26,7 +27,7 @@ from toolwright.sources.mcp._questions import Questions
 __all__ = ["McpSandbox"]
 
 
-class McpSandbox:
+class McpSandbox(Sealed):
     """Runs commands with a tool of an MCP server that takes a bash command and answers with text.
 
     What the server enforces is not known here, so nothing is claimed. Output comes when a command

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
-__all__ = ["Owned", "first_cause"]
+from toolwright.concurrency import first_cause
+
+__all__ = ["Owned"]
 
 T = TypeVar("T")
 _log = logging.getLogger("toolwright.sources")
@@ -70,10 +72,3 @@ class Owned(Generic[T]):
             return
         self._ready.set_exception(error)
         self._ready.exception()  # Seen: nobody may be waiting any more.
-
-
-def first_cause(error: Exception) -> Exception:
-    """The first plain exception inside nested exception groups."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

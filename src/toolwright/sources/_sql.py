@@ -1,12 +1,12 @@
 """Tools over any SQL database: list its tables, describe one, and query with bound parameters."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, TypeVar
 
-import anyio.to_thread
 from pydantic import Field
 
+from toolwright.concurrency import in_io_thread, in_user_thread
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import Effects
 from toolwright.sources._sql_guard import open_engine, query_options, query_text, transaction
@@ -73,7 +73,7 @@ class SqlToolset(Toolset):
 
     async def close(self) -> None:
         """Close the connections."""
-        await anyio.to_thread.run_sync(self._engine.dispose)
+        await in_io_thread(self._engine.dispose)
 
     @cached_property
     def _tools(self) -> list[FunctionTool]:
@@ -129,7 +129,7 @@ class SqlToolset(Toolset):
         return await self._run(ask)
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(self._in_transaction, work, abandon_on_cancel=True)
+        return await in_user_thread(partial(self._in_transaction, work))
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         try:

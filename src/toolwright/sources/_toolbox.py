@@ -18,6 +18,7 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    nearest,
     schema_parser,
     to_output,
 )
@@ -117,6 +118,8 @@ class ToolboxToolset(Toolset):
         if self._toolset_name is not None or self._tool_names is None:
             remote += await client.load_toolset(self._toolset_name)
         remote += [await client.load_tool(name) for name in self._tool_names or ()]
+        _refuse_unused("bound_params", self._bound, {p.name for t in remote for p in t._params})
+        _refuse_unused("auth_token_getters", self._getters, {n for t in remote for n in _logins(t)})
         # Bound here rather than while loading, where a tool without the parameter is an error.
         return [_bind(tool, self._getters, self._bound) for tool in remote]
 
@@ -136,6 +139,7 @@ class ToolboxToolset(Toolset):
             spec=ToolSpec(name=name, description=remote._description, parameters=parameters),
             parse=schema_parser(name, parameters),
             run=run,
+            source=f"toolbox:{self._url}",
         )
 
 
@@ -151,13 +155,27 @@ def _bind(
     tool: ToolboxTool, getters: Mapping[str, Callable[[], Any]], bound: Mapping[str, Value]
 ) -> ToolboxTool:
     """`tool` with those tokens and values that it has a use for."""
-    wanted = {s for sources in tool._required_authn_params.values() for s in sources}
-    wanted |= set(tool._required_authz_tokens)
+    wanted = _logins(tool)
     if tokens := {name: getter for name, getter in getters.items() if name in wanted}:
         tool = tool.add_auth_token_getters(tokens)
     names = {parameter.name for parameter in tool._params}
     values = {name: value for name, value in bound.items() if name in names}
     return tool.bind_params(values) if values else tool
+
+
+def _logins(tool: ToolboxTool) -> set[str]:
+    """The sign-ins that a tool needs a token of."""
+    wanted = {s for sources in tool._required_authn_params.values() for s in sources}
+    return wanted | set(tool._required_authz_tokens)
+
+
+def _refuse_unused(setting: str, given: Mapping[str, Any], known: set[str]) -> None:
+    """A misspelt name would leave the parameter to the model."""
+    for name in given:
+        if name not in known:
+            raise UsageError(
+                f"{setting} names {name!r}, which no tool of the server has; {nearest(name, known)}"
+            )
 
 
 def _json_schema(parameters: Sequence[ParameterSchema]) -> dict[str, Any]:

@@ -7,6 +7,6 @@ except ImportError as error:
 
 from toolwright.tasks._orchestrator import Orchestrator
 from toolwright.tasks._task import NewTask, Task, TaskStatus
-from toolwright.tasks._worker import Worker
+from toolwright.tasks._worker import Worker, current_task
 
-__all__ = ["NewTask", "Orchestrator", "Task", "TaskStatus", "Worker"]
+__all__ = ["NewTask", "Orchestrator", "Task", "TaskStatus", "Worker", "current_task"]

@@ -96,12 +96,11 @@ class LocalBell(Ears):
         self._directory = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
         self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
         self._socket: socket.socket | None = None
-        self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     async def open(self) -> None:
         """Begin to listen."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._socket = _new_socket()
         self._socket.bind(str(self._path))
         asyncio.get_running_loop().add_reader(self._socket, self._receive)
 
@@ -109,18 +108,11 @@ class LocalBell(Ears):
         """Tell all who listen for it; sockets that nobody reads any more are taken away."""
         kind = topic.partition(":")[0]
         with contextlib.suppress(OSError):
-            for name in os.listdir(self._directory):
-                if kind in name.split("."):
-                    self._send(topic, self._directory / name)
-
-    def _send(self, topic: str, path: Path) -> None:
-        try:
-            self._sender.sendto(topic.encode(), str(path))
-        except ConnectionRefusedError:
-            path.unlink(missing_ok=True)
-        except OSError:
-            # Its buffer is full: it has plenty to wake up for already.
-            return
+            names = [name for name in os.listdir(self._directory) if kind in name.split(".")]
+            # Not kept between rings: whoever rings may never close, and one costs microseconds.
+            with _new_socket() as sender:
+                for name in names:
+                    _send(sender, topic, self._directory / name)
 
     async def close(self) -> None:
         """Listen no more."""
@@ -135,6 +127,20 @@ class LocalBell(Ears):
         with contextlib.suppress(BlockingIOError):
             while True:
                 self.hear(self._socket.recv(256).decode(errors="replace"))
+
+
+def _new_socket() -> socket.socket:
+    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+
+def _send(sender: socket.socket, topic: str, path: Path) -> None:
+    try:
+        sender.sendto(topic.encode(), str(path))
+    except ConnectionRefusedError:
+        path.unlink(missing_ok=True)
+    except OSError:
+        # Its buffer is full: it has plenty to wake up for already.
+        return
 
 
 def _short(directory: str) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._store import CHILDREN
-from toolwright.tasks._task import NewTask
+from toolwright.tasks._task import UNDER, NewTask
 from toolwright.tools import FunctionTool, Output, Tool, ToolContext
 
 __all__ = ["child_tasks_tool"]
@@ -35,6 +35,8 @@ def child_tasks_tool(
 
 
 def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewTask]:
+    # Delegating is no way around a rule: the child's worker needs to know whose rules hold.
+    state = {UNDER: list(ctx.run.names)} if ctx.run.is_ruled else {}
     return [
         NewTask(
             agent=agent,
@@ -43,6 +45,7 @@ def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewT
             idempotency_key=f"{ctx.idempotency_key}:{index}",
             parent_id=ctx.task_id,
             parent_call=ctx.function_call_id,
+            state=state,
         )
         for index, prompt in enumerate(prompts)
     ]

@@ -1,6 +1,5 @@
 """Put tasks in line: each once per key, and owners in turn."""
 
-import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -9,10 +8,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from toolwright.backends.sql import Database
-from toolwright.messages import encode_message, jsonable, user_message
+from toolwright.messages import encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import PROMPTS, TASKS
 from toolwright.tasks._task import NewTask
+from toolwright.tools import checked_state
 
 __all__ = ["enqueue_in"]
 
@@ -73,7 +73,7 @@ def _prompt(task_id: str, new: NewTask) -> dict[str, Any]:
     return {
         "task_id": task_id,
         "prompt": encode_message(user_message(new.prompt)),
-        "state": json.dumps(jsonable(dict(new.state))),
+        "state": exact_json(checked_state(new.state, temp=False)),
     }
 
 

@@ -2,11 +2,14 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any
+from typing import Any, Self
 
 import anyio
 
-from toolwright.agent import Agent, Runner
+from toolwright._sealed import Sealed
+from toolwright._settings import explained
+from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
+from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
 from toolwright.tasks._bell import LATER, Ear, open_bell
@@ -16,14 +19,14 @@ from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import APP, NewTask, Task, TaskStatus, task_scope
 from toolwright.tasks._worker import Worker
-from toolwright.tools import Tool
+from toolwright.tools import Artifacts, AuthFlows, Credentials, Memory, Policy, Tool
 
 __all__ = ["Orchestrator"]
 
 _LOOK_SECONDS = 1.0
 
 
-class Orchestrator:
+class Orchestrator(Sealed):
     """A queue of tasks, the agents that work on them, and what can be done to a task from outside.
 
     The address is all that differs between one machine (`sqlite:///tasks.db`) and many
@@ -43,27 +46,48 @@ class Orchestrator:
         self.agents: dict[str, Registered] = {}
         self._opened = False
 
+    @explained
     def register(
         self,
-        agent: Agent,
+        agent: BaseAgent,
         *,
         workers: int = 10,
         per_owner: int | None = None,
         rate: tuple[int, float] | None = None,
         version: str = "",
         goes_on_from: Collection[str] | None = None,
-        **services: Any,
+        artifacts: str | Artifacts | None = None,
+        memory: str | Memory | None = None,
+        credentials: str | Credentials | None = None,
+        auth: AuthFlows | None = None,
+        deps: Any = None,
+        hooks: Hooks | None = None,
+        policy: Policy | None = None,
+        retry_writes: float = RETRY_SECONDS,
     ) -> None:
         """Work on tasks of `agent`, at most `workers` at once in each process.
 
         `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
         A task that ran under another `version` of the code is gone on with; where `goes_on_from`
         names the versions for which that is possible, others are refused and kept.
-        Further settings (`artifacts`, `memory`, `credentials`, `deps`) are `Runner`'s.
+        `artifacts`, `memory`, `credentials`, `auth`, `deps`, `hooks`, `policy` and
+        `retry_writes` are `Runner`'s.
         """
         if agent.name in self.agents:
             raise UsageError(f"An agent named {agent.name!r} is already registered.")
-        runner = Runner(agent, app_name=APP, store=self.store, **services)
+        runner = Runner(
+            agent,
+            app_name=APP,
+            store=self.store,
+            artifacts=artifacts,
+            memory=memory,
+            credentials=credentials,
+            auth=auth,
+            deps=deps,
+            hooks=hooks,
+            policy=policy,
+            retry_writes=retry_writes,
+        )
         self.agents[agent.name] = Registered(
             runner=runner,
             workers=workers,
@@ -75,7 +99,7 @@ class Orchestrator:
 
     # -- starting ----------------------------------------------------------------------------
 
-    async def enqueue(self, agent: str | Agent, prompt: Prompt, **settings: Any) -> str:
+    async def enqueue(self, agent: str | BaseAgent, prompt: Prompt, **settings: Any) -> str:
         """Add a task and return its id; the settings are `NewTask`'s."""
         name = agent if isinstance(agent, str) else agent.name
         [task_id] = await self.enqueue_many([NewTask(agent=name, prompt=prompt, **settings)])
@@ -89,15 +113,20 @@ class Orchestrator:
             self.bell.ring(LATER)
         return ids
 
-    def child_tasks(self, agent: str | Agent, *, name: str = "", description: str = "") -> Tool:
-        """A tool for other agents: start tasks of `agent` side by side and wait for all."""
+    def child_tasks(self, agent: str | BaseAgent, *, name: str = "", description: str = "") -> Tool:
+        """A tool for other agents: start tasks of `agent` side by side and wait for all.
+
+        They run under the rules of the agent that starts them; register `agent` first when those
+        name tools of it.
+        """
         target = agent if isinstance(agent, str) else agent.name
         known = self.agents.get(target)
         about = description or (known.runner.agent.description if known else "")
         said = f"Start one task per prompt and wait for all of them. {about}".strip()
-        return child_tasks_tool(
+        made = child_tasks_tool(
             self.queue, self.bell.ring, target, name or f"start_{target}_tasks", said
         )
+        return made.replace(inside=(known.runner.agent,)) if known else made
 
     # -- from outside ------------------------------------------------------------------------
 
@@ -109,7 +138,8 @@ class Orchestrator:
         if task is None:
             return "unknown"
         answered = await self._runner(task).answer(task_id, tool_call_id, result)
-        if answered == "accepted":
+        # A second sign-in is a duplicate, and releases its call with the first one's credential.
+        if answered in ("accepted", "duplicate"):
             self.bell.ring("work")
         return answered
 
@@ -216,10 +246,16 @@ class Orchestrator:
         return Worker(self.store, self.queue, bell, self.agents, self.lease)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the registered agents and what their runners opened, then the connections."""
         self._opened = False
-        await self.bell.close()
-        await self.store.close()
+        runners = [registered.runner.close for registered in self.agents.values()]
+        await close_all([self.store.close, self.bell.close, *runners])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, text, update
 
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS, WORKERS
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
 
@@ -67,6 +67,9 @@ class Queue:
         self._store = store
         self._database = store.database
         owners = sql.of_owners()
+        signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
+        # Shared, so that it is not taken for dead until its claim is written.
+        self._signed_in = signed_in if self._is_sqlite else signed_in.with_for_update(read=True)
         self._line = sql.LINE if self._is_sqlite else sql.LINE.with_for_update(skip_locked=True)
         self._owners = owners if self._is_sqlite else owners.with_for_update(skip_locked=True)
 
@@ -84,6 +87,8 @@ class Queue:
         """Take up tasks. `lines` is asked when the transaction begins: more may be free by then."""
 
         def work(connection: Connection) -> list[Claim]:
+            if connection.execute(self._signed_in, {"worker": worker}).first() is None:
+                return []  # Taken for dead: nobody would look after what it claims.
             now = time.time()
             found = [(line, row) for line in lines() for row in self._next(connection, line, now)]
             if not found:

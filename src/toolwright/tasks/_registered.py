@@ -1,13 +1,13 @@
 """An agent that works on tasks, and under which conditions."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolwright.agent import Runner
+from toolwright.agent import ABOVE_ALL, Above, Runner, agents_inside
 from toolwright.errors import UsageError
 from toolwright.tasks._task import Task
 
-__all__ = ["Registered"]
+__all__ = ["Registered", "above_child"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +39,24 @@ class Registered:
             f"{self.version!r} goes on from {', '.join(map(repr, self.goes_on_from)) or 'no other'}"
             ". It is kept: retry it on a worker that can."
         )
+
+
+def above_child(names: Sequence[str], agents: Mapping[str, Registered]) -> Above:
+    """The rules of the agents on the path to the call that started a child task.
+
+    `UsageError` when one of them is not registered here: without its rules the task must not run.
+    """
+    above, known = ABOVE_ALL, {}
+    for name in names:
+        if name in known:
+            above = above.with_agents([known[name]])
+        elif name in agents:
+            runner = agents[name].runner
+            above = above.with_guards(runner.guards).with_agents([runner.agent])
+            known = {agent.name: agent for agent in agents_inside(runner.agent)}
+        else:
+            raise UsageError(
+                f"The rules of agent {name!r} hold for this task, and no agent of that name is "
+                "registered with this worker; register it as well."
+            )
+    return above.of_another_run()

@@ -62,6 +62,8 @@ class Roll:
         dead = [row for row in rows if self._is_dead(row, now)]
         for row in dead:
             await self._database.write(lambda c, row=row: _cross_out(c, row.name, row.beat))
+        if await self._database.read(lambda c: c.execute(_ORPHANS.limit(1)).first()):
+            await self._database.write(_release_orphans)
         self._seen = {row.name: self._seen[row.name] for row in rows}
         return len(dead)
 
@@ -73,6 +75,15 @@ class Roll:
         silent = now - seen.since >= row.lease * _SILENCE
         here = row.machine == _machine()
         return silent or (here and not _is_running(row.pid))
+
+
+_HELD_BY_NOBODY = (IS_ACTIVE, TASKS.c.worker.not_in(select(WORKERS.c.name)))
+_ORPHANS = select(TASKS.c.id).where(*_HELD_BY_NOBODY)
+
+
+def _release_orphans(connection: Connection) -> None:
+    """Put tasks back in line whose worker is not known any more, however that came to be."""
+    connection.execute(sql.REQUEUE.where(*_HELD_BY_NOBODY), {"now": time.time()})
 
 
 def _cross_out(connection: Connection, name: str, beat: int | None = None) -> None:

@@ -15,6 +15,8 @@ from sqlalchemy import (
     literal_column,
 )
 
+from toolwright.backends.sql import AnyText
+
 __all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION", "WORKERS"]
 
 VERSION = 1
@@ -23,9 +25,9 @@ METADATA = MetaData()
 TASKS = Table(
     "toolwright_tasks",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("agent", Text, nullable=False),
-    Column("owner_id", Text, nullable=False),
+    Column("id", AnyText, primary_key=True),
+    Column("agent", AnyText, nullable=False),
+    Column("owner_id", AnyText, nullable=False),
     Column("status", Text, nullable=False),
     Column("priority", Integer, nullable=False),
     # Fair queueing: a task's place in line is one behind its owner's last, but never before the
@@ -40,12 +42,12 @@ TASKS = Table(
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
     Column("cancel", Boolean, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("idempotency_key", Text, unique=True),
-    Column("parent_id", Text),
-    Column("parent_call", Text),
+    Column("text", AnyText, nullable=False),
+    Column("reason", AnyText, nullable=False),
+    Column("version", AnyText, nullable=False),
+    Column("idempotency_key", AnyText, unique=True),
+    Column("parent_id", AnyText),
+    Column("parent_call", AnyText),
     Column("wake_at", Float(53)),
 )
 """`wake_at` is the nearest deadline of what a task waits for."""
@@ -72,7 +74,7 @@ _index("latest", TASKS.c.created_at)
 PROMPTS = Table(
     "toolwright_task_prompts",
     METADATA,
-    Column("task_id", Text, primary_key=True),
+    Column("task_id", AnyText, primary_key=True),
     Column("prompt", Text, nullable=False),
     Column("state", Text, nullable=False),
 )
@@ -82,7 +84,7 @@ INBOX = Table(
     "toolwright_task_inbox",
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("task_id", Text, nullable=False, index=True),
+    Column("task_id", AnyText, nullable=False, index=True),
     Column("message", Text, nullable=False),
 )
 """Messages to tasks; taken out in the transaction that stores them in the task's journal."""

@@ -7,8 +7,16 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row
 
 from toolwright.backends.sql import SqlStore
-from toolwright.errors import StoreError
-from toolwright.messages import Event, Pending, RunEnded, Scope, Steered, encode_message
+from toolwright.errors import StoreConflict
+from toolwright.messages import (
+    Event,
+    Given,
+    MessageQueued,
+    Pending,
+    RunEnded,
+    Scope,
+    encode_message,
+)
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
 from toolwright.tasks._task import APP, ENDED, WAITING, TaskStatus
@@ -49,9 +57,9 @@ class TaskStore(SqlStore):
         if task is None:
             return
         if task.worker != self.holders.get(task.id):
-            raise StoreError(f"Task {task.id!r} is held by {task.worker or 'nobody'} now.")
+            raise StoreConflict(f"Task {task.id!r} is held by {task.worker or 'nobody'} now.")
         for event in events:
-            if isinstance(event, Steered) and not event.path:
+            if isinstance(event, MessageQueued):
                 text = encode_message(event.message)
                 connection.execute(sql.TAKE_MESSAGE, {"task": task.id, "text": text})
         last = events[-1]
@@ -153,7 +161,7 @@ class TaskStore(SqlStore):
             {"task_id": child.id, "status": child.status, "text": child.text or child.reason}
             for child in found
         ]
-        self.answer_in(connection, APP, parent_id, call_id, ends)
+        self.answer_in(connection, APP, parent_id, call_id, Given(value=ends))
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())

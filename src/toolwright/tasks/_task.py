@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.messages import Prompt, Scope
 
-__all__ = ["APP", "ENDED", "WAITING", "NewTask", "Task", "TaskStatus", "task_scope"]
+__all__ = ["APP", "ENDED", "UNDER", "WAITING", "NewTask", "Task", "TaskStatus", "task_scope"]
 
 TaskStatus = Literal[
     "QUEUED",
@@ -22,8 +23,11 @@ WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 APP = "tasks"
 """The app in whose sessions tasks run."""
+UNDER = "_under"
+"""The key, beside a child task's own state, of the agents whose rules hold for it."""
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
     """What to enqueue."""

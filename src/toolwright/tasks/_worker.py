@@ -1,7 +1,6 @@
 """Take tasks from the queue and run each until it ends or waits for the outside."""
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -10,24 +9,30 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
+from toolwright._sealed import Sealed
 from toolwright.agent import Result, Runner
 from toolwright.errors import StoreError, UnreadableError
-from toolwright.messages import decode_message
+from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
 from toolwright.tasks._heartbeat import Heartbeat
 from toolwright.tasks._queue import Claim, Line, Mail, Queue
-from toolwright.tasks._registered import Registered
+from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import LOOKS_PER_LEASE, Roll
 from toolwright.tasks._store import TaskStore
+from toolwright.tasks._task import UNDER
 
-__all__ = ["Worker"]
+__all__ = ["Worker", "current_task"]
 
 logger = logging.getLogger("toolwright")
+
+current_task: ContextVar[str] = ContextVar("toolwright_task", default="")
+"""The id of the task that is worked on here, for logs: its tools and threads have it too."""
 
 LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
@@ -37,7 +42,7 @@ PAUSE_SECONDS = 0.5
 """How long a task that had to be given up is left alone."""
 
 
-class Worker:
+class Worker(Sealed):
     """One process's share of the work."""
 
     def __init__(
@@ -63,10 +68,20 @@ class Worker:
         """Tasks that were only just starting when something came for them."""
         self._owes = False
         """Whether it holds tasks that it does not run."""
+        self._holding = anyio.Lock()
+        """Held while it changes which tasks are its own: one just claimed must not be given back."""
         self._draining = False
         self._again = asyncio.Event()
         self._alarm = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
+        self._failing: dict[str, tuple[float, str]] = {}
+        """The looks that the database refuses: since when, and why the last time."""
+
+    @property
+    def problem(self) -> str:
+        """Why it has not reached its database for its lease or longer; empty while it does."""
+        late = time.monotonic() - self._lease
+        return next((why for since, why in self._failing.values() if since <= late), "")
 
     async def run(self) -> None:
         """Work until `drain` is called; then finish what is running.
@@ -74,7 +89,11 @@ class Worker:
         Cancelled, it stops what is running and gives it back.
         """
         await self._bell.open()
-        await self._join()
+        try:
+            await self._join()
+        except BaseException:
+            await self._bell.close()
+            raise
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen)
@@ -127,15 +146,37 @@ class Worker:
     async def _take(self, group: anyio.abc.TaskGroup) -> bool:
         if self._heartbeat is None or not any(line.slots > 0 for line in self._lines()):
             return False
-        name, claims = self.name, []
-        with _given_up("worker %s could not look for tasks", name):
-            claims = await self._queue.claim(self._lines, name)
+        async with self._holding:
+            # Taken for dead meanwhile, it has another name: the claim is still under this one.
+            name = self.name
+            claims = await self._claim()
+            for claim in claims:
+                self._running[claim.task.id] = claim
+                self._busy[claim.task.agent] += 1
+                self._store.holders[claim.task.id] = name
         for claim in claims:
-            self._running[claim.task.id] = claim
-            self._busy[claim.task.agent] += 1
-            self._store.holders[claim.task.id] = name
             group.start_soon(self._work_on, claim)
         return bool(claims)
+
+    async def _claim(self) -> list[Claim]:
+        with self._looking("for tasks"):
+            return await self._queue.claim(self._lines, self.name)
+        # They may be claimed all the same, when only the acknowledgement was lost. Seen to at
+        # the next look: at once would be again and again while the database is away.
+        self._owes = True
+        return []
+
+    @contextmanager
+    def _looking(self, what: str) -> Iterator[None]:
+        """Go on without what the database refuses, and remember since when it has."""
+        try:
+            yield
+        except StoreError as error:
+            logger.warning("worker %s could not look %s: %s", self.name, what, error)
+            since, _ = self._failing.get(what, (time.monotonic(), ""))
+            self._failing[what] = (since, f"{type(error).__name__}: {error}")
+        else:
+            self._failing.pop(what, None)
 
     def _lines(self) -> list[Line]:
         return [
@@ -157,6 +198,7 @@ class Worker:
 
     async def _work_on(self, claim: Claim) -> None:
         task_id = claim.task.id
+        current_task.set(task_id)
         try:
             await self._run_segment(claim)
         except UnreadableError as error:
@@ -196,10 +238,14 @@ class Worker:
         task, registered = claim.task, self._agents[claim.task.agent]
         if (reason := registered.refusal(task)) is not None:
             await self._queue.conclude(task.id, "FAILED", reason=reason)
+            logger.warning("task %s (%s) is refused: %s", task.id, task.agent, reason)
         elif claim.mail.cancel:
             await registered.runner.abandon(task.id)
+            logger.info("task %s (%s) is cancelled", task.id, task.agent)
         else:
+            logger.info("task %s (%s) begins", task.id, task.agent)
             result = await self._go(claim, registered.runner)
+            logger.info("task %s (%s) %s", task.id, task.agent, _ended(result))
             if not result.events:
                 # Nothing was left to do, so nothing was written that could have settled it.
                 await self._queue.conclude(task.id, "COMPLETED", said=result.text)
@@ -209,11 +255,14 @@ class Worker:
     async def _go(self, claim: Claim, runner: Runner) -> Result:
         task, letters = claim.task, claim.mail.letters
         self._read[task.id] = letters[-1].id if letters else 0
+        state = from_exact_json(claim.state)
+        above = above_child(state.pop(UNDER, ()), self._agents)
         return await runner.begin_or_resume(
             decode_message(claim.prompt),
             user_id=task.owner_id,
             session_id=task.id,
-            state=json.loads(claim.state),
+            state=state,
+            above=above,
             task_id=task.id,
             steered=[letter.message for letter in letters],
         )
@@ -236,13 +285,14 @@ class Worker:
         looked = 0.0
         while True:
             pause = min(LOOK_SECONDS, self._lease / LOOKS_PER_LEASE, *self._rate_pauses())
-            with _given_up("worker %s could not look what is due", self.name):
+            with self._looking("what is due"):
                 if time.monotonic() - looked >= pause:
                     looked = time.monotonic()
                     await self._look_around()
                 if self._owes:
-                    await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
-                    self._owes = False
+                    async with self._holding:
+                        await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
+                        self._owes = False
                 moment = await self._queue.wake_due()
                 if moment is not None:
                     pause = min(pause, max(0.0, moment - time.time()) + 0.001)
@@ -271,9 +321,9 @@ class Worker:
             found = await self._queue.mail(list(task_ids))
         for task_id, mail in found.items():
             if task_id in self._running:
-                self._deliver(task_id, mail)
+                await self._deliver(task_id, mail)
 
-    def _deliver(self, task_id: str, mail: Mail) -> None:
+    async def _deliver(self, task_id: str, mail: Mail) -> None:
         runner = self._agents[self._running[task_id].task.agent].runner
         self._undelivered.discard(task_id)
         new = [letter for letter in mail.letters if letter.id > self._read.get(task_id, 0)]
@@ -282,10 +332,19 @@ class Worker:
                 self._undelivered.add(task_id)
             return
         for letter in new:
-            runner.steer(task_id, letter.message)
+            # Noted first: others may look at the mail while this one is being stored.
             self._read[task_id] = letter.id
+            with _given_up("worker %s could not hand over a message", self.name):
+                await runner.steer(task_id, letter.message)
         if mail.cancel:
             runner.cancel(task_id)
+
+
+def _ended(result: Result) -> str:
+    if result.status == "paused":
+        waiting = ", ".join(f"{pending.name} ({pending.kind})" for pending in result.pending)
+        return f"parks: it waits for {waiting or 'an answer'}"
+    return "is done" if result.status == "done" else f"stopped: {result.reason}"
 
 
 @contextmanager

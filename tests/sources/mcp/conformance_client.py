@@ -1,6 +1,7 @@
 """A client for the MCP conformance suite: our toolset, used as each scenario wants it."""
 
 from typing import Any
+from unittest.mock import ANY
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -17,7 +18,7 @@ from toolwright.backends.auth import MemoryCredentials
 from toolwright.messages import Scope
 from toolwright.sources import McpToolset, StreamableHTTPConnectionParams
 from toolwright.sources.mcp import StoredTokens
-from toolwright.tools import ToolConfirmation
+from toolwright.tools import Output
 
 REDIRECT = "http://localhost:3000/callback"
 METADATA = "https://conformance-test.local/client-metadata.json"
@@ -80,7 +81,9 @@ async def use(toolset: McpToolset, scenario: str) -> None:
         await run_tool(await tool_named(toolset, "add_numbers"), {"a": 5, "b": 3})
     elif scenario == "elicitation-sep1034-client-defaults":
         tool = await tool_named(toolset, "test_client_elicitation_defaults")
-        await run_tool(tool, confirmation=ToolConfirmation())
+        # As in the second attempt, when a person has answered: the suite takes the first for a no.
+        asked = Output.pending(kind="input", payload={"mcp_elicitation": ANY})
+        await run_tool(tool, answers=[(asked, {})])
     elif scenario == "sse-retry":
         await run_tool(await tool_named(toolset, "test_reconnection"))
     elif scenario.startswith("auth/") and tools:

@@ -7,7 +7,6 @@ from tests.sources._calling import StubRun, run_tool, tool_named
 from toolwright.errors import ArgumentError, ToolError
 from toolwright.messages import BlobPart, TextPart
 from toolwright.sources import McpToolset
-from toolwright.tools import ToolConfirmation
 
 pytestmark = [pytest.mark.anyio, pytest.mark.npm]
 
@@ -98,11 +97,11 @@ async def test_what_the_server_asks_of_a_person_becomes_a_pending_call(
     asked = await run_tool(tool)
     assert asked.status == "pending"
     assert asked.request is not None
-    assert asked.request.kind == "confirmation"
+    assert asked.request.kind == "input"
     assert asked.request.schema is not None
     assert "name" in asked.request.schema["properties"]
 
-    answered = await run_tool(tool, confirmation=ToolConfirmation(payload={"name": "Ada"}))
+    answered = await run_tool(tool, answers=[(asked, {"name": "Ada"})])
     assert answered.status == "ok"
     assert "Ada" in answered.text
 

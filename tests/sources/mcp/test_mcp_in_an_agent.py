@@ -23,7 +23,7 @@ async def test_what_a_server_asks_waits_for_an_answer_and_the_call_goes_on_with_
     async with Runner(Agent(name="a", model=model, tools=[server]), app_name="t") as runner:
         paused = await runner.run("go", session_id="s1")
         (pending,) = paused.pending
-        await runner.answer("s1", pending.call_id, Approve(payload={"name": "Ada Lovelace"}))
+        await runner.answer("s1", pending.call_id, {"name": "Ada Lovelace"})
         done = await runner.resume("s1")
     assert (paused.status, done.status, done.text) == ("paused", "done", "Thank you.")
     assert pending.schema is not None
@@ -39,7 +39,7 @@ async def test_a_question_is_answered_after_a_restart(tmp_path: Path) -> None:
     async with runner(call("trigger-elicitation-request")) as before:
         paused = await before.run("go", session_id="s1")
     async with runner("Thank you.") as after:
-        answer = Approve(payload={"name": "Ada Lovelace"})
+        answer = {"name": "Ada Lovelace"}
         await after.answer("s1", paused.pending[0].call_id, answer)
         done = await after.resume("s1")
     assert done.text == "Thank you."
@@ -54,7 +54,7 @@ async def test_a_call_can_be_confirmed_and_then_ask_a_question_of_its_own() -> N
         await runner.answer("s1", paused.pending[0].call_id, Approve())
         asked = await runner.resume("s1")
         (question,) = asked.pending
-        await runner.answer("s1", question.call_id, Approve(payload={"name": "Ada Lovelace"}))
+        await runner.answer("s1", question.call_id, {"name": "Ada Lovelace"})
         done = await runner.resume("s1")
     assert (paused.status, asked.status, done.status) == ("paused", "paused", "done")
     assert question.call_id != paused.pending[0].call_id

@@ -10,12 +10,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(folder: Path) -> str:
-    """The path of a PEM file with a certificate for 127.0.0.1 and its key."""
+def self_signed(folder: Path, *hosts: str) -> str:
+    """The path of a PEM file with a certificate for 127.0.0.1 and these names, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
     now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    loopback = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    names = x509.SubjectAlternativeName([loopback, *map(x509.DNSName, hosts)])
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -57,7 +57,13 @@ class Recorder:
     def running(self, certificate: str | None = None) -> Iterator["Recorder"]:
         """Serve on a free port, in a thread of its own; encrypted, with a certificate and its key."""
         config = uvicorn.Config(
-            self, port=0, log_level="warning", lifespan="off", ssl_certfile=certificate
+            self,
+            port=0,
+            log_level="warning",
+            lifespan="off",
+            ssl_certfile=certificate,
+            # A client that was given up may still hold a request open.
+            timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
         started = threading.Event()

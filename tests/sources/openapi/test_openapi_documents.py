@@ -78,11 +78,14 @@ async def test_a_document_on_the_web_is_fetched_when_its_tools_are_asked_for(
         ({"spec_str": "openapi: 3.0.0"}, "spec_str is not JSON.*spec_str_type='yaml'"),
         ({"spec_str": "a: [", "spec_str_type": "yaml"}, "spec_str is not YAML"),
         ({"spec_str": "[]"}, "it is a list"),
-        ({"spec_str": "{}", "spec_str_type": "xml"}, "'json' or 'yaml'; got 'xml'"),
+        (
+            {"spec_str": "{}", "spec_str_type": "xml"},
+            "'json' or 'yaml' as 'spec_str_type'; got 'xml'",
+        ),
         ({"spec_dict": {"info": {}}}, "wanted 'openapi: 3.x'.*found version ''.*info"),
         ({"spec_dict": {"openapi": "4.0"}}, "found version '4.0'"),
         ({"source": "/nowhere/pets.yaml"}, "Cannot read the OpenAPI document"),
-        ({"spec_dict": PETS, "tool_filter": "list_pets"}, "tool_filter is a list of names"),
+        ({"spec_dict": PETS, "tool_filter": "list_pets"}, "as 'tool_filter'; got 'list_pets'"),
         ({"spec_dict": PETS, "ssl_verify": "/no/such.pem"}, "ssl_verify='/no/such.pem'"),
     ],
 )

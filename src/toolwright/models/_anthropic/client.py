@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from toolwright.errors import UsageError
-from toolwright.models._errors import model_error
+from toolwright.models._errors import model_error, unreachable
 
 try:
     import anthropic
@@ -34,14 +34,17 @@ def as_model_errors(name: str) -> Iterator[None]:
     try:
         yield
     except anthropic.APITimeoutError as error:
-        raise model_error(name, error.message, reason="timeout") from error
+        raise model_error(name, error.message, reason="timeout", url=error.request.url) from error
     except anthropic.APIConnectionError as error:
         detail = f"{error.message} {error.__cause__ or ''}".strip()
-        raise model_error(name, f"cannot reach it: {detail}", reason="connection") from error
+        raise unreachable(name, error.request.url, detail) from error
     except anthropic.APIStatusError as error:
         message = f"HTTP {error.status_code}: {error.api_message or error.message}"
         headers = error.response.headers
         status = error.status_code
-        raise model_error(name, message, code=error.type, status=status, headers=headers) from error
+        url = error.request.url
+        raise model_error(
+            name, message, code=error.type, status=status, headers=headers, url=url
+        ) from error
     except anthropic.APIError as error:
-        raise model_error(name, error.message) from error
+        raise model_error(name, error.message, url=error.request.url) from error

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage
 from toolwright.models._anthropic.body import BodyMaker
@@ -18,7 +19,7 @@ __all__ = ["AnthropicModel"]
 _TIMEOUT = 600.0
 
 
-class AnthropicModel:
+class AnthropicModel(Sealed):
     """A Claude model. Newer ones have no temperature and no top_p; there they are ignored."""
 
     def __init__(

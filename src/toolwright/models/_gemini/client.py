@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error
+from toolwright.models._errors import model_error, unreachable
 
 try:
     import httpx2
@@ -96,9 +96,10 @@ def as_model_errors(name: str) -> Iterator[None]:
     except errors.APIError as error:
         raise _from_status(name, error) from error
     except httpx2.TimeoutException as error:
-        raise model_error(name, f"timed out: {error!r}", reason="timeout") from error
+        url = error.request.url
+        raise model_error(name, f"timed out: {error!r}", reason="timeout", url=url) from error
     except httpx2.TransportError as error:
-        raise model_error(name, f"cannot reach it: {error}", reason="connection") from error
+        raise unreachable(name, error.request.url, str(error)) from error
 
 
 def _from_status(name: str, error: errors.APIError) -> ModelError:
@@ -107,7 +108,10 @@ def _from_status(name: str, error: errors.APIError) -> ModelError:
     if delay is not None:
         headers["retry-after"] = delay
     message = f"HTTP {error.code}: {error.message}"
-    return model_error(name, message, code=error.status, status=error.code, headers=headers)
+    url = getattr(error.response, "url", None)
+    return model_error(
+        name, message, code=error.status, status=error.code, headers=headers, url=url
+    )
 
 
 def _retry_delay(body: Any) -> str | None:

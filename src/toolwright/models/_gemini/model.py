@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
+from toolwright._sealed import Sealed
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, user_message
 from toolwright.models._ask import Retries, ask
@@ -33,7 +34,7 @@ AskModel = Callable[[Sequence[Wire], OnDelta | None], Awaitable[ModelMessage]]
 """Ask for the turn that follows the request's history and these contents."""
 
 
-class GeminiModel:
+class GeminiModel(Sealed):
     """A Gemini model.
 
     `vertex=True` asks Vertex AI, with the project's credentials; the default asks the Gemini API

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage
 from toolwright.models._ask import Retries, ask
@@ -21,7 +22,7 @@ from toolwright.models._server_tools import no_equivalent
 __all__ = ["OpenAIChatModel"]
 
 
-class OpenAIChatModel:
+class OpenAIChatModel(Sealed):
     """A model at any address that speaks Chat Completions.
 
     `provider` names a preset (`openai-chat`, `openrouter`, `ollama`, `vllm`, `llamacpp`,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error
+from toolwright.models._errors import model_error, unreachable
 
 try:
     import openai
@@ -88,23 +88,29 @@ def as_model_errors(name: str) -> Iterator[None]:
     try:
         yield
     except openai.APITimeoutError as error:
-        raise model_error(name, str(error), reason="timeout") from error
+        raise model_error(name, str(error), reason="timeout", url=error.request.url) from error
     except openai.APIConnectionError as error:
         detail = f"{error} {error.__cause__ or ''}".strip()
-        raise model_error(name, f"cannot reach it: {detail}", reason="connection") from error
+        raise unreachable(name, error.request.url, detail) from error
     except openai.APIStatusError as error:
         raise _from_status(name, error) from error
     except openai.APIError as error:
-        raise model_error(name, error.message, code=error.code or error.type) from error
+        raise model_error(name, error.message, code=_code(error), url=error.request.url) from error
+
+
+def _code(error: openai.APIError) -> str | None:
+    code: object = error.code or error.type
+    return None if code is None else str(code)  # some compatible servers send a number
 
 
 def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
     return model_error(
         name,
         _message(error),
-        code=error.code or error.type,
+        code=_code(error),
         status=error.status_code,
         headers=error.response.headers,
+        url=error.request.url,
     )
 
 

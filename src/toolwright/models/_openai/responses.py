@@ -4,6 +4,7 @@ import re
 from itertools import chain
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
@@ -30,7 +31,7 @@ _SERVER_TOOLS: dict[str, dict[str, Any]] = {
 }
 
 
-class OpenAIModel:
+class OpenAIModel(Sealed):
     """A model of OpenAI's, or of a server that speaks its Responses API.
 
     Nothing is stored at the provider: reasoning comes encrypted and is sent back with the history.

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
+from toolwright._sealed import Sealed
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
@@ -53,7 +54,7 @@ _REASONS = (
 """What pydantic-ai has found out about an error already."""
 
 
-class PydanticAIModel:
+class PydanticAIModel(Sealed):
     """A pydantic-ai model, or its name, as a model for our agents.
 
     pydantic-ai and its SDKs retry by themselves, so a request is sent once unless told otherwise.

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import anyio.to_thread
-
+from toolwright.concurrency import Once, in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
@@ -70,11 +70,12 @@ class APIHubToolset(Toolset):
             **openapi_settings,
         }
         self._api: OpenAPIToolset | None = None
+        self._opened = Once(partial(in_io_thread, self._open))
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Any]:
         """A tool for each operation of the registered API."""
         if self._api is None:
-            self._api = await anyio.to_thread.run_sync(self._open)
+            self._api = await self._opened.get()
         return await self._api.list_tools(readonly_context)
 
     def get_tool(self, name: str) -> RestApiTool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 
 try:
@@ -23,6 +24,7 @@ __all__ = ["CLOUD_PLATFORM", "GoogleCredentialsConfig"]
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoogleCredentialsConfig:
     """How to sign in. Without anything given, with the machine's application default credentials."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright.concurrency import Once, close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
 from toolwright.sources.cloud._connector_tools import (
@@ -92,20 +93,20 @@ class ApplicationIntegrationToolset(Toolset):
             connectors_endpoint=connectors_endpoint,
             timeout=self._limits.timeout,
         )
-        self._tools: list[Tool] | None = None
+        self._tools = Once(self._ask)
         self._closing: list[OpenAPIToolset | Api] = []
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools; asked of Google Cloud once."""
-        if self._tools is None:
-            found = await (self._from_triggers() if self._integration else self._from_connection())
-            self._tools = [_instructed(tool, self._instructions) for tool in found]
-        return self._tools
+        return await self._tools.get()
 
     async def close(self) -> None:
         """Close the connections."""
-        for opened in self._closing:
-            await opened.close()
+        await close_all([opened.close for opened in self._closing])
+
+    async def _ask(self) -> list[Tool]:
+        found = await (self._from_triggers() if self._integration else self._from_connection())
+        return [_instructed(tool, self._instructions) for tool in found]
 
     async def _from_triggers(self) -> list[Tool]:
         document = await self._client.openapi_document(self._integration or "", self._triggers)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import httpx
 
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 
@@ -56,7 +56,7 @@ class IntegrationClient:
 
     async def headers(self) -> dict[str, str]:
         """The header that signs a request in; the token is renewed when it has expired."""
-        return await anyio.to_thread.run_sync(self._fresh_headers)
+        return await in_io_thread(self._fresh_headers)
 
     async def openapi_document(self, integration: str, triggers: Sequence[str]) -> str:
         """The OpenAPI document of an integration's API triggers, as text."""

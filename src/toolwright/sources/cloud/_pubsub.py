@@ -3,11 +3,13 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from toolwright._sealed import sealed
+from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError
 from toolwright.sources.cloud._calls import cloud_tool
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
@@ -30,6 +32,7 @@ _Subscription = Annotated[
 ]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PubSubToolConfig:
     """Where topics and subscriptions are looked for, and how long a call may take."""
@@ -65,10 +68,10 @@ class PubSubToolset(Toolset):
 
     async def close(self) -> None:
         """Close the connections."""
-        if "_subscriber" in vars(self):
-            self._subscriber.close()
-        if "_publisher" in vars(self):
-            self._publisher.transport.close()
+        opened = vars(self)
+        closes = [self._publisher.transport.close] if "_publisher" in opened else []
+        closes += [self._subscriber.close] if "_subscriber" in opened else []
+        await close_all([partial(in_io_thread, close) for close in closes])
 
     @cached_property
     def _tools(self) -> list[FunctionTool]:

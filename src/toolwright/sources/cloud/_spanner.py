@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from toolwright._sealed import sealed
 from toolwright.errors import ToolError, UsageError
 from toolwright.sources.cloud._calls import cloud_tool
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
@@ -37,6 +38,7 @@ class QueryResultMode(StrEnum):
     DICT_LIST = "dict_list"
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpannerToolSettings:
     """What queries may cost and how their results look."""

@@ -1,7 +1,7 @@
 """Run one of our tools where no agent of ours runs: inside another framework."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +20,19 @@ from toolwright.messages import (
     ToolResult,
     UserMessage,
 )
-from toolwright.tools import Output, Services, StateTable, Tool, ToolConfirmation, ToolContext
+from toolwright.tools import (
+    Args,
+    Decision,
+    Output,
+    Services,
+    StateTable,
+    Tool,
+    ToolConfirmation,
+    ToolContext,
+    stricter,
+)
 
-__all__ = ["LoneRun", "as_text", "run_alone", "run_blocking"]
+__all__ = ["LoneRun", "as_text", "refused_by_itself", "run_alone", "run_blocking"]
 
 
 @dataclass(kw_only=True)
@@ -37,6 +47,13 @@ class LoneRun:
     redactor: Redactor = field(default_factory=Redactor)
     user_content: UserMessage | None = None
     task_id: str | None = None
+    is_ruled: bool = False
+    cost: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The framework stands in for all agents on the path."""
+        return (self.framework,)
 
     @property
     def agent_name(self) -> str:
@@ -51,19 +68,22 @@ class LoneRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         """Nobody watches."""
 
-    async def open_pending(self, ctx: ToolContext, request: PendingRequest) -> None:
+    async def open_pending(
+        self, ctx: ToolContext, request: PendingRequest, *, ran: bool = False
+    ) -> None:
         """The framework has no place where the answer could be brought to."""
         raise self._without("an answer from outside")
 
     async def answer_inside(
-        self, ctx: ToolContext, calls: Sequence[ToolCall], tools: Mapping[str, Any]
+        self,
+        ctx: ToolContext,
+        calls: Sequence[ToolCall],
+        tools: Mapping[str, Any],
+        *,
+        free: Collection[str] = (),
     ) -> list[ToolResult]:
         """There is no agent to answer them."""
         raise self._without("calls of other tools")
-
-    def governed(self, tool: Any) -> Any:
-        """There is no agent that puts anything around it."""
-        return tool
 
     async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
         """There is no model to ask."""
@@ -89,7 +109,8 @@ async def run_alone(
     call = ToolCall(call_id=call_id or uuid.uuid4().hex, name=tool.name, arguments=arguments)
     ctx = ToolContext(run, call, tool_confirmation=confirmation)
     try:
-        output = await tool.run(tool.parse(arguments), ctx)
+        args = tool.parse(arguments)
+        output = await refused_by_itself(tool, args, ctx) or await tool.run(args, ctx)
     except ToolError as error:
         return Output(text=str(error), status="error")
     except Exception as error:  # noqa: BLE001 - told to the model, as the dispatcher does
@@ -97,6 +118,21 @@ async def run_alone(
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
     return output
+
+
+async def refused_by_itself(tool: Tool, args: Args, ctx: ToolContext) -> Output | None:
+    """What the tool's own wishes to be confirmed come to, where no run judges them; None: run it."""
+    decision: Decision | None = None
+    for wish in tool.confirm:
+        decision = stricter(decision, await wish(args, ctx))
+    if decision is None or decision.verdict == "allow":
+        return None
+    if decision.verdict == "deny":
+        return Output(text=f"Denied: {decision.reason or 'not allowed here'}", status="denied")
+    if ctx.tool_confirmation is not None:
+        return None
+    hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
+    return Output.pending(kind="confirmation", hint=hint, payload=decision.payload)
 
 
 def as_text(output: Output) -> str:

@@ -4,8 +4,7 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anyio.to_thread
-
+from toolwright.concurrency import in_user_thread
 from toolwright.messages import ToolSpec
 from toolwright.tools import Args, Output, Tool, ToolContext, schema_parser, to_output
 
@@ -33,4 +32,4 @@ def foreign_tool(name: str, description: str, schema: dict[str, Any], call: Call
 async def in_thread(function: Callable[..., Any], args: Args) -> Any:
     """Call a function that may block; cancelled, nobody waits for its thread."""
     call = functools.partial(function, **args)
-    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+    return await in_user_thread(call)

@@ -7,6 +7,8 @@ from functools import partial
 
 import httpx2
 
+from toolwright.backends.sandboxes import ServerSandbox
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig
 from toolwright.sources._reopening import Reopening
@@ -40,13 +42,20 @@ class Connections:
         header_provider: HeaderProvider | None = None,
         auth_config: AuthConfig | None = None,
         auth: httpx2.Auth | None = None,
+        sandbox: ServerSandbox | None = None,
     ) -> None:
         if isinstance(params, StdioConnectionParams) and (header_provider or auth_config or auth):
             raise UsageError(
                 "A server over stdio has no headers; give it its secrets with "
                 "StdioServerParameters(env=…)."
             )
+        if sandbox is not None and not isinstance(params, StdioConnectionParams):
+            raise UsageError(
+                f"A sandbox is for servers that are started here, over stdio; {params.label!r} is "
+                "only connected to."
+            )
         self._params = params
+        self._sandbox = sandbox
         self._name = name
         self._questions = questions
         self._header_provider = header_provider
@@ -63,7 +72,8 @@ class Connections:
         connection = self._connection(key, headers, context)
         while len(self._open) > _MOST:
             _, oldest = self._open.popitem(last=False)
-            await oldest.close()
+            # Nobody else knows of it any more: a cancelled caller must not leave it open.
+            await close_all([oldest.close])
         return await connection.get()
 
     def _connection(
@@ -76,14 +86,15 @@ class Connections:
 
     async def close(self) -> None:
         """Close them all."""
-        while self._open:
-            _, connection = self._open.popitem()
-            await connection.close()
+        opened, self._open = list(self._open.values()), OrderedDict()
+        await close_all([connection.close for connection in opened])
 
     def _make(self, headers: dict[str, str], context: ReadonlyContext | None) -> Reopening[Link]:
         auth = CredentialAuth(context, self._auth_config) if self._auth_config else self._auth
         questions = self._questions()
-        open_one = partial(linked, self._params, self._name, questions, headers, auth)
+        open_one = partial(
+            linked, self._params, self._name, questions, headers, auth, self._sandbox
+        )
         return Reopening(open_one, self._name, self._params.timeout)
 
     def _fixed_headers(self) -> dict[str, str]:

@@ -18,10 +18,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from toolwright.backends.sandboxes import ServerSandbox
+from toolwright.concurrency import first_cause
 from toolwright.errors import ToolError
-from toolwright.sources._owned import first_cause
 from toolwright.sources.mcp._params import ConnectionParams
-from toolwright.sources.mcp._questions import Asking, Questions, current_asking
+from toolwright.sources.mcp._questions import Asking, Questions
 from toolwright.sources.mcp._transport import Way, way_to
 from toolwright.tools import Tool
 
@@ -96,9 +97,8 @@ class Link:
         on_progress: ProgressFnT,
     ) -> types.CallToolResult:
         """Call a tool; what the server asks meanwhile is asked on behalf of `asking`."""
-        token = current_asking.set(asking)
-        self._questions.in_flight.append(asking)
-        try:
+        modern = self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        async with self._questions.on_behalf_of(asking, says_for_whom=modern):
             return await self.ask(
                 self.client.call_tool(
                     name,
@@ -108,9 +108,6 @@ class Link:
                 ),
                 f"{name!r} was called",
             )
-        finally:
-            self._questions.in_flight.remove(asking)
-            current_asking.reset(token)
 
     async def ask(self, request: Awaitable[Any], what: str) -> Any:
         """Await a request; what goes wrong becomes a `ToolError`, and a lost connection is noted."""
@@ -167,9 +164,10 @@ async def linked(
     questions: Questions,
     headers: dict[str, str],
     auth: httpx2.Auth | None = None,
+    sandbox: ServerSandbox | None = None,
 ) -> AsyncIterator[Link]:
     """Connect, shake hands, and keep the connection until the context is left."""
-    way = way_to(params, name, headers, auth)
+    way = way_to(params, name, headers, auth, sandbox)
     link: Link | None = None
 
     async def on_message(message: Any) -> None:

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
+from toolwright._sealed import sealed
 from toolwright.errors import UsageError
+from toolwright.tools import digest_of
 
 try:
     from mcp.client.stdio import StdioServerParameters
@@ -21,6 +24,7 @@ __all__ = [
 ]
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class StdioConnectionParams:
     """A server on this machine, started by us and spoken to over its stdin and stdout."""
@@ -36,7 +40,14 @@ class StdioConnectionParams:
         """What it is called in messages."""
         return self.server_params.command
 
+    @property
+    def identity(self) -> str:
+        """Which server it is; of its arguments, which may hold secrets, only a digest."""
+        params = self.server_params
+        return f"{params.command}#{digest_of(list(params.args))[:16]}"
 
+
+@sealed
 @dataclass(frozen=True, slots=True)
 class StreamableHTTPConnectionParams:
     """A server at a URL, spoken to over streamable HTTP."""
@@ -56,7 +67,13 @@ class StreamableHTTPConnectionParams:
         """What it is called in messages."""
         return self.url
 
+    @property
+    def identity(self) -> str:
+        """Which server it is; without what may be a secret in its address."""
+        return _without_secrets(self.url)
 
+
+@sealed
 @dataclass(frozen=True, slots=True)
 class SseConnectionParams:
     """A server at a URL that still speaks the older HTTP with server-sent events."""
@@ -72,8 +89,18 @@ class SseConnectionParams:
         """What it is called in messages."""
         return self.url
 
+    @property
+    def identity(self) -> str:
+        """Which server it is; without what may be a secret in its address."""
+        return _without_secrets(self.url)
+
 
 ConnectionParams = StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def connection_params_of(given: Any) -> ConnectionParams:

@@ -1,28 +1,32 @@
 """What a server may ask of us while one of its tools runs: a model's answer, a person's, our roots."""
 
+import hashlib
 import inspect
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolwright.messages import Content, TextPart
+from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
 from toolwright.sources.mcp._content import part_of
-from toolwright.tools import Output, ToolContext
+from toolwright.tools import Output, ToolContext, with_defaults
 
-__all__ = ["AllowSampling", "Asking", "Questions", "current_asking", "pending_for"]
+__all__ = ["LATER", "AllowSampling", "Asking", "Questions", "pending_for"]
 
 AllowSampling = (
     bool | Callable[[types.CreateMessageRequestParams, ToolContext], bool | Awaitable[bool]]
 )
 """Whether a server may use the agent's model: never, always, or as a function decides."""
 _MARK = "mcp_elicitation"
+LATER = "The answer to this question comes later; the call is made again with it."
+_LATER = types.ErrorData(code=types.INVALID_REQUEST, message=LATER)
 _log = logging.getLogger("toolwright.mcp")
 
 
@@ -31,10 +35,24 @@ class Asking:
     """One call in flight: who is asked on its behalf, and what they have answered so far."""
 
     ctx: ToolContext
-    answers: Sequence[Any] = ()
-    used: int = 0
+    answers: list[tuple[Pending, StoredAnswer]]
+    """Questions that were answered and that the server has not asked again yet, in this attempt."""
     question: types.ElicitRequestParams | None = None
     """What must be asked before the call can go on."""
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the server has asked a person on behalf of this call before."""
+        return any(_MARK in p.payload for p, _ in self.answers if isinstance(p.payload, dict))
+
+    def take_answer(self, question: types.ElicitRequestParams) -> StoredAnswer | None:
+        """The answer to this very question; asked the same twice, each answer is used once."""
+        mark = _mark(question)
+        for index, (pending, answer) in enumerate(self.answers):
+            if isinstance(pending.payload, dict) and pending.payload.get(_MARK) == mark:
+                del self.answers[index]
+                return answer
+        return None
 
 
 current_asking: ContextVar[Asking | None] = ContextVar("current_asking", default=None)
@@ -49,6 +67,30 @@ class Questions:
     allow_sampling: AllowSampling = False
     roots: Sequence[str | Path] = ()
     in_flight: list[Asking] = field(default_factory=list)
+    one_at_a_time: bool = False
+    """Whether the server asks, without saying for which of its calls: then it gets one at a time."""
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _left: anyio.Event = field(default_factory=anyio.Event)
+
+    @asynccontextmanager
+    async def on_behalf_of(self, asking: Asking, *, says_for_whom: bool) -> AsyncIterator[None]:
+        """While this is open, `asking` is in flight; alone, if nobody could tell otherwise."""
+        # Asked before, it will be asked again: in another process, perhaps, that does not know.
+        self.one_at_a_time |= asking.was_asked and not says_for_whom
+        token = current_asking.set(asking)
+        try:
+            async with self._turn if self.one_at_a_time else nullcontext():
+                while self.one_at_a_time and self.in_flight:  # Begun before that was known.
+                    await self._left.wait()
+                self.in_flight.append(asking)
+                try:
+                    yield
+                finally:
+                    self.in_flight.remove(asking)
+                    self._left.set()
+                    self._left = anyio.Event()
+        finally:
+            current_asking.reset(token)
 
     def asking(self) -> Asking | None:
         """The call a question belongs to.
@@ -88,18 +130,22 @@ class Questions:
     async def elicit(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Answer with what a person has said already; otherwise note the question and step back."""
+        """Answer with what a person has said already; otherwise note the question and step back.
+
+        With an error, which ends the exchange: the server is not told of a refusal nobody made.
+        """
         asking = self.asking()
         if asking is None:
             return types.ElicitResult(action="decline")
-        if asking.used < len(asking.answers):
-            asking.used += 1
-            return _accepted(params, asking.answers[asking.used - 1])
+        if current_asking.get() is None and len(self.in_flight) > 1:
+            # Whose it is shows when each call that this ends is made again, by itself.
+            self.one_at_a_time = True
+            return _LATER
+        answer = asking.take_answer(params)
+        if answer is not None:
+            return _accepted(params, answer)
         asking.question = asking.question or params
-        if context.session.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            # An error ends the exchange here: the server is not told of a refusal nobody made.
-            return types.ErrorData(code=types.INVALID_REQUEST, message="The answer comes later.")
-        return types.ElicitResult(action="cancel")
+        return _LATER
 
     async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         """The folders a server may work in."""
@@ -114,25 +160,35 @@ class Questions:
 
 
 def pending_for(question: types.ElicitRequestParams) -> Output:
-    """Ask a person; `Approve(payload={…})` brings the form's values, and the call runs again."""
+    """Ask a person; with the answer the call is made again, and the server gets it when it asks."""
+    payload = {_MARK: _mark(question)}
     if isinstance(question, types.ElicitRequestURLParams):
-        payload = {_MARK: "url", "url": question.url}
+        payload["url"] = question.url
         return Output.pending(kind="confirmation", hint=question.message, payload=payload)
     return Output.pending(
-        kind="confirmation",
+        kind="input",
         hint=question.message,
-        payload={_MARK: "form"},
+        payload=payload,
         schema=question.requested_schema,
+        rerun=True,
     )
 
 
-def _accepted(params: types.ElicitRequestParams, answer: Any) -> types.ElicitResult:
+def _mark(question: types.ElicitRequestParams) -> str:
+    """Tells a question from every other, in any process."""
+    # Without ids and tokens of the exchange: they are others when the call is made again.
+    asked = question.model_dump(mode="json", include={"message", "requested_schema", "url"})
+    if "url" in asked:
+        asked["url"] = asked["url"].partition("?")[0]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _accepted(params: types.ElicitRequestParams, answer: StoredAnswer) -> types.ElicitResult:
     if isinstance(params, types.ElicitRequestURLParams):
         return types.ElicitResult(action="accept")
-    fields = params.requested_schema.get("properties", {})
-    defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
-    given = answer if isinstance(answer, dict) and _MARK not in answer else {}
-    return types.ElicitResult(action="accept", content={**defaults, **given})
+    given = answer.value if isinstance(answer, Given) else {}
+    content = with_defaults(params.requested_schema, given)
+    return types.ElicitResult(action="accept", content=content)
 
 
 def _root(folder: str | Path) -> types.Root:

@@ -32,4 +32,5 @@ def sign_in_tool(server: str, config: AuthConfig) -> Tool:
         sequential=True,
         effects="read",
         idempotent=True,
+        placeholder=True,
     )

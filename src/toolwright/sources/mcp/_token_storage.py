@@ -2,13 +2,14 @@
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from toolwright._sealed import Sealed
 from toolwright.messages import Scope
 from toolwright.tools import Credentials
 
 __all__ = ["StoredTokens"]
 
 
-class StoredTokens:
+class StoredTokens(Sealed):
     """The `storage` of an `mcp.client.auth.OAuthClientProvider`, on a credential store of ours.
 
     `key` names the server; the tokens and the registered client are kept apart under it.

@@ -9,9 +9,9 @@ import httpx2
 import mcp_types as types
 from mcp.shared.dispatcher import ProgressFnT
 
+from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
-from toolwright.sources.mcp._answers import Answers
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
@@ -22,7 +22,7 @@ from toolwright.sources.mcp._params import (
     connection_params_of,
 )
 from toolwright.sources.mcp._prompts import messages_of
-from toolwright.sources.mcp._questions import AllowSampling, Asking, Questions, pending_for
+from toolwright.sources.mcp._questions import LATER, AllowSampling, Asking, Questions, pending_for
 from toolwright.sources.mcp._resources import read_resource, resource_tool
 from toolwright.sources.mcp._sign_in import sign_in_tool
 from toolwright.tools import (
@@ -74,6 +74,7 @@ class McpToolset(Toolset):
         roots: Sequence[str | Path] = (),
         call_timeout: float | None = 300.0,
         required: bool = False,
+        sandbox: ServerSandbox | None = None,
     ) -> None:
         """Describe the server; `connection_params` may also be a URL or `StdioServerParameters`.
 
@@ -81,18 +82,19 @@ class McpToolset(Toolset):
         tool runs. `header_provider` gives headers per user; `auth_scheme` signs each user in through
         the runner's credentials, while `auth` is one identity for all, such as the SDK's
         `OAuthClientProvider`. `allow_sampling` lets the server use the agent's model; what it asks
-        of a person always becomes a pending call.
+        of a person always becomes a pending call. A server over stdio runs in `sandbox`, or with
+        this program's rights.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         self.connection_params = params = connection_params_of(connection_params)
         self.name = name or params.label
+        self._source = f"mcp:{name}@{params.identity}" if name else f"mcp:{params.identity}"
         self._auth_config = _auth_config(auth_scheme, auth_credential, credential_key)
         self._require_confirmation = require_confirmation
         self._progress_callback = progress_callback
         self._use_resources = use_mcp_resources
         self._call_timeout = call_timeout
         self._required = required
-        self._answers = Answers(only_questions=require_confirmation is False)
         label = f"MCP server {self.name!r}"
         self._connections = Connections(
             params,
@@ -101,6 +103,7 @@ class McpToolset(Toolset):
             header_provider=header_provider,
             auth_config=self._auth_config,
             auth=auth,
+            sandbox=sandbox,
         )
         self._listed: Link | None = None
 
@@ -182,6 +185,7 @@ class McpToolset(Toolset):
             run=run,
             effects=effects_of(hints),
             idempotent=bool(hints and (hints.idempotent_hint or hints.read_only_hint)),
+            source=self._source,
         )
         return with_confirmation(tool, self._require_confirmation)
 
@@ -189,9 +193,9 @@ class McpToolset(Toolset):
         if self._auth_config and await needs_sign_in(ctx, self._auth_config):
             return _ask_to_sign_in(ctx, self._auth_config)
         link = await self._connections.get(ctx)
-        asking = Asking(ctx, self._answers.so_far(ctx))
+        asking = Asking(ctx, list(ctx.answers))
         try:
-            result = await link.call(name, args, asking, self._call_timeout, self._on_progress(ctx))
+            result = await self._ask_server(link, name, args, asking)
         except ToolError:
             if asking.question is None:
                 # The server may have refused a credential that looked good.
@@ -200,10 +204,25 @@ class McpToolset(Toolset):
                 raise
         else:
             if asking.question is None:
-                self._answers.forget(ctx)
                 return output_of(result)
-        self._answers.keep(ctx, asking.answers)
         return pending_for(asking.question)
+
+    async def _ask_server(
+        self, link: Link, name: str, args: Args, asking: Asking
+    ) -> types.CallToolResult:
+        """Make the call; again, alone, if it was turned away at a question that nobody could place."""
+        settings = (self._call_timeout, self._on_progress(asking.ctx))
+        try:
+            result = await link.call(name, args, asking, *settings)
+        except ToolError as error:
+            if asking.question is not None or LATER not in str(error):
+                raise
+        else:
+            turned_away = result.is_error and LATER in output_of(result).text
+            if asking.question is not None or not turned_away:
+                return result
+        asking.answers[:] = asking.ctx.answers
+        return await link.call(name, args, asking, *settings)
 
     def _on_progress(self, ctx: ToolContext) -> ProgressFnT:
         async def show(progress: float, total: float | None, message: str | None) -> None:

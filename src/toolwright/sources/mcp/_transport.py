@@ -16,6 +16,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
 from toolwright.sources.mcp._params import (
     ConnectionParams,
@@ -39,12 +40,16 @@ class Way:
 
 
 def way_to(
-    params: ConnectionParams, name: str, headers: dict[str, str], auth: httpx2.Auth | None
+    params: ConnectionParams,
+    name: str,
+    headers: dict[str, str],
+    auth: httpx2.Auth | None,
+    sandbox: ServerSandbox | None = None,
 ) -> Way:
     """The transport that `params` describe; `headers` and `auth` go to servers over HTTP."""
     match params:
         case StdioConnectionParams():
-            return _stdio_way(params, name)
+            return _stdio_way(params, name, sandbox)
         case StreamableHTTPConnectionParams():
             return Way(_over_http(params, headers, auth))
         case SseConnectionParams():
@@ -76,7 +81,7 @@ async def _over_http(
         yield streams
 
 
-def _stdio_way(params: StdioConnectionParams, name: str) -> Way:
+def _stdio_way(params: StdioConnectionParams, name: str, sandbox: ServerSandbox | None) -> Way:
     server = params.server_params
     command = ChildCommand(
         command=server.command,
@@ -85,6 +90,7 @@ def _stdio_way(params: StdioConnectionParams, name: str) -> Way:
         cwd=server.cwd,
         name=name,
         max_line=params.max_line,
+        sandbox=sandbox,
     )
     way = Way(transport=_over_stdio(command, lambda child: setattr(way, "last_words", child)))
     return way

@@ -11,6 +11,7 @@ import anyio
 import httpx
 import pydantic_core
 
+from toolwright.concurrency import in_io_thread
 from toolwright.messages import BlobPart
 from toolwright.tools import Output, ToolContext
 
@@ -66,7 +67,7 @@ async def _keep(name: str, part: BlobPart, content: bytes, ctx: ToolContext) -> 
         version = await ctx.save_artifact(filename, part)
         where: dict[str, Any] = {"artifact": filename, "version": version}
     else:
-        folder = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, None, "toolwright-"))
+        folder = Path(await in_io_thread(tempfile.mkdtemp, None, "toolwright-"))
         await anyio.Path(folder / filename).write_bytes(content)
         where = {"file": str(folder / filename)}
     told = {**where, "media_type": part.media_type, "bytes": len(content)}

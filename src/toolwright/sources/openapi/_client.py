@@ -13,6 +13,7 @@ import anyio
 import httpx
 from anyio.lowlevel import RunVar
 
+from toolwright._sealed import sealed
 from toolwright.backends import Reachable, guarded_transport
 from toolwright.errors import ToolError, UsageError
 
@@ -26,6 +27,7 @@ _FRAMING = ("content-encoding", "content-length", "transfer-encoding")
 _SAFE_TO_REPEAT = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY")
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
     """How long, how often and how much."""

@@ -1,45 +1,15 @@
 """Turn the text of a document, JSON or YAML, into plain values."""
 
-import re
 from typing import Any, Literal
 
 import pydantic_core
-import yaml
 
+from toolwright._yaml import YamlError, load_yaml
 from toolwright.errors import UsageError
 
 __all__ = ["TextKind", "parse_text"]
 
 TextKind = Literal["json", "yaml"]
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _PlainLoader(_Loader):
-    """YAML as OpenAPI means it: JSON's types only, and every key a string.
-
-    Without this `no` is false, `2024-01-31` a date and `200:` a number.
-    """
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
-        return {_key(key): value for key, value in super().construct_mapping(node, deep).items()}
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return "null" if key is None else str(key)
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":bool"))
-    ]
-    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
-}
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"),
-    list("tTfF"),
-)  # fmt: skip
 
 
 def parse_text(text: str | bytes, kind: TextKind | None = None, *, origin: str) -> Any:
@@ -70,6 +40,6 @@ def _parse_json(text: str | bytes, origin: str) -> Any:
 
 def _parse_yaml(text: str | bytes, origin: str) -> Any:
     try:
-        return yaml.load(text, Loader=_PlainLoader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return load_yaml(text, unique_keys=False, text_keys=True)[0]
+    except YamlError as error:
         raise UsageError(f"{origin} is not YAML: {error}") from error

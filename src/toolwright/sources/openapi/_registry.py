@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._tool import RestApiTool
 from toolwright.sources.openapi._toolset import OpenAPIToolset
@@ -52,5 +53,4 @@ class ApiRegistry(Toolset):
 
     async def close(self) -> None:
         """Close the connections of all APIs."""
-        for toolset in self._apis.values():
-            await toolset.close()
+        await close_all([toolset.close for toolset in self._apis.values()])

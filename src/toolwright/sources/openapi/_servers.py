@@ -43,6 +43,10 @@ class Servers:
             )
         return url
 
+    def main_host(self) -> str:
+        """The host that most operations are at; empty when the document does not say."""
+        return _host(self._server_url or self._named_by())
+
     def private_hosts(self) -> list[str]:
         """Hosts that may be private addresses, because the developer or their document says so.
 

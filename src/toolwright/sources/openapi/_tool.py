@@ -35,6 +35,8 @@ class Connection:
     security: Security
     header_provider: HeaderProvider | None = None
     preserve_property_names: bool = False
+    source: str = ""
+    """Which API it is: its title and its host."""
 
 
 class RestApiTool(Tool):
@@ -58,6 +60,7 @@ class RestApiTool(Tool):
             run=call.run,
             effects=operation.effects,
             idempotent=operation.repeatable,
+            source=connection.source,
         )
         object.__setattr__(self, "operation", operation)
         object.__setattr__(self, "_call", call)

@@ -1,13 +1,12 @@
 """The operations of an OpenAPI document as tools."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
-
+from toolwright.concurrency import Once, in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
@@ -87,11 +86,12 @@ class OpenAPIToolset(Toolset):
         )  # fmt: skip
         if source is not None and not _is_web(source):
             self._document = document_at(source)
+        self._fetched = Once(partial(in_io_thread, self._fetch))
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
         """A tool for each operation, in the document's order."""
         if self._document is None:
-            self._document = await anyio.to_thread.run_sync(self._fetch)
+            self._document = await self._fetched.get()
         return list(self._tools.values())
 
     def get_tool(self, name: str) -> RestApiTool:
@@ -134,10 +134,16 @@ class OpenAPIToolset(Toolset):
             security=Security(document, *self._auth),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
+            source=f"openapi:{_title(document)}@{servers.main_host()}",
         )
 
     def _fetch(self) -> Document:
         return document_at(self._source or "", verify=self._verify)
+
+
+def _title(document: Document) -> str:
+    info = document.root.get("info") if isinstance(document.root, Mapping) else None
+    return str(info.get("title", "")) if isinstance(info, Mapping) else ""
 
 
 def _check_one_given(**sources: Any) -> None:

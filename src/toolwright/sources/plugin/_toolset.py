@@ -1,10 +1,13 @@
 """Tools of a plugin: an executable in any language that speaks JSON, line by line."""
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from toolwright.backends.sandboxes import ServerSandbox
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._child import ChildCommand
@@ -41,6 +44,7 @@ class PluginToolset(Toolset):
         env: Mapping[str, str] | None = None,
         *,
         cwd: str | Path | None = None,
+        sandbox: ServerSandbox | None = None,
         handshake_timeout: float = 10.0,
         call_timeout: float = 120.0,
         max_line: int = 16 * 1024 * 1024,
@@ -50,19 +54,22 @@ class PluginToolset(Toolset):
     ) -> None:
         """Take the plugin at `path`; nothing is started before its tools are asked for.
 
-        Of our environment the plugin sees only the usual few variables, and `env`.
+        Of our environment the plugin sees only the usual few variables, and `env`. Without a
+        `sandbox` it has this program's rights.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         self.name = Path(path).name
+        self._path = _executable(path)
         self._call_timeout = call_timeout
         self._required = required
         command = ChildCommand(
-            command=_executable(path),
+            command=self._path,
             args=tuple(args),
             env=dict(env or {}),
             cwd=cwd,
             name=f"Plugin {self.name!r}",
             max_line=max_line,
+            sandbox=sandbox,
         )
         self._plugin: Reopening[PluginSession] = Reopening(
             partial(running_plugin, command, handshake_timeout),
@@ -84,6 +91,11 @@ class PluginToolset(Toolset):
             self._made = (session.tools, [self._make_tool(spec) for spec in session.tools])
         return self._made[1]
 
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        """The digest of the executable."""
+        data = await in_io_thread(Path(self._path).read_bytes)
+        return {f"plugin:{self.name}": {self.name: hashlib.sha256(data).hexdigest()}}
+
     async def close(self) -> None:
         """Stop the plugin."""
         await self._plugin.close()
@@ -99,7 +111,8 @@ class PluginToolset(Toolset):
                 except NotSent:
                     continue  # It broke while this call waited for its turn.
 
-        return Tool(spec=spec, parse=schema_parser(name, spec.parameters), run=run)
+        parse = schema_parser(name, spec.parameters)
+        return Tool(spec=spec, parse=parse, run=run, source=f"plugin:{self.name}")
 
 
 def _executable(path: str | Path) -> str:
