@@ -2,7 +2,8 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
-  base: "/",
+  // Relative, so that the page works below any path and behind any proxy.
+  base: "./",
   build: {
     outDir: "../src/toolwright/serve/static",
     emptyOutDir: true,

@@ -1,30 +1,34 @@
-"""Set up a scratch folder, start the server on embedded defaults, print one address."""
+"""Open the tour's folder, start the server on embedded defaults, print one address."""
 
 import argparse
-import shutil
+import logging
 import socket
-import tempfile
 from pathlib import Path
 
+import anyio
 from starlette.applications import Starlette
 
-from examples.tour._model import TourModel
-from examples.tour._project import write_project
-from examples.tour._story import CHAPTERS, NOTICE, OTHERWISE, SUGGESTIONS
+from examples.tour._home import open_home, tour_folder
+from examples.tour._models import offered_models
+from examples.tour._story import SUGGESTIONS
 from examples.tour._tools import workshop_tools
-from toolwright import Agent, Runner, UsageError
-from toolwright.backends import DirectoryArtifacts
+from toolwright import Agent, Runner
+from toolwright.backends import DirectoryArtifacts, open_sandbox
+from toolwright.backends.executors import Executor
 from toolwright.backends.files import FilesystemBackend
-from toolwright.cli._models import choose_model
-from toolwright.models import Model
-from toolwright.serve import ServeSettings, Welcome, create_app, serve_app
+from toolwright.errors import StoreError, UsageError
+from toolwright.serve import ModelChoice, ServeSettings, Welcome, create_app, serve_app
 from toolwright.tasks import Orchestrator
 
 __all__ = ["main", "make_app"]
 
 _INSTRUCTIONS = (
     "You look after a small shop's software in the current folder. Keep a plan with write_todos, "
-    "read before you edit, and run the tests with `python -m unittest`."
+    "read before you edit, and run the tests with `python3 -m unittest`."
+)
+_WITHOUT_SHELL = (
+    "You look after a small shop's software in the current folder. Keep a plan with write_todos and "
+    "read before you edit. There is no shell on this machine; say so when one is needed."
 )
 
 
@@ -32,58 +36,73 @@ def main() -> None:
     """Serve the tour until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m examples.tour", description=__doc__)
     parser.add_argument("--port", type=int, default=8765)
-    parser.add_argument("--recorded", action="store_true", help="never use a real model")
+    parser.add_argument("--recorded", action="store_true", help="offer no real model")
+    parser.add_argument("--afresh", action="store_true", help="forget all that was done before")
     chosen = parser.parse_args()
-    scratch = Path(tempfile.mkdtemp(prefix="toolwright-tour-"))
     settings = ServeSettings(port=_free_or_any(chosen.port), work=True)
-    model = _recording() if chosen.recorded else _model()
     try:
-        serve_app(lambda final: make_app(scratch, model, final), settings)
+        with open_home(tour_folder(), afresh=chosen.afresh) as home:
+            _serve(home, settings, recorded_only=chosen.recorded)
+    except UsageError as error:
+        raise SystemExit(str(error)) from error
+
+
+def _serve(home: Path, settings: ServeSettings, *, recorded_only: bool) -> None:
+    shell = open_shell(home / "till")
+    models = offered_models(shell=shell is not None, recorded_only=recorded_only)
+    try:
+        serve_app(lambda final: make_app(home, models, shell, final), settings)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        if shell is not None:
+            anyio.run(shell.close)
+
+
+def open_shell(folder: Path) -> Executor | None:
+    """A sandbox around the folder; None, and no shell at all, where none works."""
+
+    async def opened() -> Executor:
+        return await open_sandbox(folder)
+
+    try:
+        return anyio.run(opened)
+    except StoreError as error:
+        logging.getLogger(__name__).warning("The tour has no shell: %s", error)
+        return None
 
 
 def _free_or_any(port: int) -> int:
     """The port, unless something else has it already: then any free one."""
-    with socket.socket() as probe:
-        return 0 if probe.connect_ex(("127.0.0.1", port)) == 0 else port
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return port
+    except OSError:
+        return 0
 
 
-def make_app(scratch: Path, model: Model, settings: ServeSettings) -> Starlette:
-    """The tour's server: sessions, tasks, artifacts and the project all below `scratch`."""
-    folder = scratch / "till"
-    write_project(folder)
+def make_app(
+    home: Path, models: ModelChoice, shell: Executor | None, settings: ServeSettings
+) -> Starlette:
+    """The tour's server: sessions, tasks, artifacts and the project all below `home`."""
+    folder = home / "till"
     agent = Agent(
         name="workshop",
         description="Looks after the cash till of a small shop: reads, tests, fixes, releases.",
-        model=model,
-        instructions=_INSTRUCTIONS,
-        tools=workshop_tools(folder),
+        model=models,
+        instructions=_INSTRUCTIONS if shell else _WITHOUT_SHELL,
+        tools=workshop_tools(folder, shell),
     )
-    artifacts = DirectoryArtifacts(scratch / "artifacts")
-    store = f"sqlite:///{scratch}/sessions.db"
-    tasks = Orchestrator(f"sqlite:///{scratch}/tasks.db")
+    artifacts = DirectoryArtifacts(home / "artifacts")
+    store = f"sqlite:///{home}/sessions.db"
+    tasks = Orchestrator(f"sqlite:///{home}/tasks.db")
     tasks.register(agent, artifacts=artifacts)
-    recorded = isinstance(model, TourModel)
     return create_app(
         Runner(agent, app_name="workshop", store=store, artifacts=artifacts),
         settings=settings,
         files=FilesystemBackend(folder),
         tasks=tasks,
-        welcome=Welcome(notice=NOTICE if recorded else "", suggestions=SUGGESTIONS),
+        models=models,
+        welcome=Welcome(suggestions=SUGGESTIONS),
     )
-
-
-def _model() -> Model:
-    """A real model where a key or a local server is found, the recording elsewhere."""
-    try:
-        return choose_model(None, None)
-    except UsageError:
-        return _recording()
-
-
-def _recording() -> TourModel:
-    return TourModel(CHAPTERS, OTHERWISE)
 
 
 if __name__ == "__main__":

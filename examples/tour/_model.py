@@ -1,6 +1,7 @@
 """A model whose words were written beforehand; what its tools do is real."""
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,8 @@ from toolwright.models import Delta, ModelRequest, OnDelta
 
 __all__ = ["TourModel"]
 
-_PAUSE = 0.02
+_NO_RESULT = "No result will come for this call"
+"""How an update begins that tells of a refusal, or of a time that is over."""
 
 
 class TourModel:
@@ -33,9 +35,15 @@ class TourModel:
     name = "recorded:tour"
 
     def __init__(
-        self, chapters: Mapping[str, Sequence[Any]], otherwise: str, pause: float = _PAUSE
+        self,
+        chapters: Mapping[str, Sequence[Any]],
+        otherwise: str,
+        *,
+        afterwards: Mapping[str, Sequence[Any]],
+        pause: float,
     ) -> None:
         self._chapters = chapters
+        self._afterwards = afterwards
         self._otherwise = otherwise
         self._pause = pause
 
@@ -45,11 +53,15 @@ class TourModel:
         begin = max(i for i, m in enumerate(messages) if isinstance(m, UserMessage))
         said = messages[begin]
         assert isinstance(said, UserMessage)
-        chapter = self._chapters.get(said.text.strip(), [self._otherwise])
+        late = _late_result(said.text)
+        if late is not None:
+            chapter = self._afterwards.get(late.name, [self._otherwise])
+        else:
+            chapter = self._chapters.get(said.text.strip(), [self._otherwise])
         done = sum(isinstance(message, ModelMessage) for message in messages[begin:])
         turn = chapter[min(done, len(chapter) - 1)]
         if inspect.isfunction(turn):
-            turn = turn(_last_result(messages))
+            turn = turn(late if late is not None and not done else _last_result(messages))
         items = [turn] if isinstance(turn, str | ToolCall) else list(turn)
         parts = [_part(item, f"{len(messages)}-{n}") for n, item in enumerate(items)]
         for part in parts:
@@ -71,6 +83,16 @@ def _part(item: Any, key: str) -> Any:
     if isinstance(item, ToolCall):
         return ToolCall(call_id=f"call-{key}", name=item.name, arguments=item.arguments)
     return item
+
+
+def _late_result(text: str) -> ToolResult | None:
+    """The answer that an update in the conversation tells of, in whatever words it came."""
+    found = re.match(r"\[Update on call (\S+) of '(\w+)'\]\n?(.*)", text, re.DOTALL)
+    if found is None:
+        return None
+    call_id, name, told = found.groups()
+    status = "denied" if told.startswith(_NO_RESULT) else "ok"
+    return ToolResult(call_id=call_id, name=name, status=status, content=(TextPart(told),))
 
 
 def _last_result(messages: Sequence[Any]) -> ToolResult:

@@ -6,21 +6,23 @@ from toolwright.messages import ReasoningPart, ToolResult
 from toolwright.serve import Suggestion
 from toolwright.testing import call
 
-__all__ = ["CHAPTERS", "NOTICE", "OTHERWISE", "SUGGESTIONS"]
+__all__ = ["AFTERWARDS", "COLOURS", "NOTICE", "OTHERWISE", "SUGGESTIONS", "chapters"]
 
 FIX = "The till's tests fail. Find the bug and fix it."
 RELEASE = "Release the till as version 1.1.0."
 SUPPLIER = "Ask the supplier what a till drawer costs and note it down."
 SIGN = "Make a sign for the shop door."
 
+COLOURS = ["seagreen", "firebrick", "goldenrod", "steelblue"]
 NOTICE = (
     "The model is a recording: what it says was written beforehand. The tools really run, "
-    "in a scratch folder on this machine."
+    "in a folder of their own on this machine, and its commands in a sandbox. All is kept when the "
+    "server stops; make demo AFRESH=1 starts afresh."
 )
 OTHERWISE = (
     "I am a recording and know only the chapters of the tour: start a new conversation and choose "
     "one of them. With `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY` set, or with a "
-    "local Ollama running, `make demo` uses a real model instead and I can answer anything."
+    "local Ollama running, you can choose a real model above the chapters, which answers anything."
 )
 SUGGESTIONS = (
     Suggestion(
@@ -78,19 +80,33 @@ def _draw(result: ToolResult) -> Any:
     return call("draw_sign", text="Open till late", colour=result.text)
 
 
-CHAPTERS: dict[str, list[Any]] = {
-    FIX: [
+AFTERWARDS: dict[str, list[Any]] = {"ask_supplier": [_note_price, "Noted in `prices.txt`."]}
+"""What follows the answer to a call that came after the person had written something else."""
+
+
+def chapters(*, shell: bool = True) -> dict[str, list[Any]]:
+    """The turns of each chapter; without a shell those that run commands are left out."""
+    return {
+        FIX: _fix(shell),
+        RELEASE: _RELEASE if shell else _RELEASE_UNCHECKED,
+        SUPPLIER: _SUPPLIER,
+        SIGN: _SIGN,
+    }
+
+
+def _fix(shell: bool) -> list[Any]:
+    return [
         [
             ReasoningPart(
                 text="The report only says that tests fail. I should read both files before I run "
                 "anything, and keep a plan that can be seen."
             ),
-            "I will read the code and its tests side by side, then run the tests.",
+            "I will read the code and its tests side by side.",
             _plan(0),
             call("read", path="till.py"),
             call("read", path="test_till.py"),
         ],
-        [_plan(1), call("bash", command=_TESTS)],
+        *([[_plan(1), call("bash", command=_TESTS)]] if shell else []),
         [
             "`total` computes `sum(prices) * (1 - discount_percent) // 100`: it takes the percentage "
             "from 1 instead of from 100. One line is wrong.",
@@ -102,41 +118,52 @@ CHAPTERS: dict[str, list[Any]] = {
                 new_text="(100 - discount_percent)",
             ),
         ],
-        [_plan(3), call("bash", command=_TESTS)],
+        *([[_plan(3), call("bash", command=_TESTS)]] if shell else []),
         [_plan(4)],
         "Fixed. The discount was taken from **1** instead of from **100**:\n\n"
         "```diff\n-    return sum(prices) * (1 - discount_percent) // 100\n"
         "+    return sum(prices) * (100 - discount_percent) // 100\n```\n\n"
-        "| test | before | after |\n|---|---|---|\n| without discount | failed | passes |\n"
-        "| with discount | failed | passes |\n| change | passes | passes |\n",
+        + (_SEEN if shell else "There is no shell here, so I could not run the tests."),
+    ]
+
+
+_SEEN = (
+    "| test | before | after |\n|---|---|---|\n| without discount | failed | passes |\n"
+    "| with discount | failed | passes |\n| change | passes | passes |\n"
+)
+
+
+_RELEASE: list[Any] = [
+    [
+        "I make sure that the tests pass before I ask you.",
+        call("bash", command=_TESTS),
     ],
-    RELEASE: [
-        [
-            "I make sure that the tests pass before I ask you.",
-            call("bash", command=_TESTS),
-        ],
-        _ask_for_release,
-        _after_release,
+    _ask_for_release,
+    _after_release,
+]
+_RELEASE_UNCHECKED: list[Any] = [
+    ["I cannot run the tests here, so I need your word.", call("release", version="1.1.0")],
+    _after_release,
+]
+_SUPPLIER: list[Any] = [
+    [
+        "I send the question. It can take hours; meanwhile nothing runs and nothing is lost, "
+        "even if you write to me or this server is restarted. Play the supplier in the "
+        "**inbox**.",
+        call("ask_supplier", item="till drawer"),
     ],
-    SUPPLIER: [
-        [
-            "I send the question. It can take hours; meanwhile nothing runs and nothing is lost, "
-            "even if this server is restarted. Play the supplier in the **inbox**.",
-            call("ask_supplier", item="till drawer"),
-        ],
-        _note_price,
-        "Noted in `prices.txt`.",
+    _note_price,
+    "Noted in `prices.txt`.",
+]
+_SIGN: list[Any] = [
+    [
+        "Which colour shall it have?",
+        call(
+            "get_user_choice",
+            options=COLOURS,
+            question="The colour of the sign",
+        ),
     ],
-    SIGN: [
-        [
-            "Which colour shall it have?",
-            call(
-                "get_user_choice",
-                options=["seagreen", "firebrick", "goldenrod", "steelblue"],
-                question="The colour of the sign",
-            ),
-        ],
-        _draw,
-        "Here it is; it is kept as an artifact of this session.",
-    ],
-}
+    _draw,
+    "Here it is; it is kept as an artifact of this session.",
+]

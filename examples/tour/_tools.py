@@ -6,13 +6,14 @@ from pathlib import Path
 import anyio
 
 from toolwright import BlobPart, Tool, ToolContext, deferred_tool, tool
+from toolwright.backends.executors import Executor
 from toolwright.builtin import get_user_choice, todo_tools, workspace_tools
 
 __all__ = ["workshop_tools"]
 
 
-def workshop_tools(folder: Path) -> list[Tool]:
-    """Files, shell, a plan, a person to ask, a release, a supplier and a sign painter."""
+def workshop_tools(folder: Path, shell: Executor | None) -> list[Tool]:
+    """Files, a shell where there is one, a plan, a person to ask, a release, a supplier, a painter."""
 
     @tool(require_confirmation=True, effects="destructive")
     async def release(version: str, notes: str = "") -> str:
@@ -27,7 +28,7 @@ def workshop_tools(folder: Path) -> list[Tool]:
         return f"Released {version}."
 
     return [
-        *workspace_tools(folder),
+        *(t for t in workspace_tools(folder, executor=shell) if shell or t.name != "bash"),
         *todo_tools(),
         get_user_choice,
         release,

@@ -4,18 +4,24 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import anyio
 import pexpect
 import pytest
+from tests.cli.program import here
 
 from toolwright.cli import main
-from toolwright.tasks import Orchestrator
+from toolwright.cli._tasks import open_orchestrator
+from toolwright.cli._worker import _OneLine
+from toolwright.messages import Approve, Reject
+from toolwright.tasks import Orchestrator, current_task
 
 MODULE = '''\
 from toolwright import Agent, deferred_tool
@@ -83,9 +89,9 @@ def tasks(
 @contextmanager
 def worker(cwd: Path) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator"]
-    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert "works for clerk" in process.stdout.readline()
+    with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "works for clerk" in process.stderr.readline()
         try:
             yield process
         finally:
@@ -99,15 +105,183 @@ def test_a_task_is_shown_answered_and_its_worker_drained(
     with worker(office) as process:
         wait_for(task_id, "PENDING_TOOL_RESULTS")
         shown = tasks("show", task_id)
-        call_id = shown.splitlines()[-1].split()[1]
-        assert f"waits: {call_id} ask (result)" in shown
-        assert tasks("complete", task_id, call_id, "yes") == "accepted"
-        assert tasks("complete", task_id, call_id, "no", check=1) != "accepted"
+        call_id = shown.partition("waits: ")[2].split()[0]
+        assert f"waits: {call_id}  ask (result)" in shown
+        assert tasks("answer", task_id, call_id, "yes") == "accepted"
+        tasks("answer", task_id, call_id, "no", check=2)
         wait_for(task_id, "COMPLETED")
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
     [row] = [json.loads(line) for line in tasks("list", "--json").splitlines()]
     assert (row["id"], row["status"], row["text"]) == (task_id, "COMPLETED", "Done.")
+
+
+def test_a_confirmation_is_answered_with_words_after_its_arguments_were_shown(
+    office: Path, tasks: Callable[..., str]
+) -> None:
+    (office / "office.py").write_text(
+        MODULE.replace(
+            "orchestrator.register",
+            "def even(scope: str) -> str:\n"
+            "    if 'odd' in scope: raise ValueError('no odd scopes, please')\n"
+            "    return scope\n"
+            "def wipe(scope: Annotated[str, AfterValidator(even)]) -> str:\n"
+            "    'Wipe a scope.'\n"
+            "    return f'wiped {scope}'\n"
+            "ask = FunctionTool(wipe, require_confirmation=True)\n"
+            "model = ScriptedModel([call('wipe', scope=s) for s in ('staging', 'test')], 'Done.')\n"
+            "orchestrator.register",
+        ).replace(
+            "from toolwright import Agent,",
+            "from typing import Annotated\n"
+            "from pydantic import AfterValidator\n"
+            "from toolwright import Agent, FunctionTool,",
+        )
+    )
+    task_id = enqueue()
+
+    async def work() -> None:
+        made = open_orchestrator("office:orchestrator")
+        worker = made.worker()
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(worker.run)
+                while not await made.pending(task_id):
+                    await made.changed(0.5)
+                worker.drain()
+        await made.close()
+
+    anyio.run(work)
+    shown = tasks("show", task_id)
+    call_id = shown.partition("waits: ")[2].split()[0]
+    assert f"waits: {call_id}  wipe (confirmation)" in shown
+    assert '"scope": "staging"' in shown
+    assert f"toolwright tasks answer {task_id} {call_id} approve\n" in shown
+    assert "or, in place of approve: reject REASON" in shown
+    row = json.loads(tasks("show", task_id, "--json").splitlines()[0])
+    assert row["pending"][0]["arguments"] == {"scope": "staging"}
+
+    for words in (("perhaps",), ("edit", "[1]"), ()):
+        assert tasks("answer", task_id, call_id, *words, check=2) == ""
+    tasks("answer", task_id, "call-9", "yes", check=2)
+    wrong = ("answer", task_id, call_id, "edit", '{"scope": "odd"}')
+    refused = here("tasks", *wrong, "--from", "office:orchestrator", cwd=office, check=2)
+    assert "no odd scopes, please" in refused.stderr
+    assert read_answers(task_id) == [None, None]
+    assert tasks("answer", task_id, call_id, "reject", "too", "much") == "accepted"
+    other = row["pending"][1]["call_id"]
+    unsure = here("tasks", "answer", task_id, other, *wrong[3:], cwd=office)
+    assert (unsure.stdout, "the tool itself checks them" in unsure.stderr) == ("accepted\n", True)
+    assert read_answers(task_id) == [
+        Reject(reason="too much"),
+        Approve(arguments={"scope": "odd"}),
+    ]
+
+
+def read_answers(task_id: str) -> list[object]:
+    async def read() -> list[object]:
+        made = Orchestrator("sqlite:///tasks.db")
+        calls = await made.store.open_calls("tasks", task_id)
+        await made.close()
+        return [call.answer for call in calls]
+
+    return anyio.run(read)
+
+
+def test_commands_that_read_make_no_database_and_say_that_there_is_none(
+    office: Path, tasks: Callable[..., str]
+) -> None:
+    for words in (
+        ("list",),
+        ("show", "x"),
+        ("cancel", "x"),
+        ("answer", "x", "c", "yes"),
+        ("watch",),
+    ):
+        assert tasks(*words, "--from", "sqlite:///nothere.db", check=2) == ""
+    assert not (office / "nothere.db").exists()
+    done = here("tasks", "list", cwd=office, check=2)
+    assert "There is no database with tasks at sqlite:///tasks.db" in done.stderr
+    enqueue()
+    assert here("tasks", "list", "--status", "FAILED", cwd=office).stderr == "no tasks are FAILED\n"
+
+
+def read_until(stream: IO[str], words: str) -> str:
+    """The line with these words; the pipe ends if it never comes."""
+    for line in stream:
+        if words in line:
+            return line
+    raise AssertionError(f"{words!r} was never said")
+
+
+def test_a_worker_logs_each_task_and_what_goes_wrong_in_one_line(office: Path) -> None:
+    (office / "office.py").write_text(
+        MODULE.replace(
+            'call("ask"), "Done."',
+            'call("ask"), ModelError("the model\\nis away", reason="auth")',
+        ).replace("import Agent,", "import Agent, ModelError,")
+    )
+    task_id = enqueue()
+    with worker(office) as process:
+        log = process.stderr
+        assert log is not None
+        assert "(clerk) begins" in read_until(log, task_id)
+        assert "parks: it waits for ask (result)" in read_until(log, task_id)
+        here("tasks", "answer", task_id, "call-1", "yes", cwd=office)
+        assert "begins" in read_until(log, task_id)
+        failed = read_until(log, task_id)
+        assert "WARNING" in failed
+        assert "ModelError: the model is away" in failed
+        process.send_signal(signal.SIGTERM)
+        rest = log.read()
+        assert "draining" in rest
+        assert "Traceback" not in rest
+
+
+def test_a_tool_that_raises_is_one_line_with_its_task_and_the_traceback_is_for_the_verbose(
+    office: Path,
+) -> None:
+    record = logging.LogRecord(
+        "toolwright", logging.ERROR, "x", 1, "tool %r raised\n%s",
+        ("look", "Traceback (most recent call last):\n  File x\nValueError: no\x1b[2J\n"), None,
+    )  # fmt: skip
+    token = current_task.set("task-1")
+    try:
+        line = _OneLine(False).format(record)
+        verbose = _OneLine(True).format(record)
+    finally:
+        current_task.reset(token)
+    assert r"ERROR   task task-1: tool 'look' raised: ValueError: no\u001b[2J (`toolwright" in line
+    assert "\n" not in line
+    assert "Traceback" not in line
+    assert "Traceback (most recent call last):\n  File x" in verbose
+
+
+@pytest.mark.postgres
+def test_a_worker_whose_database_is_away_says_so_in_a_line_and_tries_again(office: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers here
+        url = f"postgresql://ada:hunter2@127.0.0.1:{taken.getsockname()[1]}/none"
+        (office / "office.py").write_text(MODULE.replace("sqlite:///tasks.db", url))
+        with worker(office) as process:
+            assert process.stderr is not None
+            line = read_until(process.stderr, "trying again in 1 s")
+            assert "127.0.0.1" in line
+            assert "hunter2" not in line
+            read_until(process.stderr, "trying again in 2 s")
+            process.send_signal(signal.SIGTERM)  # also while it pauses
+            assert "Traceback" not in process.stderr.read()
+            assert process.wait(timeout=60) == 0
+
+
+def test_a_worker_whose_file_cannot_be_opened_ends_with_one_line(office: Path) -> None:
+    (office / "office.py").write_text(MODULE.replace("///tasks.db", "///no/such/folder/tasks.db"))
+    with worker(office) as process:
+        assert process.stderr is not None
+        told = process.stderr.read()
+        assert process.wait(timeout=60) == 1
+    assert "unable to open database file" in told
+    assert "Traceback" not in told
 
 
 def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(

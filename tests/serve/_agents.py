@@ -62,10 +62,10 @@ class Held:
         )
 
 
-def held() -> tuple[Runner, Held]:
+def held(store: str = "memory://") -> tuple[Runner, Held]:
     """A runner whose model waits in mid-sentence; for servers in the test's own event loop."""
     model = Held()
-    return Runner(Agent(name="slow", model=model), app_name="test"), model
+    return Runner(Agent(name="slow", model=model), app_name="test", store=store), model
 
 
 def chatting(reply: Callable[[ModelRequest], Any] = lambda request: "Hello.") -> Runner:

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import httpx
+import uvicorn
 from starlette.applications import Starlette
 
 from toolwright.serve._serve import StoppingServer
@@ -21,7 +22,7 @@ class ServerThread:
     """Runs an application in a thread until it is told to stop."""
 
     def __init__(self, app: Starlette, port: int = 0) -> None:
-        self.server = StoppingServer(
+        self.server = _server(
             app, port=port, log_level="error", timeout_graceful_shutdown=5, lifespan="on"
         )
         self.ready = threading.Event()
@@ -46,6 +47,13 @@ class ServerThread:
     def stop(self) -> None:
         self.server.should_exit = True
         self.thread.join(PATIENCE)
+
+
+def _server(app: Starlette, **settings: Any) -> uvicorn.Server:
+    """Ours, or a plain one for an application that only has ours mounted."""
+    if hasattr(app.state, "streams"):
+        return StoppingServer(app, **settings)
+    return uvicorn.Server(uvicorn.Config(app, **settings))
 
 
 @contextmanager

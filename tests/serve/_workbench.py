@@ -43,6 +43,8 @@ PIXEL = bytes.fromhex(
 STORY: dict[str, list[Any]] = {
     "wipe": ["I need to wipe **staging**.", call("wipe", target="staging"), "Staging is wiped."],
     "parallel": [[call("add", a=1, b=2), call("draw"), call("fail")], "All three are back."],
+    "twice": [[call("add", a=1, b=2), call("add", a=3, b=4)], "Both are back."],
+    "long": [[call("add", a=n, b=n) for n in range(40)], "All forty are back."],
     "choose": [call("get_user_choice", options=["red", "blue"], question="Which colour?"), "Ok."],
     "ask": [call("ask_user", question="What is your name?"), "Hello."],
     "defer": [call("order_parts", part="gear"), "The part is here."],

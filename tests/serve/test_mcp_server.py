@@ -1,6 +1,7 @@
 """Agents, tools and toolsets, served over MCP and used by the official client."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -10,11 +11,21 @@ from mcp import Client
 from pydantic import BaseModel
 
 from toolwright.agent import Agent
+from toolwright.backends import MemoryCredentials
+from toolwright.builtin import ask_user, get_user_choice
 from toolwright.errors import ToolError
-from toolwright.messages import BlobPart, Pending, Reject
+from toolwright.messages import AuthConfig, AuthCredential, BlobPart, Pending, Reject, Scope
 from toolwright.serve.mcp import McpServer
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import FunctionTool, ToolContext, Toolset, deferred_tool, prefixed, tool
+from toolwright.tools import (
+    AuthenticatedFunctionTool,
+    FunctionTool,
+    ToolContext,
+    Toolset,
+    deferred_tool,
+    prefixed,
+    tool,
+)
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -175,6 +186,101 @@ async def test_a_tool_can_ask_for_a_form_to_be_filled_in() -> None:
     assert text(result) == '{"size":"L"}'
 
 
+@ERAS
+async def test_a_wrong_answer_is_refused_and_the_question_asked_again_with_the_reason(
+    mode: str,
+) -> None:
+    asked: list[str] = []
+    contents: list[dict[str, Any]] = [{"answer": "wine"}, {"answer": 5}, {}, {"answer": "5"}]
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content=contents[len(asked) - 1])
+
+    async with client(get_user_choice, mode, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("get_user_choice", {"options": ["tea", "5"]})
+    assert text(result) == "5"
+    assert len(asked) == 4
+    assert asked[0] == "Please choose one."
+    assert all("does not fit" in message for message in asked[1:])
+
+
+@pytest.mark.parametrize("word", ["5", "true", "null", '"quoted"', "[1]"])
+async def test_what_a_person_writes_freely_stays_the_text_it_is(word: str) -> None:
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"answer": word})
+
+    async with client(ask_user, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("ask_user", {"question": "Which word?"})
+    assert text(result) == word
+
+
+async def test_a_client_that_never_answers_right_is_not_asked_for_ever() -> None:
+    asked: list[str] = []
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"answer": "wine"})
+
+    async with client(get_user_choice, "legacy", elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("get_user_choice", {"options": ["tea"]})
+    assert result.is_error
+    assert len(asked) == 5
+
+
+@ERAS
+@pytest.mark.parametrize("unclear", ["yes", "false", 1, 1.0, ""])
+async def test_what_is_no_clear_yes_is_a_no(mode: str, unclear: Any) -> None:
+    wiped.clear()
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"approve": unclear})
+
+    async with client(TOOLS, mode, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("wipe", {"disk": "sda"})
+    assert result.is_error
+    assert wiped == []
+
+
+@ERAS
+@pytest.mark.parametrize("signs_in", [True, False])
+async def test_a_sign_in_that_was_finished_elsewhere_is_found(mode: str, signs_in: bool) -> None:
+    def fetch(credential: AuthCredential) -> str:
+        """Fetch."""
+        return f"fetched with {credential.bearer_token}"
+
+    flows = {
+        "authorizationCode": {"authorizationUrl": "https://a.test", "tokenUrl": "https://b.test"}
+    }
+    raw = {"auth_type": "oauth2", "oauth2": {"client_id": "app", "redirect_uri": "https://c.test"}}
+    config = AuthConfig.model_validate(
+        {"auth_scheme": {"type": "oauth2", "flows": flows}, "raw_auth_credential": raw}
+    )
+    credentials = MemoryCredentials()
+    asked: list[Any] = []
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params)
+        if signs_in:
+            token = {"auth_type": "oauth2", "oauth2": {"access_token": "a-token"}}
+            scope = Scope(app_name="mcp", user_id="mcp", session_id="")
+            credential = AuthCredential.model_validate(token)
+            await credentials.save(scope, config.credential_key, credential)
+        # What can be asked for on and on ends when the person has enough of it.
+        enough = mode == "auto" and len(asked) == 3
+        return types.ElicitResult(action="decline" if enough else "accept")
+
+    tool = AuthenticatedFunctionTool(func=fetch, auth_config=config)
+    server = McpServer(tool, credentials=credentials)
+    async with Client(server.server, mode=mode, elicitation_callback=answer) as mcp:
+        result = await mcp.call_tool("fetch")
+    assert asked[0].url.startswith("https://a.test")
+    if signs_in:
+        assert (text(result), len(asked)) == ("fetched with [redacted]", 1)
+    else:
+        assert (result.is_error, len(asked)) == (True, 3 if mode == "auto" else 5)
+
+
 async def test_a_deferred_tool_says_that_its_answer_comes_from_elsewhere() -> None:
     @deferred_tool(timeout=60)
     def build() -> str:
@@ -217,7 +323,7 @@ async def test_what_an_agent_inside_asks_reaches_the_client_question_by_question
 
 
 async def test_a_toolset_is_listed_anew_for_each_listing() -> None:
-    tools = [weather]
+    tools: list[Any] = [weather]
 
     class Growing(Toolset):
         async def get_tools(self, readonly_context: Any = None) -> list[Any]:
@@ -271,5 +377,15 @@ def test_a_pending_call_of_any_kind_has_an_answer_to_its_question() -> None:
 
     pending = Pending(call_id="c", name="t", kind="input", schema={"type": "string"})
     accepted = types.ElicitResult(action="accept", content={"answer": "42"})
-    assert answer_from(pending, accepted) == 42
+    assert answer_from(pending, accepted) == "42"
+    assert answer_from(replace(pending, schema={"type": "integer"}), accepted) == 42
     assert isinstance(answer_from(pending, types.ElicitResult(action="cancel")), Reject)
+
+
+@pytest.mark.parametrize("said", ["true", "false", 1, "yes", None, [], {}])
+def test_what_is_no_clear_yes_to_an_elicitation_is_a_no(said: Any) -> None:
+    from toolwright.serve.mcp._elicit import answer_from
+
+    pending = Pending(call_id="c", name="t", kind="confirmation")
+    result = types.ElicitResult.model_construct(action="accept", content={"approve": said})
+    assert isinstance(answer_from(pending, result), Reject)

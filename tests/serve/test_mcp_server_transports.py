@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,14 +17,13 @@ from tests.serve.mcp_tools import add
 from tests.sources._calling import run_tool, tool_named
 
 from toolwright.errors import UsageError
-from toolwright.serve.mcp import McpServer, mcp_http_app, serve_http
+from toolwright.serve.mcp import McpServer, _http, mcp_http_app, serve_http
 from toolwright.sources import (
     McpToolset,
     StdioConnectionParams,
     StdioServerParameters,
     StreamableHTTPConnectionParams,
 )
-from toolwright.tools import ToolConfirmation
 
 pytestmark = pytest.mark.anyio
 PROGRAM = [sys.executable, str(Path(__file__).parent / "mcp_tools.py")]
@@ -38,6 +38,10 @@ HELLO = {
         "clientInfo": {"name": "t", "version": "1"},
     },
 }
+UNFINISHED = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{"
+)
 JSON = {"Accept": "application/json, text/event-stream"}
 
 
@@ -64,8 +68,7 @@ async def test_our_client_calls_our_server_over_stdio_and_confirms() -> None:
         added = await run_tool(await tool_named(toolset, "add"), {"a": 2, "b": 3})
         wipe = await tool_named(toolset, "wipe")
         asked = await run_tool(wipe, {"disk": "sda"})
-        yes = ToolConfirmation(payload={"approve": True})
-        wiped = await run_tool(wipe, {"disk": "sda"}, confirmation=yes)
+        wiped = await run_tool(wipe, {"disk": "sda"}, answers=[(asked, {"approve": True})])
     finally:
         await toolset.close()
     assert added.text == "5"
@@ -97,9 +100,46 @@ async def test_requests_without_the_token_or_from_another_site_are_refused() -> 
     assert (foreign.status_code, rebound.status_code) == (403, 403)
 
 
+async def test_an_interrupted_server_does_not_wait_for_a_client_that_never_ends_its_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    servers: list[uvicorn.Server] = []
+
+    class Noted(uvicorn.Server):
+        def __init__(self, config: uvicorn.Config) -> None:
+            super().__init__(config)
+            servers.append(self)
+
+    monkeypatch.setattr(_http, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(_http.uvicorn, "Server", Noted)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(serve_http, McpServer([add]), port=port))
+            while not (servers and servers[0].started):  # noqa: ASYNC110 - uvicorn has no event
+                await anyio.sleep(0.01)
+            client = await anyio.connect_tcp("127.0.0.1", port)
+            await client.send(UNFINISHED)
+            while not servers[0].server_state.tasks:  # noqa: ASYNC110 - nor for this
+                await anyio.sleep(0.01)
+            servers[0].should_exit = True
+    await client.aclose()
+
+
 async def test_listening_to_the_world_without_a_token_is_refused() -> None:
     with pytest.raises(UsageError, match="give a token"):
         await serve_http(McpServer([add]), host="0.0.0.0")
+
+
+async def test_a_blank_token_is_refused_rather_than_taken_for_none_or_for_one() -> None:
+    for blank in ("", " "):
+        with pytest.raises(UsageError, match="leave it out"):
+            mcp_http_app(McpServer([add]), token=blank)
+        for host in ("0.0.0.0", "127.0.0.1"):
+            with pytest.raises(UsageError, match="leave it out"):
+                await serve_http(McpServer([add]), host=host, token=blank)
 
 
 @pytest.mark.npm

@@ -91,3 +91,50 @@ async def test_a_request_without_a_message_is_told_what_is_missing() -> None:
         reply = await http.post("/agui", json=body)
     assert reply.status_code == 422
     assert "last message must be the user's" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        None,
+        "no",
+        "true",
+        0,
+        1,
+        [],
+        "",
+        {},
+        {"approved": "true"},
+        {"approved": 1},
+        {"approve": True},
+        {"approved": "false"},
+        {"approved": None},
+        {"accepted": False},
+        {"confirmed": True},
+        {"decision": "reject"},
+        {"rejected": True},
+        "reject",
+    ],
+)
+async def test_what_is_neither_a_yes_nor_a_no_is_refused_and_the_call_still_waits(
+    payload: Any,
+) -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
+        body = {"threadId": "t", "runId": "r2", "messages": [], "resume": [answer]}
+        refused = await http.post("/agui", json=body)
+        assert refused.status_code == 422
+        assert "Accepted are true, false" in refused.json()["detail"]
+        resumed = await run(http, resume=[{**answer, "payload": {"approved": False}}])
+    [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
+    assert "rejected" in result["content"]
+
+
+async def test_a_bare_yes_is_enough() -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
+        resumed = await run(http, resume=[answer])
+    [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
+    assert "wiped staging" in result["content"]

@@ -1,17 +1,25 @@
 """Who may call the server, from where, how often and with how much."""
 
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from tests.cli.program import here
 from tests.serve._agents import chatting
 
-from toolwright import UsageError
+from toolwright import Runner, UsageError
+from toolwright.cli import _serve
 from toolwright.serve import Links, ServeSettings, create_app, serve_app
 from toolwright.serve._serve import with_token
+from toolwright.serve.guard import SameSiteOnly, TokenCheck
 
 pytestmark = pytest.mark.anyio
 
@@ -25,16 +33,67 @@ async def client(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
             yield http
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[::1", "a b"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", ".", "bench.example..", "[::1", "a b"]
+)
 async def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str) -> None:
     async with client() as http:
         assert (await http.get("/api/info", headers={"Host": host})).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["localhost:1234", "127.0.0.1", "[::1]:8765", "bench.example"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost:1234", "localhost.", "127.0.0.1", "[::1]:8765", "bench.example",
+        "bench.example.", "Bench.Example.:8443",
+    ],
+)  # fmt: skip
 async def test_this_machines_own_names_and_allowed_ones_are_taken(host: str) -> None:
     async with client(allowed_hosts=("bench.example",)) as http:
         assert (await http.get("/api/info", headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("https://shop.example", "'shop.example'"),
+        ("https://shop.example:8443/x", "'shop.example'"),
+        ("shop.example:8443", "'shop.example'"),
+        ("*.example", "'shop.example'"),
+        ("[fe80::1]", "'fe80::1'"),
+        ("shop.example/x", "'shop.example'"),
+        ("shop.example.", "'shop.example"),
+        ("", "'shop.example'"),
+    ],
+)
+def test_an_allowed_host_that_no_request_could_have_is_refused(name: str, meant: str) -> None:
+    for make in (
+        lambda: ServeSettings(allowed_hosts=("ok.example", name)),
+        lambda: SameSiteOnly(Starlette(), ["ok.example", name]),
+    ):
+        with pytest.raises(UsageError, match=re.escape(f"such as {meant}")):
+            make()
+    assert ServeSettings(allowed_hosts=("Shop.example", "10.0.0.7", "*"))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((chatting().agent,), "create_app takes Runner as 'runner'; got <"),
+        ((chatting().agent,), "Make one of the agent: create_app(Runner(agent))."),
+        ((Runner,), "Did you mean an instance of it?"),
+        ((chatting(), {"settings": {}}), "as 'settings'; got {}."),
+        ((chatting(), {"settings": {"port": 1}}), "takes ServeSettings or None as 'settings'"),
+        ((chatting(), {"settings": ServeSettings}), "Did you mean an instance of it?"),
+        ((chatting(), {"links": "secret"}), "as 'links'; got 'secret'."),
+        ((chatting(), {"token": "x"}), "create_app has no setting 'token'."),
+    ],
+)
+def test_what_an_application_cannot_be_made_of_is_told_at_once(given: Any, told: str) -> None:
+    runner, settings = given[0], given[1] if len(given) > 1 else {}
+    with pytest.raises(UsageError) as caught:
+        create_app(runner, **settings)
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +148,65 @@ async def test_the_page_trades_the_token_for_a_cookie_that_scripts_cannot_read()
         assert (await http.get("/api/info")).status_code == 401
 
 
+async def test_two_servers_on_one_host_keep_their_sign_ins_apart() -> None:
+    shop = create_app(chatting(), settings=ServeSettings(token="token-of-the-shop"))
+    desk = create_app(chatting(), settings=ServeSettings(token="token-of-the-desk"))
+    host = Starlette(routes=[Mount("/shop", shop), Mount("/desk", desk)])
+    transport = httpx.ASGITransport(host)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
+        await http.post("/shop/api/sign-in", json={"token": "token-of-the-shop"})
+        assert (await http.get("/desk/api/info")).status_code == 401
+        await http.post("/desk/api/sign-in", json={"token": "token-of-the-desk"})
+        assert (await http.get("/shop/api/info")).status_code == 200
+        await http.post("/shop/api/sign-out")
+        assert (await http.get("/shop/api/info")).status_code == 401
+        assert (await http.get("/desk/api/info")).status_code == 200
+
+
 def test_listening_beyond_this_machine_always_needs_a_token() -> None:
     assert with_token(ServeSettings(host="127.0.0.1")).token is None
     assert len(with_token(ServeSettings(host="0.0.0.0")).token or "") >= 32
     assert with_token(ServeSettings(host="0.0.0.0", token="mine")).token == "mine"
+
+
+@pytest.mark.parametrize("token", ["", " ", "\n", " mine", "mine\n"])
+def test_a_token_that_is_blank_or_has_space_around_it_is_refused(token: str) -> None:
+    for make in (
+        lambda: ServeSettings(token=token),
+        lambda: replace(ServeSettings(), token=token),
+        lambda: TokenCheck(Starlette(), token),
+    ):
+        with pytest.raises(UsageError, match="leave it out"):
+            make()
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+async def test_a_blank_bearer_and_a_blank_sign_in_are_never_the_token(blank: str) -> None:
+    async with client(token="s3cret-s3cret") as http:
+        bearer = {"Authorization": f"Bearer {blank}"}
+        assert (await http.get("/api/info", headers=bearer)).status_code == 401
+        assert (await http.post("/api/sign-in", json={"token": blank})).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("value", "token"), [("", None), (" ", None), ("mine and yours", "mine and yours")]
+)
+def test_a_blank_token_in_the_environment_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, token: str | None
+) -> None:
+    served: list[ServeSettings] = []
+    monkeypatch.setattr(_serve, "serve_app", lambda make_app, settings: served.append(settings))
+    monkeypatch.setattr(_serve, "open_runner", lambda target: chatting())
+    here("serve", "--host", "0.0.0.0", cwd=tmp_path, TOOLWRIGHT_TOKEN=value)
+    assert served[0].token == token
+    assert len(with_token(served[0]).token or "") >= len(token or "x" * 32)
+
+
+def test_a_blank_token_on_the_command_line_is_a_mistake(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(_serve, "open_runner", lambda target: chatting())
+    assert "is blank" in here("serve", "--token", "", cwd=tmp_path, check=2).stderr
 
 
 async def test_a_body_over_the_limit_is_refused() -> None:
@@ -149,9 +263,10 @@ async def test_a_bug_in_the_server_shows_no_details() -> None:
     assert "hunter" not in reply.text
 
 
-def test_a_short_secret_for_links_is_refused() -> None:
+@pytest.mark.parametrize("secret", ["", "short", " " * 20, "short" + " " * 20])
+def test_a_short_or_blank_secret_for_links_is_refused(secret: str) -> None:
     with pytest.raises(UsageError, match="16 or more"):
-        Links("short", "http://127.0.0.1")
+        Links(secret, "http://127.0.0.1")
 
 
 def test_a_port_that_is_taken_is_told_in_words() -> None:

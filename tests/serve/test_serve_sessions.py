@@ -16,7 +16,7 @@ from tests.serve._serving import (
     until,
 )
 
-from toolwright import ModelError, Runner, StoreError
+from toolwright import Agent, ModelError, Runner, StoreError, deferred_tool
 from toolwright.backends import MemoryStore, SessionRow
 from toolwright.messages import (
     ModelMessage,
@@ -28,7 +28,7 @@ from toolwright.messages import (
     user_message,
 )
 from toolwright.serve import ServeSettings, create_app
-from toolwright.testing import call
+from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
 OPEN = ServeSettings(requests_per_second=0)
@@ -148,7 +148,7 @@ async def test_an_answer_that_does_not_fit_is_refused_with_what_was_wanted() -> 
         [waiting] = (await http.get("/api/pending")).json()
         wrong = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "value", "value": 7}}
         reply = await http.post(f"/api/sessions/{session}/answers", json=wrong)
-        assert reply.status_code == 400
+        assert reply.status_code == 422
         assert "waits for a confirmation" in reply.json()["detail"]
         unknown = {"call_id": "nothing", "answer": {"kind": "approve"}}
         assert (
@@ -355,3 +355,70 @@ async def test_a_run_that_a_person_stopped_stays_stopped() -> None:
     model.let_go()
     async with inside(runner) as http:
         assert (await http.get(f"/api/sessions/{session}")).json()["status"] == "stopped"
+
+
+@deferred_tool(timeout=3600)
+async def order(part: str) -> None:
+    """Order a part; it comes later."""
+
+
+def ordering(last: str | Exception) -> Runner:
+    """An agent that orders a part, is told something else meanwhile, and then says `last`."""
+    model = ScriptedModel(call("order", part="gear"), "Meanwhile, hello.", last)
+    return Runner(Agent(name="buyer", model=model, tools=[order]), app_name="test")
+
+
+async def answer_late(http: httpx.AsyncClient) -> tuple[str, httpx.Response]:
+    session = await new_session(http)
+    await say(http, session, "Order a gear")
+    await ended(http, session, "paused")
+    await say(http, session, "Hello")
+    await ended(http, session, "done")
+    (waiting,) = (await http.get("/api/pending")).json()
+    body = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "value", "value": "here"}}
+    return session, await http.post(f"/api/sessions/{session}/answers", json=body)
+
+
+async def last_end(http: httpx.AsyncClient, session: str, runs: int) -> dict:
+    """The end of the session's run number `runs`."""
+    async with listening(http, f"/api/sessions/{session}/stream") as frames:
+        ends = [await until(frames, "run_ended") for _ in range(runs)]
+    return ends[-1][-1]["data"]
+
+
+@pytest.mark.parametrize("failure", [ModelError("overloaded"), RuntimeError("a bug")])
+async def test_a_late_answer_is_accepted_though_the_run_that_follows_fails(
+    failure: Exception,
+) -> None:
+    async with client(ordering(failure)) as http:
+        session, reply = await answer_late(http)
+        assert (reply.status_code, reply.json()) == (200, {"outcome": "accepted"})
+        end = await last_end(http, session, runs=3)
+        assert end["status"] == "stopped"
+        assert str(failure) in end["reason"]
+
+
+async def test_a_late_answer_is_told_to_the_model_and_its_reply_is_streamed() -> None:
+    async with client(ordering("The gear is here.")) as http:
+        session, reply = await answer_late(http)
+        assert reply.status_code == 200
+        assert (await last_end(http, session, runs=3))["text"] == "The gear is here."
+        told = [event for event in await events_of(http, session) if "here" in str(event)]
+        assert "order" in str(told[0])
+
+
+async def test_an_answer_is_accepted_though_the_run_cannot_even_start() -> None:
+    runner, _ = wiping()
+    async with client(runner) as http:
+        session = await new_session(http)
+        await say(http, session, "Wipe it")
+        await ended(http, session, "paused")
+        (waiting,) = (await http.get("/api/pending")).json()
+
+        def broken(*args: object, **settings: object) -> None:
+            raise StoreError("the disk is full")
+
+        runner.stream = broken  # type: ignore[method-assign,assignment]
+        body = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "approve"}}
+        reply = await http.post(f"/api/sessions/{session}/answers", json=body)
+        assert (reply.status_code, reply.json()) == (200, {"outcome": "accepted"})

@@ -21,7 +21,7 @@ def sessions() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(sessions: dict[str, str]) -> Iterator[str]:
     with workbench() as url:
-        for message in ("parallel", "wipe", "choose", "defer", "think", "plan"):
+        for message in ("parallel", "wipe", "choose", "defer", "think", "plan", "twice", "long"):
             session = httpx.post(f"{url}/api/sessions", json={}).json()["id"]
             httpx.post(f"{url}/api/sessions/{session}/runs", json={"message": message})
             sessions[message] = session
@@ -31,6 +31,7 @@ def address(sessions: dict[str, str]) -> Iterator[str]:
 VIEWS = {
     "welcome": ("#/chat", "text=Clean up"),
     "chat": ("#/chat/{parallel}", ".turn >> text=All three are back."),
+    "two calls of one tool": ("#/chat/{twice}", ".turn >> text=Both are back."),
     "reasoning": ("#/chat/{think}", ".turn >> text=Weighed."),
     "plan": ("#/chat/{plan}", ".turn >> text=The plan stands."),
     "waiting": ("#/chat/{wipe}", "text=Approve"),
@@ -38,6 +39,7 @@ VIEWS = {
     "tool": ("#/tools/wipe", "text=Run by hand"),
     "runs": ("#/runs", ".run-rows li >> nth=2"),
     "timeline": ("#/runs/session/{parallel}", ".bar-row"),
+    "long timeline": ("#/runs/session/{long}", ".bar-row >> nth=30"),
 }
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1200, "height": 800}},

@@ -1,11 +1,15 @@
 """The inbox in a real browser: approve, edit, reject, choose, fill in, complete; from two windows."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.serve._workbench import workbench
+from tests.serve._workbench import bench_runner, workbench
+
+from toolwright.errors import ArgumentError
+from toolwright.messages import Approve
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 
@@ -122,3 +126,75 @@ def test_a_key_is_given_and_never_shown_again(page: Page, address: str) -> None:
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert result(page, address, session) == "16 characters of key"
     assert "k3y-of" not in httpx.get(f"{address}/api/sessions/{session}/events").text
+
+
+@pytest.mark.parametrize("view", ["#/inbox", "#/chat/{session}"])
+def test_an_edit_is_not_lost_when_another_window_answers_first(
+    chromium_browser: Browser, page: Page, address: str, view: str
+) -> None:
+    session = begin(address, "wipe")
+    other = chromium_browser.new_context().new_page()
+    page.goto(f"{address}/{view.format(session=session)}")
+    page.locator(".answer").get_by_role("button", name="Edit").click()
+    page.get_by_label("target").fill("only the attic")
+    other.goto(f"{address}/#/inbox")
+    expect(other.get_by_role("heading", name="wipe")).to_be_visible()
+    other.get_by_role("button", name="Approve", exact=True).last.click()
+    expect(other.get_by_text("Nothing waits for you")).to_be_visible()
+    other.context.close()
+    expect(page.get_by_role("alert").filter(has_text="answered elsewhere")).to_be_visible()
+    expect(page.get_by_label("target")).to_have_value("only the attic")
+    expect(page.get_by_role("button", name="Approve as edited")).to_be_hidden()
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.get_by_label("target")).to_have_count(0)
+    assert result(page, address, session) == "wiped staging"
+
+
+def test_ones_own_answer_is_not_taken_for_somebody_elses(page: Page, address: str) -> None:
+    session = begin(address, "wipe")
+    page.goto(f"{address}/#/chat/{session}")
+    page.locator(".answer").get_by_role("button", name="Edit").click()
+    page.get_by_label("target").fill("the attic")
+    page.get_by_role("button", name="Approve as edited").click()
+    expect(page.get_by_text("Staging is wiped.", exact=True)).to_be_visible()
+    expect(page.get_by_text("answered elsewhere")).to_have_count(0)
+
+
+def test_a_wrong_edit_is_refused_with_its_reason_and_can_be_corrected(page: Page) -> None:
+    runner = bench_runner()
+    answer = runner.answer
+
+    async def strict(session_id: str, call_id: str, value: Any) -> Any:
+        if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
+            raise ArgumentError("wipe", ["target: 'everything' is too much"])
+        return await answer(session_id, call_id, value)
+
+    runner.answer = strict  # type: ignore[method-assign]
+    with workbench(runner) as address:
+        session = begin(address, "wipe")
+        page.goto(f"{address}/#/inbox")
+        page.get_by_role("button", name="Edit").click()
+        page.get_by_label("target").fill("everything")
+        page.get_by_role("button", name="Approve as edited").click()
+        expect(page.get_by_role("alert").filter(has_text="is too much")).to_be_visible()
+        page.get_by_label("target").fill("the attic")
+        page.get_by_role("button", name="Approve as edited").click()
+        expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+        assert "wiped the attic" in result(page, address, session)
+
+
+def test_the_card_says_which_rule_asks_and_what_a_yes_may_cover(page: Page, address: str) -> None:
+    session = begin(address, "wipe")
+    page.goto(f"{address}/#/inbox")
+    expect(page.get_by_text("Asked by require_confirmation of tool 'wipe'.")).to_be_visible()
+    page.get_by_label("Approve", exact=True).select_option("The same arguments, in this session")
+    page.get_by_role("button", name="Approve", exact=True).last.click()
+    assert result(page, address, session) == "wiped staging"
+    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": "wipe"})
+    assert result(page, address, session) == "wiped staging"
+    answers = [
+        event["answer"]["remember"]
+        for event in httpx.get(f"{address}/api/sessions/{session}/events").json()
+        if event["type"] == "pending_answered"
+    ]
+    assert answers == ["arguments"]

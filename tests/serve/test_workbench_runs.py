@@ -53,6 +53,34 @@ def test_runs_are_found_by_text_and_by_status(page: Page, address: str) -> None:
     expect(rows).to_have_count(1)
 
 
+def test_the_counters_count_what_the_list_shows(page: Page, address: str) -> None:
+    page.goto(f"{address}/#/runs")
+    expect(page.locator(".run-rows li")).to_have_count(3)
+    shown = page.locator(".tiles div").all_inner_texts()
+    assert [tile.lower().split("\n") for tile in shown] == [
+        ["running", "0"],
+        ["waiting", "1"],
+        ["done", "2"],
+    ]
+
+
+def test_on_a_phone_the_title_is_read_and_the_send_button_is_round(
+    page: Page, address: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 780})
+    open_run(page, address, "wipe")
+    page.goto(page.url)
+    title = page.get_by_role("heading", level=1)
+    title.evaluate("h => h.textContent = 'The tests of the till fail, find the bug and fix it'")
+    assert title.evaluate("h => h.clientWidth") > 200
+    page.goto(page.url.replace("#/runs/session/", "#/chat/"))
+    send = page.get_by_role("button", name="Send")
+    page.get_by_label("Message", exact=True).fill("a line that is long enough " * 5)
+    box = send.bounding_box()
+    assert box is not None
+    assert box["width"] == box["height"] == 38
+
+
 def test_the_timeline_shows_parallel_calls_and_waiting_as_waiting(page: Page, address: str) -> None:
     open_run(page, address, "parallel")
     labels = page.locator(".bar-label")
@@ -134,3 +162,15 @@ def test_of_ten_thousand_events_only_those_near_the_view_are_drawn(page: Page) -
         expect(page.get_by_text("10,002 events")).to_be_visible()
         assert 0 < page.locator(".event-rows").evaluate(MOST_AT_ONCE, "[role=listitem]") < 100
         expect(page.get_by_role("listitem").last).to_contain_text("run ended")
+
+
+def test_a_session_is_deleted_after_a_second_click(page: Page, address: str) -> None:
+    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": "to be forgotten"})
+    open_run(page, address, "to be forgotten")
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete it and all that belongs to it").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    assert httpx.get(f"{address}/api/sessions/{session}").status_code == 404

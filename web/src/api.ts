@@ -1,4 +1,5 @@
 // Talks to the server's routes; a refusal becomes an error with the server's own words.
+// Addresses are relative to the page, which may be mounted below any path.
 import type {
   Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
   Session, Task, ToolInfo, ToolResult,
@@ -37,14 +38,16 @@ async function refusal(response: Response): Promise<Refusal> {
 }
 
 const id = encodeURIComponent;
-export const base = (place: Place, key: string) => `/api/${place}s/${id(key)}`;
+export const base = (place: Place, key: string) => `api/${place}s/${id(key)}`;
 
 export const api = {
-  info: () => request<Info>("GET", "/api/info"),
-  signIn: (token: string) => request<void>("POST", "/api/sign-in", { token }),
+  info: () => request<Info>("GET", "api/info"),
+  chooseModel: (title: string) => request<void>("POST", "api/model", { title }),
+  signIn: (token: string) => request<void>("POST", "api/sign-in", { token }),
 
-  sessions: () => request<Session[]>("GET", "/api/sessions"),
-  newSession: () => request<Session>("POST", "/api/sessions", {}),
+  sessions: () => request<Session[]>("GET", "api/sessions"),
+  newSession: () => request<Session>("POST", "api/sessions", {}),
+  deleteSession: (key: string) => request<void>("DELETE", base("session", key)),
   run: (key: string, message: string) => request<void>("POST", `${base("session", key)}/runs`, { message }),
   resume: (key: string) => request<void>("POST", `${base("session", key)}/resume`),
   branch: (key: string, upto: number) => request<Session>("POST", `${base("session", key)}/branch`, { upto }),
@@ -52,23 +55,24 @@ export const api = {
   cancel: (place: Place, key: string) => request<void>("POST", `${base(place, key)}/cancel`),
   steer: (place: Place, key: string, message: string) =>
     request<void>("POST", `${base(place, key)}/steer`, { message }),
-  pending: () => request<OpenCall[]>("GET", "/api/pending"),
+  pending: () => request<OpenCall[]>("GET", "api/pending"),
   answer: (place: Place, key: string, call_id: string, answer: Answer) =>
     request<{ outcome: Answered }>("POST", `${base(place, key)}/answers`, { call_id, answer }),
 
-  tools: () => request<ToolInfo[]>("GET", "/api/tools"),
+  tools: () => request<ToolInfo[]>("GET", "api/tools"),
   callTool: (name: string, args: JsonObject) =>
     request<{ session_id: string; result: ToolResult; elapsed: number }>(
-      "POST", `/api/tools/${id(name)}/call`, { arguments: args }),
+      "POST", `api/tools/${id(name)}/call`, { arguments: args }),
 
-  tasks: () => request<Task[]>("GET", "/api/tasks"),
-  enqueue: (agent: string, message: string) => request<Task>("POST", "/api/tasks", { agent, message }),
+  tasks: () => request<Task[]>("GET", "api/tasks"),
+  enqueue: (agent: string, message: string) => request<Task>("POST", "api/tasks", { agent, message }),
   retryTask: (key: string) => request<void>("POST", `${base("task", key)}/retry`),
-  queue: () => request<{ [name: string]: Json }>("GET", "/api/queue"),
+  queue: () => request<{ [name: string]: Json }>("GET", "api/queue"),
 
   artifacts: (key: string) => request<ArtifactInfo[]>("GET", `${base("session", key)}/artifacts`),
-  files: (path: string) => request<FileEntry[]>("GET", `/api/files?path=${id(path)}`),
+  files: (path: string) => request<FileEntry[]>("GET", `api/files?path=${id(path)}`),
 };
 
+export const outputAddress = (key: string, name: string) => `${base("session", key)}/outputs/${id(name)}`;
 export const artifactAddress = (key: string, name: string) => `${base("session", key)}/artifacts/${id(name)}`;
-export const fileAddress = (path: string) => `/api/files/content?path=${id(path)}`;
+export const fileAddress = (path: string) => `api/files/content?path=${id(path)}`;

@@ -57,7 +57,7 @@ function Rail({ view, waiting }: { view: string; waiting: number }) {
   const [theme, flip] = useTheme();
   return (
     <nav class="rail" aria-label="Main">
-      <a class="brand" href={href("chat")} aria-label="Toolwright"><img src="/icon.svg" alt="" width="30" height="30" /></a>
+      <a class="brand" href={href("chat")} aria-label="Toolwright"><img src="icon.svg" alt="" width="30" height="30" /></a>
       <ul>
         {VIEWS.map((item) => (
           <li key={item.view}>
@@ -112,7 +112,7 @@ function SignIn({ onDone }: { onDone(): void }) {
   return (
     <main class="sign-in">
       <form onSubmit={(e) => { e.preventDefault(); void send(); }}>
-        <img src="/icon.svg" alt="" width="48" height="48" />
+        <img src="icon.svg" alt="" width="48" height="48" />
         <h1>Toolwright</h1>
         <div class="field">
           <label for="token">Token, as printed when the server started</label>

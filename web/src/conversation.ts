@@ -1,9 +1,10 @@
 // Turns a log of events into what a person reads: messages, turns, calls, ends.
 // Blocks are replaced, never changed in place, so that only what is new is drawn again.
 import type { Arrived } from "./follow";
+import { outcomeOf } from "./outcome";
 import type { AgentEvent, Content, JsonObject, Pending, RunStatus, ToolResult, Usage } from "./types";
 
-export type CallState = "writing" | "running" | "waiting" | "ok" | "error" | "denied";
+export type CallState = "writing" | "running" | "waiting" | "ok" | "failed" | "error" | "denied";
 
 export interface Call {
   /** Unique in the session: the ids of the calls around it come first. */
@@ -113,6 +114,9 @@ export class Conversation {
       case "pending_opened":
         this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending }));
         this.merge(event.actions?.state_delta);
+        break;
+      case "pending_changed":
+        this.change(baseId(event.pending.call_id), (call) => (call.pending ? { ...call, pending: event.pending } : call));
         break;
       case "pending_answered":
         this.change(baseId(event.call_id), (call) => ({ ...call, state: "running", pending: undefined }));
@@ -251,7 +255,7 @@ function readReply(turn: Turn, event: AgentEvent & { type: "model_replied" }): T
 }
 
 function ended(call: Call, event: AgentEvent & { type: "tool_ended" }): Call {
-  const { status } = event.result;
+  const status = outcomeOf(event.result);
   const state: CallState = status === "pending" ? "waiting" : status;
   const pending = status === "pending" ? call.pending : undefined;
   return {

@@ -1,5 +1,6 @@
 // Starts the workbench.
 import { render } from "preact";
+import "./mark";
 import { App } from "./app";
 import "./style/colours.css";
 import "./style/base.css";

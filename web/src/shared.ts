@@ -38,6 +38,8 @@ export const refresh = once(async () => {
   const wanted = shared.info?.features.tasks ? api.tasks() : Promise.resolve([]);
   const [sessions, pending, tasks] = await Promise.all([api.sessions(), api.pending(), wanted]);
   set({ sessions, pending, tasks });
+  // Another page may have chosen another model.
+  if (shared.info && shared.info.models.length > 1) await loadInfo();
 }, 150);
 
 export function forgetPending(place: Place, id: string, callId: string): void {
@@ -51,7 +53,7 @@ export function listen(): () => void {
   let source: EventSource;
   let timer = 0;
   const connect = () => {
-    source = new EventSource("/api/stream");
+    source = new EventSource("api/stream");
     source.onopen = () => set({ online: true });
     source.addEventListener("reload", () => void refresh());
     source.onmessage = (message: MessageEvent<string>) => notice(JSON.parse(message.data) as Notice);

@@ -12,9 +12,12 @@ function python(value: Json): string {
 
 const shell = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
 
+const addressOf = (tool: ToolInfo) =>
+  new URL(`api/tools/${encodeURIComponent(tool.name)}/call`, document.baseURI).href;
+
 export function asPython(tool: ToolInfo, args: JsonObject, token: boolean): string {
   const secret = `\n    headers={"Authorization": f"Bearer {os.environ['TOOLWRIGHT_TOKEN']}"},`;
-  const address = `${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call`;
+  const address = addressOf(tool);
   return `${token ? "import os\n\n" : ""}import httpx
 
 reply = httpx.post(
@@ -28,7 +31,7 @@ print(reply.json()["result"])
 export function asCurl(tool: ToolInfo, args: JsonObject, token: boolean): string {
   const secret = ` -H "Authorization: Bearer $TOOLWRIGHT_TOKEN"`;
   const body = shell(JSON.stringify({ arguments: args }));
-  return `curl -s ${location.origin}/api/tools/${encodeURIComponent(tool.name)}/call \\
+  return `curl -s ${addressOf(tool)} \\
   -H 'Content-Type: application/json'${token ? secret : ""} -d ${body}`;
 }
 

@@ -1,4 +1,5 @@
 // Works out from events what ran when: turns of the model, calls, and the time spent waiting.
+import { outcomeOf } from "./outcome";
 import type { AgentEvent } from "./types";
 
 export interface Span {
@@ -9,7 +10,7 @@ export interface Span {
   from: number;
   /** 0 while it is still going on. */
   to: number;
-  tone: "turn" | "ok" | "error" | "denied" | "wait" | "busy";
+  tone: "turn" | "ok" | "failed" | "error" | "denied" | "wait" | "busy";
 }
 export interface RunSpans { key: string; title: string; from: number; to: number; spans: Span[] }
 
@@ -30,11 +31,14 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
     if (tone) span.tone = tone;
     open.delete(id);
   };
+  const baseId = (id: string) => id.replace(/~\d+$/, "");
   for (const event of events) {
     const path = event.path ?? "";
     const depth = depthOf(path);
     const span = (kind: Span["kind"], label: string, tone: Span["tone"]): Span =>
       ({ key: `${event.seq}`, kind, label, depth, from: event.at, to: 0, tone });
+    // A call that has to wait, or is refused, does so before it starts.
+    const called = (id: string, name: string) => { if (!open.has(id)) begin(id, span("call", name, "busy")); };
     switch (event.type) {
       case "run_started":
         if (!path && (event.message || !run)) turns = 0;
@@ -42,15 +46,18 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
         break;
       case "turn_started": begin(`turn ${path}`, span("turn", path ? event.agent : `Turn ${++turns}`, "turn")); break;
       case "model_replied": end(`turn ${path}`, event.at); break;
-      case "tool_started":
-        if (!open.has(join(path, event.call.call_id))) begin(join(path, event.call.call_id), span("call", event.call.name, "busy"));
+      case "tool_started": called(join(path, event.call.call_id), event.call.name); break;
+      case "pending_opened":
+        if (event.pending.blocking !== false) called(baseId(event.pending.call_id), event.pending.name);
+        begin(`wait ${event.pending.call_id}`, { ...span("wait", `${event.pending.name} waits`, "wait"), depth: depth + 1 });
         break;
-      case "pending_opened": begin(`wait ${event.pending.call_id}`, { ...span("wait", `${event.pending.name} waits`, "wait"), depth: depth + 1 }); break;
       case "pending_answered": end(`wait ${event.call_id}`, event.at); break;
       case "tool_ended": {
         const id = join(path, event.result.call_id);
         end(`wait ${id}`, event.at);
-        if (event.result.status !== "pending") end(id, event.at, event.result.status);
+        const outcome = outcomeOf(event.result);
+        called(id, event.result.name);
+        if (outcome !== "pending") end(id, event.at, outcome);
         break;
       }
       case "run_ended": if (!path && run) { run.to = event.at; if (event.status !== "paused") run = null; } break;

@@ -44,6 +44,8 @@ export interface Pending {
   deadline?: number;
   agent: string;
   blocking: boolean;
+  /** Which rule asks, in words; missing when the tool itself does. */
+  rule?: string;
 }
 
 interface Happened { seq: number; run_id: string; agent: string; path: string; at: number }
@@ -52,6 +54,7 @@ export interface Actions { state_delta?: JsonObject; artifact_delta?: { [name: s
 export type AgentEvent = Happened & (
   | { type: "run_started"; message?: UserMessage }
   | { type: "steered"; message: UserMessage }
+  | { type: "message_queued"; message: UserMessage }
   | { type: "turn_started"; turn: number }
   | { type: "text_delta"; text: string }
   | { type: "reasoning_delta"; text: string }
@@ -61,6 +64,7 @@ export type AgentEvent = Happened & (
   | { type: "tool_progress"; call_id: string; text: string; data?: Json }
   | { type: "tool_ended"; result: ToolResult; actions?: Actions; elapsed: number; traceback?: string }
   | { type: "pending_opened"; pending: Pending; actions?: Actions }
+  | { type: "pending_changed"; pending: Pending }
   | { type: "pending_answered"; call_id: string; answer?: Json }
   | { type: "state_changed"; delta: JsonObject }
   | { type: "history_compacted" }
@@ -112,6 +116,7 @@ export interface Info {
   app_name: string;
   version: string;
   agent: { name: string; description: string; model: string };
+  models: { title: string; chosen: boolean }[];
   notice: string;
   suggestions: Suggestion[];
   features: { tasks: boolean; artifacts: boolean; files: boolean; token: boolean };
@@ -120,7 +125,10 @@ export interface Info {
 export interface ArtifactInfo { name: string; version: number; media_type: string; size: number; created_at: number }
 export interface FileEntry { path: string; is_dir: boolean; size: number }
 export type Answered = "accepted" | "duplicate" | "unknown" | "expired" | "finished";
+/** What is not asked about again: nothing, the same call, the tool, or all that a server has now. */
+export type Remember = false | "arguments" | "session" | "user" | "source";
+
 export type Answer =
-  | { kind: "approve"; arguments?: JsonObject; remember?: boolean }
+  | { kind: "approve"; arguments?: JsonObject; remember?: Remember }
   | { kind: "reject"; reason: string }
   | { kind: "value"; value: Json };

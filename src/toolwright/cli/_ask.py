@@ -1,62 +1,81 @@
 """Ask the person at the terminal what a pending call wants to know."""
 
-import json
 from typing import Any
 
-import anyio.to_thread
-from rich.console import Console
-from rich.markup import escape
+from toolwright.cli._form import REJECT, fields_of, fill_in
+from toolwright.cli._go import UNANSWERED
+from toolwright.cli._lines import drop_typed_ahead, read_line
+from toolwright.cli._shorten import Room
+from toolwright.cli._terminal import Terminal
+from toolwright.cli._words import as_json, parse_answer, question
+from toolwright.errors import UsageError
+from toolwright.messages import Pending, Reject
 
-from toolwright.messages import Approve, Pending, Reject
+__all__ = ["ask_person", "edit_arguments"]
 
-__all__ = ["ask_person"]
-
-_CHOICES = (
-    "[bold]y[/]es / [bold]n[/]o / [bold]a[/]lways in this session / [bold]e[/]dit the arguments"
+_CONFIRM = (
+    "approve (y) · reject REASON (n) · edit (e) · show: in full · "
+    "always (a): not again in this session"
 )
+_FORM = f"Ctrl-C leaves it waiting · {REJECT} REASON refuses"
+_ANSWER = "Enter alone leaves it waiting · /show: in full · /reject REASON refuses"
+_FEWEST_ROWS = 6
+_OTHER_ROWS = 8
+"""What the help, the notes and the line for the answer may take."""
+_SHOW = object()
+"""In place of an answer: show it in full."""
 
 
-async def ask_person(pending: Pending, console: Console) -> Any:
-    """The answer, as `runner.answer` takes it."""
-    console.print(f"\n[cyan bold]{escape(pending.name)}[/] {escape(pending.hint)}")
-    if pending.kind == "confirmation":
-        console.print(
-            f"[dim]{escape(json.dumps(pending.arguments, ensure_ascii=False, indent=2))}[/]"
-        )
-        return await _confirmation(pending, console)
-    if pending.payload is not None:
-        console.print(
-            f"[dim]{escape(json.dumps(pending.payload, ensure_ascii=False, indent=2))}[/]"
-        )
-    text = await _line(console, "answer (empty to refuse)> ")
-    return _as_value(text) if text else Reject(reason="no answer was given")
-
-
-async def _confirmation(pending: Pending, console: Console) -> Any:
+async def ask_person(pending: Pending) -> Any:
+    """The answer, as `runner.answer` takes it, or `UNANSWERED`."""
+    terminal = Terminal(stderr=True)
+    _ask(pending, terminal)
+    # Nobody can have meant this question by it.
+    if text := drop_typed_ahead().strip():
+        terminal.say(f"Typed before this question, so not taken for its answer: {text!r}")
     while True:
-        console.print(_CHOICES)
-        match (await _line(console, "> ")).strip().lower():
-            case "y" | "yes":
-                return Approve()
-            case "a" | "always":
-                return Approve(remember=True)
-            case "n" | "no":
-                return Reject(reason=await _line(console, "reason (told to the model)> "))
-            case "e" | "edit":
-                edited = _as_value(await _line(console, "arguments as JSON> "))
-                if isinstance(edited, dict):
-                    return Approve(arguments=edited)
-                console.print("[red]That is not a JSON object.[/]")
-            case _:
-                console.print("[red]Please answer y, n, a or e.[/]")
+        try:
+            answer = await _answer(pending)
+        except UsageError as error:
+            terminal.say(str(error), style="red")
+            continue
+        if answer is not _SHOW:
+            return answer
+        # The question comes again below all of it, so that what is decided on stays in sight.
+        terminal.say(f"\n{question(pending)}\n")
+        _ask(pending, terminal)
 
 
-def _as_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def _ask(pending: Pending, terminal: Terminal) -> None:
+    """The question, short enough to be in sight as a whole."""
+    columns, rows = terminal.size
+    room = Room(columns, max(_FEWEST_ROWS, rows - _OTHER_ROWS))
+    short = question(pending, None if fields_of(pending) else room)
+    terminal.say(f"\n{short}", style="cyan")
+    terminal.say(_help(pending), style="dim")
 
 
-async def _line(console: Console, prompt: str) -> str:
-    return await anyio.to_thread.run_sync(lambda: console.input(prompt), abandon_on_cancel=True)
+def _help(pending: Pending) -> str:
+    if pending.kind == "confirmation":
+        return _CONFIRM
+    return _FORM if fields_of(pending) else _ANSWER
+
+
+async def _answer(pending: Pending) -> Any:
+    if fields_of(pending):
+        return await fill_in(pending, lambda prompt, default: read_line(prompt, default=default))
+    text = (await read_line("answer> ")).strip()
+    if text == "/show" or (pending.kind == "confirmation" and text == "show"):
+        return _SHOW
+    if pending.kind == "confirmation":
+        if text in ("e", "edit"):
+            text = f"edit {await edit_arguments(pending)}"
+        return parse_answer(pending, text)
+    if text.split(" ")[0] == REJECT:
+        return Reject(reason=text.removeprefix(REJECT).strip())
+    return parse_answer(pending, text) if text else UNANSWERED
+
+
+async def edit_arguments(pending: Pending) -> str:
+    """The call's arguments as the person changed them."""
+    return await read_line("arguments> ", default=as_json(pending.arguments))

@@ -1,41 +1,42 @@
 """`toolwright chat`: talk to an agent, watch its calls, approve them."""
 
 import signal
-import uuid
-from pathlib import Path
 
 import anyio
 from prompt_toolkit import PromptSession
-from prompt_toolkit.history import FileHistory
-from rich.console import Console
-from rich.markup import escape
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from toolwright.agent import Runner
+from toolwright.cli._ask import ask_person
 from toolwright.cli._go import go
-from toolwright.cli._show import RichShow
+from toolwright.cli._places import find_scope, new_scope
+from toolwright.cli._show_rich import RichShow
+from toolwright.cli._state import history_file
+from toolwright.cli._terminal import Terminal
 from toolwright.cli._tools import all_tools
-from toolwright.errors import ToolwrightError
+from toolwright.errors import ToolwrightError, UsageError
+from toolwright.messages import Scope, visible
 
 __all__ = ["chat_loop"]
 
 _HELP = """\
 /help            this text
 /sessions        the sessions there are; /resume ID goes on with one
+/answer          asks again what still waits for an answer
 /tools           the agent's tools
 /new             a new session
 /exit            leave (or Ctrl-D)
 Ctrl-C           stops the turn; the session is kept"""
+_STOPPED = "stopped; the session is kept"
 
 
-async def chat_loop(runner: Runner, session_id: str | None) -> None:
+async def chat_loop(runner: Runner, scope: Scope) -> None:
     """Read messages until the person leaves."""
-    console = Console(highlight=False)
-    chat = _Chat(runner, session_id or uuid.uuid4().hex[:8], console)
-    console.print(f"[bold]{runner.agent.name}[/] [dim]session {chat.session_id} · /help[/]")
-    history = Path.home() / ".cache" / "toolwright" / "chat-history"
-    history.parent.mkdir(parents=True, exist_ok=True)
-    lines: PromptSession[str] = PromptSession(history=FileHistory(str(history)))
-    await chat.go_on_if_waiting()
+    terminal = Terminal()
+    chat = _Chat(runner, scope, terminal)
+    terminal.say((runner.agent.name, "bold"), (f" session {chat.session_id} · /help", "dim"))
+    lines: PromptSession[str] = PromptSession(history=_history())
+    await chat.answer_waiting()
     while True:
         try:
             text = (await lines.prompt_async("> ")).strip()
@@ -49,46 +50,58 @@ async def chat_loop(runner: Runner, session_id: str | None) -> None:
             await chat.take(text)
 
 
+def _history() -> History:
+    try:
+        return FileHistory(str(history_file()))
+    except OSError:
+        return InMemoryHistory()  # nowhere to write: the lines are known until the end
+
+
 class _Chat:
-    def __init__(self, runner: Runner, session_id: str, console: Console) -> None:
+    def __init__(self, runner: Runner, scope: Scope, terminal: Terminal) -> None:
         self.runner = runner
-        self.session_id = session_id
-        self.console = console
+        self.scope = scope
+        self.say = terminal.say
+        self.show = RichShow(terminal)
+
+    @property
+    def session_id(self) -> str:
+        return self.scope.session_id
 
     async def take(self, text: str) -> None:
         """A command, or a message for the agent."""
         command, _, rest = text.partition(" ")
         match command:
             case "/help":
-                self.console.print(_HELP, markup=False)
+                self.say(_HELP)
             case "/sessions":
                 for row in await self.runner.sessions():
-                    self.console.print(f"{row.scope.session_id}  {row.title}", markup=False)
+                    self.say(visible(f"{row.scope.session_id}  {row.title}", lines=False))
             case "/resume" if rest:
                 await self._resume(rest.strip())
+            case "/answer":
+                await self.answer_waiting()
             case "/new":
-                self.session_id = uuid.uuid4().hex[:8]
-                self.console.print(f"[dim]session {self.session_id}[/]")
+                self.scope = new_scope(self.runner)
+                self.say(f"session {self.session_id}", style="dim")
             case "/tools":
                 await self._show_tools()
             case _ if command.startswith("/"):
-                self.console.print(
-                    f"There is no command {command!r}; /help lists them.", markup=False
-                )
+                self.say(f"There is no command {command!r}; /help lists them.")
             case _:
                 await self._turn(text)
 
     async def _resume(self, session_id: str) -> None:
-        known = [row.scope.session_id for row in await self.runner.sessions()]
-        if session_id not in known:
-            self.console.print(f"There is no session {session_id!r}; /sessions lists them.")
+        try:
+            self.scope = await find_scope(self.runner, session_id)
+        except UsageError as error:
+            self.say(str(error))
             return
-        self.session_id = session_id
-        self.console.print(f"[dim]session {escape(session_id)}[/]")
-        await self.go_on_if_waiting()
+        self.say(f"session {session_id}", style="dim")
+        await self.answer_waiting()
 
-    async def go_on_if_waiting(self) -> None:
-        """Answer what a resumed session still waits for."""
+    async def answer_waiting(self) -> None:
+        """Answer what the session still waits for."""
         if await self.runner.pending(self.session_id):
             await self._turn(None)
 
@@ -97,24 +110,31 @@ class _Chat:
         async with anyio.create_task_group() as group:
             group.start_soon(self._stop_on_interrupt, group.cancel_scope)
             try:
-                await go(
-                    self.runner, self.session_id, prompt, RichShow(self.console), interactive=True
-                )
+                await self._run(prompt)
+            except (KeyboardInterrupt, EOFError):
+                self.say(_STOPPED, style="yellow")
             except Exception as error:  # noqa: BLE001 - the chat goes on, whatever broke the turn
-                self.console.print(_told(error), style="red", markup=False)
+                self.say(_message(error), style="red")
             group.cancel_scope.cancel()
+
+    async def _run(self, prompt: str | None) -> None:
+        result = await go(self.runner, self.scope, prompt, self.show, ask_person)
+        if result.status == "paused":
+            self.say("still waiting for an answer; /answer asks again", style="dim")
+        if result.reason:
+            self.say(("stopped:", "red"), f" {result.reason}")
 
     async def _stop_on_interrupt(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGINT) as signals:
             async for _ in signals:
                 self.runner.cancel(self.session_id)
-                self.console.print("\n[yellow]stopped; the session is kept[/]")
+                self.say(f"\n{_STOPPED}", style="yellow")
                 scope.cancel()
 
     async def _show_tools(self) -> None:
         for tool in await all_tools(self.runner):
-            self.console.print(f"[bold]{tool.name}[/] [dim]{escape(tool.description)}[/]")
+            self.say((tool.name, "bold"), (f" {tool.description}", "dim"))
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) if isinstance(error, ToolwrightError) else f"{type(error).__name__}: {error}"

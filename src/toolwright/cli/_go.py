@@ -1,35 +1,94 @@
-"""Take a session on until it is done: show what happens, ask what must be asked."""
+"""Run a session until it is done: show what happens, ask what must be asked."""
 
 import sys
-
-from rich.console import Console
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Any
 
 from toolwright.agent import Result, Runner
-from toolwright.cli._ask import ask_person
+from toolwright.cli._out import note
 from toolwright.cli._show import Show
-from toolwright.errors import UsageError
-from toolwright.messages import Prompt, RunEnded
+from toolwright.errors import ToolwrightError
+from toolwright.messages import Answered, Approve, Pending, Prompt, RunEnded, Scope
 
-__all__ = ["go", "last_result"]
+__all__ = ["LOST", "UNANSWERED", "Ask", "choose_asker", "go", "is_interactive", "last_result"]
+
+
+class _Unanswered(Enum):
+    UNANSWERED = "unanswered"
+
+
+UNANSWERED = _Unanswered.UNANSWERED
+"""In place of an answer: leave the call waiting."""
+
+Ask = Callable[[Pending], Awaitable[Any]]
+"""Asks somebody; called again after an answer that was refused."""
+
+LOST: dict[Answered, str] = {
+    "duplicate": "This call has already been answered; the first answer holds.",
+    "finished": "The run this call belongs to has ended.",
+    "unknown": "No such call is waiting.",
+    "expired": "The deadline of this call has passed.",
+}
+"""Why an answer came to nothing, where asking again would not help."""
 
 
 async def go(
-    runner: Runner, session_id: str, prompt: Prompt | None, show: Show, *, interactive: bool
+    runner: Runner, scope: Scope, prompt: Prompt | None, show: Show, ask: Ask | None
 ) -> Result:
-    """Run, and as long as somebody can be asked, answer what is pending and go on."""
-    console = Console(stderr=True, highlight=False)
+    """Run, and as long as `ask` has answers to what is pending, go on."""
     while True:
-        async for event in runner.stream(prompt, user_id="me", session_id=session_id):
+        async for event in runner.stream(
+            prompt, user_id=scope.user_id, session_id=scope.session_id
+        ):
             show(event)
-        result = await last_result(runner, session_id)
-        if result.status != "paused" or not interactive:
+        result = await last_result(runner, scope.session_id)
+        if result.status != "paused" or ask is None:
             return result
-        for pending in await runner.pending(session_id):
-            try:
-                await runner.answer(session_id, pending.call_id, await ask_person(pending, console))
-            except UsageError as error:
-                console.print(str(error), style="red", markup=False)
+        for pending in await runner.pending(scope.session_id):
+            if not await _answer(runner, scope.session_id, pending, ask):
+                return result
         prompt = None
+
+
+async def _answer(runner: Runner, session_id: str, pending: Pending, ask: Ask) -> bool:
+    """Ask until an answer is taken; False when the call is left waiting."""
+    while (value := await ask(pending)) is not UNANSWERED:
+        try:
+            outcome = await runner.answer(session_id, pending.call_id, value)
+        except ToolwrightError as error:
+            note(str(error))
+            continue
+        if outcome == "accepted":
+            return True
+        note(LOST.get(outcome, outcome))
+        if outcome in LOST:
+            return True
+    return False
+
+
+def _approve_once() -> Ask:
+    """Approves every confirmation, and leaves other questions and refused approvals waiting."""
+    approved: set[str] = set()
+
+    async def ask(pending: Pending) -> Any:
+        if pending.kind != "confirmation" or pending.call_id in approved:
+            return UNANSWERED
+        approved.add(pending.call_id)
+        return Approve()
+
+    return ask
+
+
+def choose_asker(*, yes: bool, person: bool = True) -> Ask | None:
+    """Who answers: nobody but `--yes`, or the person at the terminal, if there is one."""
+    if yes:
+        return _approve_once()
+    if not person or not is_interactive():
+        return None
+    from toolwright.cli._ask import ask_person  # noqa: PLC0415 - slow to load, and seldom needed
+
+    return ask_person
 
 
 async def last_result(runner: Runner, session_id: str) -> Result:

@@ -1,83 +1,129 @@
-"""The table of commands; each loads its own file when it is used."""
+"""The program: run a command, and tell what went wrong in one message."""
 
 import logging
-from importlib.metadata import version
+import os
+import sys
+import traceback
 
 from toolwright.cli import _exit as exits
+from toolwright.cli._streams import OutputError, discard, open_streams
+from toolwright.cli._table import overview
 from toolwright.errors import ToolwrightError, UsageError
 
-try:
-    from cyclopts import App
-    from rich.console import Console
-except ImportError as error:
-    raise SystemExit("The command line needs an extra: pip install 'toolwright[cli]'") from error
-
-__all__ = ["app", "main"]
-
-_UNIT = "toolwright.cli"
-
-app = App(
-    name="toolwright",
-    help="Hands for AI agents: run, watch, try and serve them and their tools.",
-    version=version("toolwright"),
-)
-_GROUPS = {
-    "tools": "List, show and call tools from the shell.",
-    "config": "Agent files.",
-    "tasks": "Durable tasks: list, show, answer, cancel, retry.",
-    "mcp": "Serve tools and agents over MCP.",
-    "plugin": "Plugin executables.",
-}
-_COMMANDS = {
-    "run": ("_run:run", "Run a task and print the answer."),
-    "chat": ("_run:chat", "Talk to an agent; watch and approve its calls."),
-    "check": ("_tool_commands:check", "Look for what makes tools hard to use."),
-    "tools list": ("_tool_commands:tools_list", "List the agent's tools and their cost."),
-    "tools show": ("_tool_commands:tools_show", "Show one tool as the model is told of it."),
-    "tools call": ("_tool_commands:tools_call", "Call a tool as a model would."),
-    "config schema": ("_config:config_schema", "Print the JSON Schema of agent.yaml."),
-    "config check": ("_config:config_check", "Check an agent file."),
-    "serve": ("_serve:serve", "Serve an agent over HTTP, with the web workbench."),
-    "worker": ("_tasks:worker", "Work on durable tasks until interrupted."),
-    "tasks list": ("_tasks:tasks_list", "List tasks."),
-    "tasks show": ("_tasks:tasks_show", "Show a task and what it waits for."),
-    "tasks watch": ("_tasks:tasks_watch", "Watch the queue live."),
-    "tasks cancel": ("_tasks:tasks_cancel", "Cancel a task."),
-    "tasks retry": ("_tasks:tasks_retry", "Go on with a failed or cancelled task."),
-    "tasks steer": ("_tasks:tasks_steer", "Put a message into a task."),
-    "tasks complete": ("_tasks:tasks_complete", "Answer a call that a task waits for."),
-    "mcp serve": ("_mcp:mcp_serve", "Serve tools over MCP."),
-    "plugin test": ("_plugin:plugin_test", "Run the conformance suite against a plugin."),
-}
-
-
-def _register() -> None:
-    groups = {name: App(name=name, help=text) for name, text in _GROUPS.items()}
-    for group in groups.values():
-        app.command(group)
-    for words, (place, help_text) in _COMMANDS.items():
-        group, _, name = words.rpartition(" ")
-        (groups[group] if group else app).command(f"{_UNIT}.{place}", name=name, help=help_text)
-    app.register_install_completion_command()
-
-
-_register()
+__all__ = ["main"]
 
 
 def main() -> None:
     """Run a command; mistakes are told in one message, without a traceback."""
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    logging.getLogger("toolwright").setLevel(logging.CRITICAL)
+    open_streams()
+    _log_to_stderr()
     try:
-        code = app(result_action="return_value")
-    except (KeyboardInterrupt, EOFError):
-        code = exits.CANCELLED
-    except (ToolwrightError, ImportError) as error:
-        _tell(str(error))
-        code = exits.USAGE if isinstance(error, UsageError | ImportError) else exits.FAILED
+        code = _run(_with_stdin(_arguments()))
+        sys.stdout.flush()
+    except SystemExit as ended:
+        # The printer of the help says so when its reader has left.
+        left = isinstance(ended.__context__, BrokenPipeError)
+        code = exits.BROKEN_PIPE if left else ended.code
+        if isinstance(code, str):
+            _tell(code)
+            code = exits.FAILED
+    except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - sorted below
+        code = _failed(_only(error))
     raise SystemExit(code if isinstance(code, int) else exits.DONE)
 
 
+def _arguments() -> list[str]:
+    """The words of the command line as text, also where the locale knows ASCII only."""
+    try:
+        return [os.fsencode(word).decode() for word in sys.argv[1:]]
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The command line is not text in UTF-8: {error}.") from error
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Visible())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("toolwright").setLevel(logging.CRITICAL)
+
+
+class _Visible(logging.Formatter):
+    """Only the message, made visible."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The text."""
+        return _visible(super().format(record))
+
+
+def _run(words: list[str]) -> object:
+    if words in ([], ["--help"], ["-h"]):
+        sys.stdout.write(f"{overview()}\n")
+        return exits.DONE
+    from toolwright.cli._app import make_app  # noqa: PLC0415 - slow to load
+
+    return make_app()(words, result_action="return_value")
+
+
+def _with_stdin(words: list[str]) -> list[str]:
+    """`run -` with the dash where it is taken for a word and not for an option."""
+    if words[:1] != ["run"] or "-" not in words or "--" in words:
+        return words
+    place = words.index("-")
+    return [*words[:place], *words[place + 1 :], "--", "-"]
+
+
+def _only(error: BaseException) -> BaseException:
+    """What went wrong, taken out of the groups that concurrency puts around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _failed(error: BaseException) -> int:
+    """Say what went wrong, with a traceback only if it is our mistake, and give the exit code."""
+    match error:
+        case KeyboardInterrupt() | EOFError():
+            return exits.CANCELLED
+        case BrokenPipeError():
+            discard(sys.stdout)
+            return exits.BROKEN_PIPE
+        case UsageError():
+            _tell(str(error))
+            return exits.USAGE
+        case ImportError():
+            _tell(_missing(error))
+            return exits.USAGE
+        case OutputError():
+            discard(sys.stdout)
+            _tell(str(error))
+            return exits.FAILED
+        case ToolwrightError():
+            _tell(str(error))
+            return exits.FAILED
+        case _:
+            _tell("".join(traceback.format_exception(error)).rstrip())
+            return exits.FAILED
+
+
+def _missing(error: ImportError) -> str:
+    """What to install, in the words of the file that needs it; the parser puts its own above them."""
+    told = [str(error)]
+    while isinstance(cause := error.__cause__, ImportError):
+        error = cause
+        told.append(str(error))
+    return next((text for text in told if "pip install" in text), told[-1])
+
+
 def _tell(text: str) -> None:
-    console = Console(stderr=True, highlight=False)
-    console.print(text, markup=False, style="red", soft_wrap=True)
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{_visible(text)}\n")
+        return
+    from toolwright.cli._terminal import Terminal  # noqa: PLC0415 - slow to load, and seldom needed
+
+    Terminal(stderr=True).say(text, style="red")
+
+
+def _visible(text: str) -> str:
+    from toolwright.messages import visible  # noqa: PLC0415 - slow to load, and seldom needed
+
+    return visible(text)

@@ -1,13 +1,13 @@
 """`toolwright mcp serve`."""
 
-import sys
 from typing import Annotated
 
 import anyio
 from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
-from toolwright.cli._options import ModelOption
+from toolwright.cli._options import AgentOption, ModelOption
+from toolwright.cli._out import note
 from toolwright.cli._target import open_target
 from toolwright.serve.mcp import McpServer, new_token, serve_http
 
@@ -17,26 +17,19 @@ Http = Annotated[bool, Parameter(negative=(), help="Over HTTP instead of stdio."
 
 
 def mcp_serve(
-    target: str | None = None,
-    /,
+    agent: AgentOption = None,
     *,
     http: Http = False,
     host: str = "127.0.0.1",
     port: int = 8766,
     model: ModelOption = None,
 ) -> int:
-    """Serve tools over MCP: those of an agent.yaml, or an agent, a tool or a toolset.
-
-    Parameters
-    ----------
-    target
-        An agent.yaml, or MODULE:OBJECT.
-    """
-    served = McpServer(open_target(target, model))
+    """Serve tools over MCP: those of an agent.yaml, or an agent, a tool or a toolset."""
+    served = McpServer(open_target(agent, model))
     if not http:
         anyio.run(served.run_stdio)
         return exits.DONE
     token = new_token()
-    sys.stderr.write(f"MCP at http://{host}:{port}/mcp\nAuthorization: Bearer {token}\n")
+    note(f"MCP at http://{host}:{port}/mcp\nAuthorization: Bearer {token}")
     anyio.run(lambda: serve_http(served, host=host, port=port, token=token))
     return exits.DONE

@@ -1,11 +1,14 @@
 """A person plays the model: reads what a model would be sent, and answers or calls tools by hand."""
 
 import json
+import signal
 import sys
 import uuid
 
+import anyio
 import anyio.to_thread
 
+from toolwright.cli._out import note
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, ToolSpec
 from toolwright.models import ModelRequest, OnDelta
@@ -13,6 +16,7 @@ from toolwright.models import ModelRequest, OnDelta
 __all__ = ["PersonModel", "parse_call"]
 
 _HELP = "Write a reply, or call a tool:  /name key=value …   (/tools lists them)"
+_ENDED = "The input ended before the model had said all."
 
 
 class PersonModel:
@@ -25,13 +29,13 @@ class PersonModel:
         last = request.history[-1]
         if isinstance(last, ToolMessage):
             for result in last.results:
-                _say(f"  {result.name} → {result.status}: {result.text}")
+                note(f"  {result.name} → {result.status}: {result.text}")
         else:
-            _say(_HELP)
+            note(_HELP)
         while True:
-            line = await anyio.to_thread.run_sync(_read, abandon_on_cancel=True)
+            line = await _read()
             if line.strip() == "/tools":
-                _say("\n".join(f"  /{spec.name}: {spec.description}" for spec in request.tools))
+                note("\n".join(f"  /{spec.name}: {spec.description}" for spec in request.tools))
             elif line.startswith("/"):
                 if (call := parse_call(line, request.tools)) is not None:
                     return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
@@ -43,7 +47,7 @@ def parse_call(line: str, tools: tuple[ToolSpec, ...]) -> ToolCall | None:
     """`/name key=value …` as a call; None, after saying why, when there is no such tool."""
     name, *pairs = line[1:].split()
     if name not in {spec.name for spec in tools}:
-        _say(f"There is no tool {name!r}; /tools lists them.")
+        note(f"There is no tool {name!r}; /tools lists them.")
         return None
     arguments = {pair.partition("=")[0]: pair.partition("=")[2] for pair in pairs}
     return ToolCall(
@@ -62,15 +66,24 @@ def _values(arguments: dict[str, str]) -> dict[str, object]:
     return values
 
 
-def _read() -> str:
-    sys.stderr.write("model> ")
-    sys.stderr.flush()
-    line = sys.stdin.readline()
+async def _read() -> str:
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return await _read_typed()
+    line = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
     if not line:
-        raise ModelError("The input ended before the model had said all.", reason="bad_request")
+        raise ModelError(_ENDED, reason="bad_request")
     return line.rstrip("\n")
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+async def _read_typed() -> str:
+    from toolwright.cli._lines import read_line  # noqa: PLC0415 - slow to load
+
+    try:
+        return await read_line("model> ")
+    except EOFError:
+        raise ModelError(_ENDED, reason="bad_request") from None
+    except KeyboardInterrupt:
+        # Raised here it would end the event loop; as a signal it stops the run, as it does elsewhere.
+        signal.raise_signal(signal.SIGINT)
+        await anyio.sleep_forever()
+        raise

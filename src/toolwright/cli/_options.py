@@ -1,10 +1,17 @@
 """Options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-__all__ = ["AgentOption", "JsonOption", "ModelOption", "SessionOption", "StoreOption"]
+__all__ = [
+    "AgentOption",
+    "JsonOption",
+    "ModelOption",
+    "SessionOption",
+    "StoreOption",
+    "unless_blank",
+]
 
 ModelOption = Annotated[str | None, Parameter(name=["--model", "-m"], help="provider:name, or me.")]
 AgentOption = Annotated[
@@ -21,3 +28,8 @@ SessionOption = Annotated[
     str | None, Parameter(name=["--session", "-s"], help="Go on with this session.")
 ]
 JsonOption = Annotated[bool, Parameter(name="--json", negative=(), help="One JSON object a line.")]
+
+
+def unless_blank(hint: Any, value: str, *, delimiter: str | None = None) -> list[str]:
+    """How options read the environment: a variable that is set to nothing is not set."""
+    return [value] if value.strip() else []

@@ -3,6 +3,7 @@
 import anyio
 
 from toolwright.cli import _exit as exits
+from toolwright.cli._out import say
 from toolwright.testing import PluginUnderTest, plugin_report
 
 __all__ = ["plugin_test"]
@@ -20,5 +21,5 @@ def plugin_test(path: str, /, *args: str) -> int:
     """
     checks = anyio.run(lambda: plugin_report(PluginUnderTest(path=path, args=args)))
     for check in checks:
-        print(f"ok    {check.about}" if check.ok else f"FAIL  {check.about}\n      {check.problem}")
+        say(f"ok    {check.about}" if check.ok else f"FAIL  {check.about}\n      {check.problem}")
     return exits.DONE if all(check.ok for check in checks) else exits.FAILED

@@ -1,29 +1,51 @@
 """`toolwright run` and `toolwright chat`."""
 
-import sys
-import uuid
+import shlex
+from typing import Annotated
 
 import anyio
+from cyclopts import Parameter
 
+from toolwright.agent import Agent, Result, Runner
+from toolwright.backends import MemoryStore
 from toolwright.cli import _exit as exits
-from toolwright.cli._chat import chat_loop
-from toolwright.cli._go import go, is_interactive
+from toolwright.cli._go import choose_asker, go
+from toolwright.cli._input import check_task, read_task
+from toolwright.cli._me import PersonModel
 from toolwright.cli._options import AgentOption, JsonOption, ModelOption, SessionOption, StoreOption
+from toolwright.cli._out import note
+from toolwright.cli._places import find_scope, new_scope, open_for
 from toolwright.cli._show import choose_show
-from toolwright.cli._target import open_runner
+from toolwright.cli._target import Target
+from toolwright.cli._words import how_to_answer, question, quoted_id
+from toolwright.messages import Pending, Scope
 
-__all__ = ["chat", "run"]
+__all__ = ["answer_command", "chat", "finish", "run"]
+
+_LOST = """
+This session is kept nowhere, so nobody can answer it any more. Run the task in a terminal, where you
+are asked, or name a place with --store, such as --store sqlite:///sessions.db."""
+
+Yes = Annotated[
+    bool,
+    Parameter(
+        name=["--yes", "-y"],
+        negative=(),
+        help="Approve every call that asks for it; what is denied stays denied.",
+    ),
+]
 
 
 def run(
     task: str,
     /,
-    *,
+    *more: Annotated[str, Parameter(show=False)],
     agent: AgentOption = None,
     model: ModelOption = None,
     store: StoreOption = None,
     session: SessionOption = None,
     json: JsonOption = False,
+    yes: Yes = False,
 ) -> int:
     """Run a task and print the answer.
 
@@ -32,35 +54,84 @@ def run(
     Parameters
     ----------
     task
-        What to do; '-' reads it from standard input.
+        What to do; '-' reads it from standard input. Other text that is piped in is added to it.
     """
+    target = Target(agent=agent, model=model, store=store)
+    check_task(task, more)
 
     async def main() -> int:
-        async with open_runner(agent, model, store) as runner:
-            text = sys.stdin.read() if task == "-" else task
-            session_id = session or uuid.uuid4().hex[:8]
-            interactive = is_interactive() and not json
-            show = choose_show(json=json)
-            result = await go(runner, session_id, text, show, interactive=interactive)
-            if result.status == "paused":
-                sys.stderr.write(f"waiting for an answer in session {session_id}\n")
-            return exits.exit_code(result)
+        async with await open_for(target, session) as runner:
+            text = read_task(task, with_input=not _person_plays(runner))
+            scope = await find_scope(runner, session) if session else new_scope(runner)
+            return await finish(runner, scope, text, target, json=json, yes=yes)
 
     return anyio.run(main)
 
 
+async def finish(
+    runner: Runner, scope: Scope, prompt: str | None, target: Target, *, json: bool, yes: bool
+) -> int:
+    """Run the session to its end, or to where nobody answers, and say how it ended: the exit code."""
+    ask = choose_asker(yes=yes, person=not json)
+    try:
+        result = await go(runner, scope, prompt, choose_show(json=json), ask)
+    except (KeyboardInterrupt, EOFError):
+        await _tell_waiting(runner, scope, target)
+        return exits.CANCELLED
+    if result.status == "paused":
+        await _tell_waiting(runner, scope, target)
+    _tell_reason(result)
+    return exits.exit_code(result)
+
+
+def _tell_reason(result: Result) -> None:
+    if result.reason:
+        note(f"stopped: {result.reason}")
+
+
+async def _tell_waiting(runner: Runner, scope: Scope, target: Target) -> None:
+    """What waits, in full, and the commands that answer it."""
+    waiting = await runner.pending(scope.session_id)
+    if not waiting:
+        return
+    session, words = scope.session_id, target.words()
+    is_kept = not isinstance(runner.store, MemoryStore)
+    note(f"waiting for an answer in session {session}")
+    for pending in waiting:
+        note(f"\n{question(pending)}")
+        if is_kept:
+            note(how_to_answer(pending, answer_command(session, pending, words)))
+    if is_kept:
+        note(f"\nor talk on: toolwright chat -s {shlex.quote(session)}{words}")
+    else:
+        note(_LOST)
+
+
+def answer_command(session: str, pending: Pending, words: str) -> str:
+    """The command that answers the call, up to the answer."""
+    return f"toolwright sessions answer {shlex.quote(session)} {quoted_id(pending)}{words}"
+
+
+def _person_plays(runner: Runner) -> bool:
+    """Whether the model is a person who answers on standard input."""
+    agent = runner.agent
+    return isinstance(agent, Agent) and agent.has_model and agent.model.name == PersonModel.name
+
+
 def chat(
-    *,
     agent: AgentOption = None,
+    *,
     model: ModelOption = None,
     store: StoreOption = None,
     session: SessionOption = None,
 ) -> int:
     """Talk to an agent; watch its calls as they run, and approve them."""
+    from toolwright.cli._chat import chat_loop  # noqa: PLC0415 - slow to load; `run` is here too
 
     async def main() -> None:
-        async with open_runner(agent, model, store) as runner:
-            await chat_loop(runner, session)
+        async with await open_for(Target(agent=agent, model=model, store=store), session) as runner:
+            scope = await find_scope(runner, session) if session else new_scope(runner)
+            await chat_loop(runner, scope)
 
     anyio.run(main)
     return exits.DONE

@@ -6,8 +6,8 @@ from cyclopts import Parameter
 
 from toolwright.backends.files import FilesystemBackend
 from toolwright.cli import _exit as exits
-from toolwright.cli._options import ModelOption, StoreOption
-from toolwright.cli._target import open_runner
+from toolwright.cli._options import AgentOption, ModelOption, StoreOption, unless_blank
+from toolwright.cli._target import Target, open_runner
 from toolwright.cli._tasks import open_orchestrator
 from toolwright.serve import ServeSettings, create_app, serve_app
 
@@ -16,7 +16,9 @@ __all__ = ["serve"]
 Token = Annotated[
     str | None,
     Parameter(
-        env_var="TOOLWRIGHT_TOKEN", help="Asked of every request; made if others can reach it."
+        env_var="TOOLWRIGHT_TOKEN",
+        env_var_split=unless_blank,
+        help="Asked of every request; made if others can reach it.",
     ),
 ]
 Tasks = Annotated[
@@ -28,8 +30,7 @@ AgUi = Annotated[bool, Parameter(name="--agui", negative=(), help="Also speak AG
 
 
 def serve(
-    target: str | None = None,
-    /,
+    agent: AgentOption = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8765,
@@ -41,16 +42,13 @@ def serve(
     work: Work = False,
     agui: AgUi = False,
 ) -> int:
-    """Serve an agent over HTTP, with the web workbench.
-
-    Parameters
-    ----------
-    target
-        An agent.yaml, or MODULE:OBJECT; ./agent.yaml if not given.
-    """
-    runner = open_runner(target, model, store)
+    """Serve an agent over HTTP, with the web workbench."""
+    runner = open_runner(Target(agent=agent, model=model, store=store))
     shown = None if files is None else FilesystemBackend(files)
     queue = None if tasks is None else open_orchestrator(tasks)
     settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
-    serve_app(lambda final: create_app(runner, settings=final, files=shown, tasks=queue), settings)
+    serve_app(
+        lambda final: create_app(runner, settings=final, files=shown, tasks=queue, close=True),
+        settings,
+    )
     return exits.DONE

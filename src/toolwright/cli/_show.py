@@ -1,38 +1,25 @@
-"""Show events: rich in a terminal, plain in a pipe, or one JSON object a line."""
+"""Show events as text or as JSON; for a person at a terminal see `_show_rich`."""
 
 import sys
 from typing import Protocol
 
-from rich.console import Console
-from rich.markup import escape
-
+from toolwright.cli._out import note, note_line, say_exactly, say_line
+from toolwright.cli._shorten import shorten
 from toolwright.messages import (
     Event,
-    HistoryCompacted,
-    ModelReplied,
-    PendingOpened,
     RunEnded,
-    TextDelta,
     ToolEnded,
-    ToolProgress,
     ToolStarted,
-    Transferred,
     encode_event,
 )
 
-__all__ = ["JsonShow", "PlainShow", "RichShow", "Show", "choose_show"]
+__all__ = ["JsonShow", "PlainShow", "Show", "choose_show"]
 
-_MARKS = {
-    "ok": "[green]✓[/]",
-    "error": "[red]✗[/]",
-    "denied": "[yellow]⊘[/]",
-    "pending": "[cyan]…[/]",
-}
 _SHORT = 300
 
 
 class Show(Protocol):
-    """Shows one event after the other."""
+    """Shows one event after the other; why a run stopped is for whoever started it to say."""
 
     def __call__(self, event: Event) -> None:
         """Show `event`."""
@@ -43,7 +30,11 @@ def choose_show(*, json: bool) -> Show:
     """What fits the place the output goes to."""
     if json:
         return JsonShow()
-    return RichShow(Console(highlight=False)) if sys.stdout.isatty() else PlainShow()
+    if not sys.stdout.isatty():
+        return PlainShow()
+    from toolwright.cli._show_rich import RichShow  # noqa: PLC0415 - slow to load
+
+    return RichShow()
 
 
 class JsonShow:
@@ -51,7 +42,7 @@ class JsonShow:
 
     def __call__(self, event: Event) -> None:
         """One line of JSON."""
-        sys.stdout.write(f"{encode_event(event)}\n")
+        say_line(encode_event(event))
         sys.stdout.flush()
 
 
@@ -62,51 +53,8 @@ class PlainShow:
         """A line for what matters in a log."""
         match event:
             case ToolStarted():
-                sys.stderr.write(f"[{event.call.name}] {event.call.arguments[:_SHORT]}\n")
+                note_line(f"[{event.call.name}] {shorten(event.call.arguments, _SHORT)}")
             case ToolEnded() if event.result.status != "ok":
-                sys.stderr.write(
-                    f"[{event.result.name}] {event.result.status}: {event.result.text}\n"
-                )
-            case RunEnded() if not event.path:
-                if event.text:
-                    sys.stdout.write(f"{event.text}\n")
-                if event.reason:
-                    sys.stderr.write(f"stopped: {event.reason}\n")
-
-
-class RichShow:
-    """Streams text and shows each call as it runs."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._streamed = False
-
-    def __call__(self, event: Event) -> None:
-        """Show it the way a person likes to read it."""
-        say = self._console.print
-        match event:
-            case TextDelta() if not event.path:
-                self._streamed = True
-                say(escape(event.text), end="")
-            case ModelReplied() if not event.path:
-                say("" if self._streamed else escape(event.message.text))
-                self._streamed = False
-            case ToolStarted():
-                inner = "  " * event.path.count("/") + ("  " if event.path else "")
-                say(
-                    f"{inner}[bold]{event.call.name}[/] [dim]{escape(event.call.arguments[:_SHORT])}[/]"
-                )
-            case ToolProgress() if event.text.strip():
-                say(f"  [dim]{escape(event.text.rstrip()[-_SHORT:])}[/]")
-            case ToolEnded():
-                lines = event.result.text.strip().splitlines() or [""]
-                more = f" [dim](+{len(lines) - 1} lines)[/]" if len(lines) > 1 else ""
-                say(f"  {_MARKS[event.result.status]} {escape(lines[0][:_SHORT])}{more}")
-            case PendingOpened():
-                say(f"  {_MARKS['pending']} waits for a {event.pending.kind}")
-            case Transferred():
-                say(f"[magenta]→ {event.to_agent}[/]")
-            case HistoryCompacted():
-                say("[dim](the earlier conversation was summarised)[/]")
-            case RunEnded() if event.reason and not event.path:
-                say(f"[red]stopped:[/] {escape(event.reason)}")
+                note(f"[{event.result.name}] {event.result.status}: {event.result.text}")
+            case RunEnded() if event.text and not event.path:
+                say_exactly(event.text)

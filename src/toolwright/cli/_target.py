@@ -1,60 +1,164 @@
 """What a command works on: an `agent.yaml`, or an object in a Python module."""
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolwright.agent import Agent, BaseAgent, Runner
 from toolwright.cli._models import choose_model
+from toolwright.cli._out import note
+from toolwright.cli._state import default_store, has_tables, make_private
 from toolwright.errors import UsageError
 from toolwright.kits import default_agent, import_object, load_agent_file
 from toolwright.tools import Tool, Toolset
 
-__all__ = ["DEFAULT_FILE", "open_runner", "open_target", "open_tools"]
+__all__ = [
+    "DEFAULT_FILE",
+    "Target",
+    "open_runner",
+    "open_stored",
+    "open_target",
+    "open_tools",
+    "read_tools",
+]
 
 DEFAULT_FILE = "agent.yaml"
 
 
-def open_runner(target: str | None, model: str | None, store: str | None = None) -> Runner:
-    """A runner for the agent that `target` names; its model is found here, not at the first turn."""
-    if target is None or target.endswith((".yaml", ".yml")):
-        return _from_file(target, model, store)
-    found = import_object(target)
-    if isinstance(found, Runner):
-        return found
-    if isinstance(found, Agent):
-        agent = found.replace(model=choose_model(model, None)) if model else found
-        return Runner(agent, app_name=agent.name, store=store or "memory://")
-    if isinstance(found, BaseAgent):
-        return Runner(found, app_name=found.name, store=store or "memory://")
-    if isinstance(found, Tool | Toolset) or callable(found):
-        agent = Agent(name="tools", tools=[found], model=choose_model(model, "me"))
-        return Runner(agent, app_name="tools", store=store or "memory://")
-    raise UsageError(f"{target!r} is {found!r}; wanted an agent, a runner, a tool or a toolset.")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the options of a command name."""
+
+    agent: str | None = None
+    model: str | None = None
+    store: str | None = None
+
+    def words(self) -> str:
+        """The options that name the same again."""
+        given = {"--agent": self.agent, "--model": self.model, "--store": self.store}
+        return "".join(
+            f" {option} {shlex.quote(value)}" for option, value in given.items() if value
+        )
 
 
-def open_tools(target: str | None) -> Runner:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """An agent and the address of its sessions, or a runner that knows both."""
+
+    agent: BaseAgent | None = None
+    store: str = ""
+    runner: Runner | None = None
+
+
+def open_runner(target: Target) -> Runner:
+    """A runner for the agent; its model is found here, not at the first turn."""
+    found = _find(target)
+    if found.runner is not None:
+        return found.runner
+    assert found.agent is not None
+    store = target.store or _prepared(found.store)
+    return Runner(found.agent, app_name=found.agent.name, store=store)
+
+
+def open_stored(target: Target) -> Runner | None:
+    """`open_runner` for reading: None, and nothing is made, where no session was ever stored."""
+    found = _find(target)
+    if found.runner is not None:
+        database = getattr(found.runner.store, "database", None)
+        is_there = database is None or has_tables(str(database), "sessions")
+        return found.runner if is_there else None
+    assert found.agent is not None
+    store = target.store or found.store
+    if not has_tables(store, "sessions"):
+        if target.store:
+            raise UsageError(f"There is no database with sessions at {target.store}.")
+        return None
+    return Runner(found.agent, app_name=found.agent.name, store=store)
+
+
+def read_tools(agent: str | None) -> Runner:
+    """`open_tools` for looking at them: nothing is stored, so nothing is made."""
+    found = _find(Target(agent=agent, model="me"))
+    if found.runner is not None:
+        return found.runner
+    assert found.agent is not None
+    return Runner(found.agent, app_name=found.agent.name)
+
+
+def open_tools(agent: str | None) -> Runner:
     """A runner whose tools are wanted, and whose model is never asked."""
-    return open_runner(target, "me")
+    return open_runner(Target(agent=agent, model="me"))
 
 
 def open_target(target: str | None, model: str | None) -> Any:
     """What is to be served: the tools that a file describes, or the object that is named."""
-    if target is not None and not target.endswith((".yaml", ".yml")):
-        return import_object(target)
-    agent = _from_file(target, model or "me", "memory://").agent
+    if not _is_file(target):
+        return import_object(target or "")
+    agent = _from_file(Target(agent=target, model=model or "me")).agent
     return list(agent.tools) if isinstance(agent, Agent) else agent
 
 
-def _from_file(target: str | None, model: str | None, store: str | None) -> Runner:
-    path = Path(target or DEFAULT_FILE)
-    if target is None and not path.exists():
-        return _without_file(model, store)
+def _is_file(target: str | None) -> bool:
+    return target is None or target.endswith((".yaml", ".yml"))
+
+
+def _find(target: Target) -> _Found:
+    if _is_file(target.agent):
+        return _from_file(target)
+    name = target.agent or ""
+    found = import_object(name)
+    if isinstance(found, Runner):
+        return _Found(runner=_with_options(found, name, target))
+    if isinstance(found, BaseAgent):
+        return _Found(agent=_with_model(found, target.model), store=default_store())
+    if isinstance(found, Tool | Toolset) or callable(found):
+        agent = Agent(name="tools", tools=[found], model=choose_model(target.model, "me"))
+        return _Found(agent=agent, store=default_store())
+    raise UsageError(f"{name!r} is {found!r}; wanted an agent, a runner, a tool or a toolset.")
+
+
+def _with_options(runner: Runner, name: str, target: Target) -> Runner:
+    if target.store:
+        raise UsageError(f"{name!r} is a runner with a store of its own; leave out --store.")
+    runner.agent = _with_model(runner.agent, target.model)
+    return runner
+
+
+def _with_model(agent: Any, model: str | None) -> Any:
+    """The agent with the model that was asked for; one that has none gets what there is."""
+    if isinstance(agent, Agent) and (model or not agent.has_model):
+        return agent.replace(model=choose_model(model, None))
+    # A person as the model means that the model is not going to be asked.
+    if model and model != "me" and not isinstance(agent, Agent):
+        raise UsageError(
+            f"{agent.name!r} is a workflow and has no model of its own; leave out --model."
+        )
+    return agent
+
+
+def _from_file(target: Target) -> _Found:
+    path = Path(target.agent or DEFAULT_FILE)
+    if target.agent is None and not path.exists():
+        # What an empty file describes: enough to begin with.
+        agent = default_agent(choose_model(target.model, None))
+        return _Found(agent=agent, store=default_store())
     loaded = load_agent_file(path)
-    agent = loaded.agent.replace(model=choose_model(model, loaded.settings.model))
-    return Runner(agent, app_name=agent.name, store=store or loaded.store)
+    agent = loaded.agent.replace(model=choose_model(target.model, loaded.settings.model))
+    return _Found(agent=agent, store=loaded.store_address)
 
 
-def _without_file(model: str | None, store: str | None) -> Runner:
-    """What an empty file describes, when there is none: enough to begin with."""
-    agent = default_agent(choose_model(model, None))
-    return Runner(agent, app_name=agent.name, store=store or "memory://")
+def _prepared(store: str) -> str:
+    """The address, with its file made; without a place of their own, sessions are not kept."""
+    prefix, found, path = store.partition("sqlite:///")
+    if prefix or not found:
+        return store
+    try:
+        make_private(Path(path))
+    except OSError as error:
+        told = f"Sessions cannot be kept in {path}: {error.strerror}."
+        if store != default_store():
+            raise UsageError(told) from error
+        note(f"{told} This one is lost when the program ends.")
+        return "memory://"
+    return store

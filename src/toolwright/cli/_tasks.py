@@ -1,33 +1,37 @@
-"""`toolwright worker` and `toolwright tasks`."""
+"""`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks."""
 
 import json as json_text
+import shlex
 import signal
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import anyio
 from cyclopts import Parameter
-from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 
 from toolwright.cli import _exit as exits
-from toolwright.cli._options import JsonOption
+from toolwright.cli._answer import RejectOption, answer_value
+from toolwright.cli._go import LOST
+from toolwright.cli._options import JsonOption, unless_blank
+from toolwright.cli._out import note, say, say_line
+from toolwright.cli._state import has_tables
+from toolwright.cli._terminal import Terminal, make_table
+from toolwright.cli._words import find_call, how_to_answer, question, quoted_id
 from toolwright.errors import UsageError
 from toolwright.kits import import_object
-from toolwright.messages import encode_event
+from toolwright.messages import Approve, Pending, encode_event, jsonable
 from toolwright.tasks import Orchestrator, Task, TaskStatus
 
 __all__ = [
     "open_orchestrator",
+    "tasks_answer",
     "tasks_cancel",
-    "tasks_complete",
     "tasks_list",
     "tasks_retry",
     "tasks_show",
     "tasks_steer",
     "tasks_watch",
-    "worker",
 ]
 
 Where = Annotated[
@@ -35,10 +39,15 @@ Where = Annotated[
     Parameter(
         name="--from",
         env_var="TOOLWRIGHT_TASKS",
+        env_var_split=unless_blank,
         help="MODULE:ORCHESTRATOR, or a database address.",
     ),
 ]
 _DEFAULT = "sqlite:///tasks.db"
+_CHECKED_LATER = (
+    "The arguments fit the schema; the tool itself checks them when the task goes on, and asks again "
+    "if they do not fit. With --from MODULE:ORCHESTRATOR it checks them at once."
+)
 
 
 def open_orchestrator(where: str) -> Orchestrator:
@@ -51,36 +60,14 @@ def open_orchestrator(where: str) -> Orchestrator:
     return found
 
 
-def worker(orchestrator: str, /) -> int:
-    """Work on tasks until interrupted; then what is running is finished first.
-
-    Parameters
-    ----------
-    orchestrator
-        MODULE:ORCHESTRATOR, with its agents registered.
-    """
-
-    async def main() -> None:
-        found = open_orchestrator(orchestrator)
-        working = found.worker()
-        print(f"{working.name} works for {', '.join(found.agents)}; Ctrl-C drains it", flush=True)
-
-        async def drain_on_signal(scope: anyio.CancelScope) -> None:
-            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                await anext(signals)
-                print("draining: nothing new is taken; again to give back what runs", flush=True)
-                working.drain()
-                await anext(signals)
-                scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(drain_on_signal, group.cancel_scope)
-            await working.run()
-            group.cancel_scope.cancel()
-        await found.close()
-
-    anyio.run(main)
-    return exits.DONE
+def _existing(where: str) -> Orchestrator:
+    """`open_orchestrator`, for commands that have nothing to do where there are no tasks."""
+    found = open_orchestrator(where)
+    if not has_tables(found.url, "tasks"):
+        raise UsageError(
+            f"There is no database with tasks at {found.store.database}; --from says where it is."
+        )
+    return found
 
 
 def tasks_list(
@@ -95,9 +82,12 @@ def tasks_list(
     """List tasks, newest first."""
 
     async def main() -> None:
-        found = open_orchestrator(where)
-        for task in await found.list(status=status, agent=agent, owner_id=owner, limit=limit):
-            print(json_text.dumps(_row(task)) if json else _line(task))
+        found = _existing(where)
+        tasks = await found.list(status=status, agent=agent, owner_id=owner, limit=limit)
+        if not tasks:
+            note("no tasks" if not status else f"no tasks are {status}")
+        for task in tasks:
+            say_line(json_text.dumps(_row(task)) if json else _line(task))
         await found.close()
 
     anyio.run(main)
@@ -108,18 +98,27 @@ def tasks_show(task_id: str, /, *, where: Where = _DEFAULT, json: JsonOption = F
     """Show a task, what it waits for, and with --json all its events."""
 
     async def main() -> None:
-        found = open_orchestrator(where)
+        found = _existing(where)
         task = await found.status(task_id)
-        print(json_text.dumps(_row(task), indent=None if json else 2))
-        for _, pending in await found.pending(task_id):
-            print(f"waits: {pending.call_id} {pending.name} ({pending.kind}) {pending.hint}")
+        waiting = [pending for _, pending in await found.pending(task_id)]
         if json:
+            say(json_text.dumps({**_row(task), "pending": jsonable(waiting)}))
             for event in await found.stored_events(task_id):
-                print(encode_event(event))
+                say_line(encode_event(event))
+        else:
+            say(json_text.dumps(_row(task), indent=2))
+            for pending in waiting:
+                say(_waits(task_id, pending, where))
         await found.close()
 
     anyio.run(main)
     return exits.DONE
+
+
+def _waits(task_id: str, pending: Pending, where: str) -> str:
+    there = "" if where == _DEFAULT else f" --from {shlex.quote(where)}"
+    command = f"toolwright tasks answer {task_id} {quoted_id(pending)}{there}"
+    return f"\nwaits: {question(pending)}\n{how_to_answer(pending, command)}"
 
 
 def tasks_cancel(task_id: str, /, *, where: Where = _DEFAULT) -> int:
@@ -137,27 +136,49 @@ def tasks_steer(task_id: str, message: str, /, *, where: Where = _DEFAULT) -> in
     return _do(where, lambda found: found.steer(task_id, message), "sent", "")
 
 
-def tasks_complete(task_id: str, call_id: str, result: str, /, *, where: Where = _DEFAULT) -> int:
-    """Answer a call that a task waits for.
+def tasks_answer(
+    task_id: str,
+    call: str,
+    /,
+    *answer: str,
+    reject: RejectOption = None,
+    where: Where = _DEFAULT,
+) -> int:
+    """Answer a call that a task waits for; a worker then goes on with it.
 
     Parameters
     ----------
-    result
-        JSON, or text as it is.
+    task_id
+        The task's id.
+    call
+        The call's id; `toolwright tasks show` has it.
+    answer
+        approve, reject REASON, always or edit '{…}' for a confirmation; for other calls the value,
+        as JSON or as text.
     """
-    try:
-        value: Any = json_text.loads(result)
-    except ValueError:
-        value = result
 
     async def main() -> int:
-        found = open_orchestrator(where)
-        answered = await found.complete_deferred_tool(
-            task_id=task_id, tool_call_id=call_id, result=value
-        )
-        print(answered)
+        found = _existing(where)
+        task = await found.status(task_id)
+        waiting = [pending for _, pending in await found.pending(task_id)]
+        pending = find_call(waiting, call)
+        if pending is None:
+            known = ", ".join(pending.call_id for pending in waiting)
+            these = f"; these do: {known}" if known else ""
+            raise UsageError(
+                f"Call {call!r} of task {task_id} ({task.status}) does not wait{these}."
+            )
+        value = await answer_value(pending, answer, reject)
+        outcome = await found.answer(task_id=task_id, tool_call_id=pending.call_id, result=value)
         await found.close()
-        return exits.DONE if answered == "accepted" else exits.FAILED
+        if outcome == "accepted":
+            say("accepted")
+            edited = isinstance(value, Approve) and value.arguments is not None
+            if edited and task.agent not in found.agents:
+                note(_CHECKED_LATER)
+            return exits.DONE
+        note(LOST.get(outcome, outcome))
+        return exits.FAILED
 
     return anyio.run(main)
 
@@ -166,10 +187,10 @@ def tasks_watch(*, where: Where = _DEFAULT) -> int:
     """Watch the queue live; Ctrl-C leaves."""
 
     async def main() -> None:
-        found = open_orchestrator(where)
+        found = _existing(where)
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_on_interrupt, group.cancel_scope)
-            with Live(console=Console(), refresh_per_second=4) as live:
+            with Terminal().live() as live:
                 while True:
                     live.update(_table(await found.queue.counts(), await found.list(limit=15)))
                     await found.changed(1.0)
@@ -187,9 +208,9 @@ async def _leave_on_interrupt(scope: anyio.CancelScope) -> None:
 
 def _do(where: str, act: Any, yes: str, no: str) -> int:
     async def main() -> int:
-        found = open_orchestrator(where)
+        found = _existing(where)
         done = await act(found)
-        print(yes if done else no)
+        say(yes if done else no)
         await found.close()
         return exits.DONE if done else exits.FAILED
 
@@ -209,12 +230,8 @@ def _table(counts: dict[tuple[str, str], int], tasks: Sequence[Task]) -> Table:
     total = "  ".join(
         f"{agent} {status}: {count}" for (agent, status), count in sorted(counts.items())
     )
-    table = Table(title=total or "no tasks", title_justify="left")
-    table.add_column("task", no_wrap=True)
-    for column in ("status", "agent", "owner", "said"):
-        table.add_column(column)
-    for task in tasks:
-        table.add_row(
-            task.id, task.status, task.agent, task.owner_id, (task.text or task.reason)[:50]
-        )
-    return table
+    rows = [
+        [task.id, task.status, task.agent, task.owner_id, (task.text or task.reason)[:50]]
+        for task in tasks
+    ]
+    return make_table(total or "no tasks", ["task", "status", "agent", "owner", "said"], rows)

@@ -1,15 +1,18 @@
 """`toolwright tools` and `toolwright check`."""
 
 import json as json_text
+from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
 from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
-from toolwright.cli._check import check_tools, token_cost
+from toolwright.cli._check import Finding, check_tools, token_cost
 from toolwright.cli._options import AgentOption, JsonOption
-from toolwright.cli._target import open_tools
+from toolwright.cli._out import say, say_line
+from toolwright.cli._policy import LOCK_FILE, FileOption, moved
+from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import all_tools, call_tool, find_tool, parse_pairs
 
 __all__ = ["check", "tools_call", "tools_list", "tools_show"]
@@ -19,11 +22,19 @@ Yes = Annotated[
 ]
 
 
-def tools_list(*, agent: AgentOption = None, json: JsonOption = False) -> int:
+Locked = Annotated[
+    bool,
+    Parameter(
+        name="--locked", negative=(), help="Fail when a tool is not as `lock` wrote it down."
+    ),
+]
+
+
+def tools_list(agent: AgentOption = None, *, json: JsonOption = False) -> int:
     """List the agent's tools and what their definitions cost."""
 
     async def main() -> None:
-        async with open_tools(agent) as runner:
+        async with read_tools(agent) as runner:
             for tool in await all_tools(runner):
                 row = {
                     "name": tool.name,
@@ -31,7 +42,7 @@ def tools_list(*, agent: AgentOption = None, json: JsonOption = False) -> int:
                     "effects": tool.effects,
                     "tokens": token_cost(tool),
                 }
-                print(json_text.dumps(row) if json else _as_line(row))
+                say_line(json_text.dumps(row) if json else _as_line(row))
 
     anyio.run(main)
     return exits.DONE
@@ -42,14 +53,14 @@ def _as_line(row: dict[str, Any]) -> str:
     return f"{row['name']:<24} {row['effects']:<12} {row['tokens']:>5} tokens  {first}"
 
 
-def tools_show(name: str, /, *, agent: AgentOption = None) -> int:
+def tools_show(name: str, /, agent: AgentOption = None) -> int:
     """Show one tool as the model is told of it."""
 
     async def main() -> None:
-        async with open_tools(agent) as runner:
+        async with read_tools(agent) as runner:
             spec = (await find_tool(runner, name)).spec
         told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-        print(json_text.dumps(told, indent=2, ensure_ascii=False))
+        say(json_text.dumps(told, indent=2, ensure_ascii=False))
 
     anyio.run(main)
     return exits.DONE
@@ -73,19 +84,30 @@ def tools_call(name: str, /, *arguments: str, agent: AgentOption = None, yes: Ye
     return anyio.run(main)
 
 
-def check(*, agent: AgentOption = None, json: JsonOption = False) -> int:
+def check(
+    agent: AgentOption = None,
+    *,
+    locked: Locked = False,
+    file: FileOption = Path(LOCK_FILE),
+    json: JsonOption = False,
+) -> int:
     """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost."""
 
     async def main() -> int:
-        async with open_tools(agent) as runner:
+        async with read_tools(agent) as runner:
             tools = await all_tools(runner)
-        findings = check_tools(tools)
+            changes = await moved(runner, file) if locked else []
+        findings = [
+            *check_tools(tools),
+            *(Finding(level="error", tool=str(file), message=line) for line in changes),
+        ]
         for found in findings:
             row = {"level": found.level, "tool": found.tool, "message": found.message}
-            print(json_text.dumps(row) if json else f"{found.level}: {found.tool}: {found.message}")
+            text = f"{found.level}: {found.tool}: {found.message}"
+            say_line(json_text.dumps(row) if json else text)
         if not json:
             total = sum(token_cost(tool) for tool in tools)
-            print(
+            say(
                 f"{len(tools)} tools, about {total} tokens in every request, {len(findings)} findings"
             )
         return exits.FAILED if any(f.level == "error" for f in findings) else exits.DONE

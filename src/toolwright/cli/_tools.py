@@ -5,16 +5,20 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from toolwright.agent import Agent, Result, Runner
+from toolwright.agent import Agent, Runner
 from toolwright.cli import _exit as exits
-from toolwright.cli._go import go, is_interactive
+from toolwright.cli._go import choose_asker, go
+from toolwright.cli._out import say
 from toolwright.cli._show import Show
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
-from toolwright.messages import Approve, Event, ToolEnded, ToolResult
+from toolwright.messages import Event, Scope, ToolEnded, ToolResult
 from toolwright.tools import Tool
 
-__all__ = ["all_tools", "call_tool", "find_tool", "parse_pairs"]
+__all__ = ["HAND", "all_tools", "call_tool", "find_tool", "parse_pairs"]
+
+HAND = "hand-"
+"""How the ids of sessions begin in which a person has called a tool."""
 
 
 async def all_tools(runner: Runner) -> list[Tool]:
@@ -58,26 +62,17 @@ async def call_tool(
     by_hand = hand_runner(runner)
     assert by_hand is not None
     results: list[ToolResult] = []
-    session = f"hand-{uuid.uuid4().hex[:8]}"
+    session = f"{HAND}{uuid.uuid4().hex[:8]}"
+    scope = Scope(app_name=by_hand.app_name, user_id="me", session_id=session)
     prompt = f"{name} {json.dumps(arguments)}"
-    show = _Collect(results)
-    outcome = await go(by_hand, session, prompt, show, interactive=is_interactive() and not approve)
-    if approve and outcome.status == "paused":
-        outcome = await _approved(by_hand, session, show)
+    outcome = await go(by_hand, scope, prompt, _Collect(results), choose_asker(yes=approve))
     if not results:
         waits = [{"call_id": p.call_id, "kind": p.kind, "hint": p.hint} for p in outcome.pending]
-        print(json.dumps({"status": "pending", "session": session, "pending": waits}))
+        say(json.dumps({"status": "pending", "session": session, "pending": waits}))
         return exits.PAUSED
     [result] = results
-    print(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+    say(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     return exits.DONE if result.status == "ok" else exits.FAILED
-
-
-async def _approved(runner: Runner, session: str, show: Show) -> Result:
-    for pending in await runner.pending(session):
-        if pending.kind == "confirmation":
-            await runner.answer(session, pending.call_id, Approve())
-    return await go(runner, session, None, show, interactive=False)
 
 
 class _Collect(Show):

@@ -8,10 +8,13 @@ from toolwright.serve._settings import ServeSettings
 
 if TYPE_CHECKING:
     from toolwright.serve._app import create_app
+    from toolwright.serve._model_choice import ModelChoice, ModelOffer
     from toolwright.serve._serve import serve_app
     from toolwright.serve._workbench import Suggestion, Welcome
 
 _LAZY = {
+    "ModelChoice": "_model_choice",
+    "ModelOffer": "_model_choice",
     "Suggestion": "_workbench",
     "Welcome": "_workbench",
     "create_app": "_app",
@@ -22,6 +25,8 @@ _LAZY = {
 __all__ = [
     "LinkError",
     "Links",
+    "ModelChoice",
+    "ModelOffer",
     "ServeSettings",
     "Suggestion",
     "Welcome",

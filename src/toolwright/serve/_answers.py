@@ -1,14 +1,24 @@
 """Answers to pending calls, as requests spell them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from toolwright.messages import Answered, Approve, Pending, Reject
+from toolwright.errors import ArgumentError, UsageError
+from toolwright.messages import Answered, Approve, Pending, Reject, Remember
 from toolwright.serve._endpoint import Fields
 from toolwright.serve._problems import ProblemError
 
-__all__ = ["AnswerOutcome", "GiveAnswer", "OpenCallInfo", "answer_value", "refuse_unless_accepted"]
+__all__ = [
+    "AnswerOutcome",
+    "GiveAnswer",
+    "OpenCallInfo",
+    "answer_value",
+    "refusal_is_a_problem",
+    "refuse_unless_accepted",
+]
 
 
 class ApproveCall(Fields):
@@ -17,7 +27,10 @@ class ApproveCall(Fields):
     kind: Literal["approve"]
     arguments: dict[str, JsonValue] | None = None
     payload: JsonValue = None
-    remember: bool = False
+    remember: Remember = False
+    """`arguments`: not again for these; `session` or true: not again for this tool in this
+    session; `user`: not again for this tool and user until the tool changes; `source`: accept all
+    tools of a server that has changed."""
 
 
 class RejectCall(Fields):
@@ -74,9 +87,20 @@ _REFUSED: dict[Answered, tuple[int, str]] = {
 }
 
 
+@contextmanager
+def refusal_is_a_problem() -> Iterator[None]:
+    """An answer that does not fit its call is a 422 with the reason; the call waits on."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise ProblemError(422, str(error), list(error.issues)) from error
+    except UsageError as error:
+        raise ProblemError(422, str(error)) from error
+
+
 def refuse_unless_accepted(outcome: Answered) -> AnswerOutcome:
     """The outcome, or the problem it is."""
-    if outcome in _REFUSED:
-        status, detail = _REFUSED[outcome]
-        raise ProblemError(status, detail, [f"outcome: {outcome}"])
-    return AnswerOutcome(outcome=outcome)
+    if outcome == "accepted":
+        return AnswerOutcome(outcome=outcome)
+    status, detail = _REFUSED.get(outcome, (422, "The answer was refused."))
+    raise ProblemError(status, detail, [f"outcome: {outcome}"])

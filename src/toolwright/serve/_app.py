@@ -1,24 +1,23 @@
 """Put the server together: routes, page and guards around one runner."""
 
-import logging
-from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
+from toolwright._settings import explained
 from toolwright.agent import Runner
 from toolwright.backends.files import Files
-from toolwright.errors import ToolwrightError
+from toolwright.serve._background import Background, StartsWithFirstRequest
 from toolwright.serve._endpoint import Endpoint, Routes
 from toolwright.serve._links import Links
+from toolwright.serve._model_choice import ModelChoice
 from toolwright.serve._openapi import openapi_document
 from toolwright.serve._problems import HANDLERS
 from toolwright.serve._sessions import Sessions
@@ -26,7 +25,7 @@ from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve._tasks import Tasks
 from toolwright.serve._workbench import Welcome, Workbench
 from toolwright.serve.guard import RateLimit, SameSiteOnly, SecurityHeaders, TokenCheck
-from toolwright.serve.live import LiveRuns, Notices, Streams, watch
+from toolwright.serve.live import LiveRuns, Notices, Streams
 from toolwright.serve.routes import (
     ArtifactRoutes,
     FileRoutes,
@@ -44,10 +43,9 @@ if TYPE_CHECKING:  # tasks need a database library, which a server without them 
 __all__ = ["create_app"]
 
 _STATIC = Path(__file__).parent / "static"
-_RESUMED_AT_START = 200
-_log = logging.getLogger(__name__)
 
 
+@explained
 def create_app(
     runner: Runner,
     *,
@@ -55,12 +53,18 @@ def create_app(
     files: Files | None = None,
     tasks: "Orchestrator | None" = None,
     links: Links | None = None,
+    models: ModelChoice | None = None,
     welcome: Welcome | None = None,
+    close: bool = False,
 ) -> Starlette:
     """An ASGI application that serves `runner` over HTTP, with the workbench as its page.
 
     `files` are shown beside the conversation, `tasks` beside the sessions; `links` are those that
-    tools put into messages. Runner and tasks stay the caller's: they are not closed here.
+    tools put into messages; `models` is the agent's model, to be chosen on the page. Runner and
+    tasks stay the caller's, unless `close` says that they end with the server.
+
+    It can be mounted in another application, at any path: where the host does not run its
+    lifespan, runs and workers start with the first request and end with the event loop.
     """
     settings = settings or ServeSettings()
     notices = Notices()
@@ -74,21 +78,27 @@ def create_app(
         streams=Streams(settings.max_streams),
         files=files,
         tasks=None if tasks is None else Tasks(tasks),
+        models=models,
         welcome=welcome or Welcome(),
     )
+    owned = [runner.close, *([tasks.close] if tasks else [])] if close else []
+    background = Background(bench, owned)
     app = Starlette(
-        routes=_routes(bench, links),
-        middleware=_guards(settings),
+        routes=_routes(bench, background, links),
+        middleware=[
+            *_guards(settings),
+            Middleware(StartsWithFirstRequest, background=background, token=settings.token),
+        ],
         exception_handlers=HANDLERS,
-        lifespan=_lifespan(bench),
+        lifespan=lambda app: background.open(),
         max_body_size=settings.max_body,
     )
     app.state.streams = bench.streams
     return app
 
 
-def _routes(bench: Workbench, links: Links | None) -> list[BaseRoute]:
-    meta = MetaRoutes(bench)
+def _routes(bench: Workbench, background: Background, links: Links | None) -> list[BaseRoute]:
+    meta = MetaRoutes(bench, background)
     groups: list[Routes] = [meta, SessionRoutes(bench), PendingRoutes(bench), ToolRoutes(bench)]
     if bench.runner.services.artifacts is not None:
         groups.append(ArtifactRoutes(bench, bench.runner.services.artifacts))
@@ -105,10 +115,22 @@ def _routes(bench: Workbench, links: Links | None) -> list[BaseRoute]:
         version=version("toolwright"),
         token=bench.settings.token is not None,
     )
-    routes: list[BaseRoute] = [e.route(bench.settings.max_upload) for e in endpoints]
+    token = bench.settings.token
+    locks = [] if token is None else [Middleware(TokenCheck, token=token)]
+    routes: list[BaseRoute] = [e.route(bench.settings.max_upload, locks) for e in endpoints]
     if links is not None:
         routes += link_routes(bench, links)
-    return [*routes, Mount("/", StaticFiles(directory=_STATIC, html=True))]
+    return [*routes, Mount("/", _PageFiles(directory=_STATIC, html=True))]
+
+
+class _PageFiles(StaticFiles):
+    """The page's own files: a browser may keep them, and asks whether they have changed."""
+
+    def file_response(self, *args: Any, **settings: Any) -> Response:
+        """The file, with its rule for caches."""
+        response = super().file_response(*args, **settings)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
 
 def _guards(settings: ServeSettings) -> list[Middleware]:
@@ -121,43 +143,4 @@ def _guards(settings: ServeSettings) -> list[Middleware]:
         guards.append(
             Middleware(RateLimit, per_second=settings.requests_per_second, burst=settings.burst)
         )
-    if settings.token is not None:
-        guards.append(Middleware(TokenCheck, token=settings.token))
     return guards
-
-
-def _lifespan(bench: Workbench) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with bench.runs.open(), anyio.create_task_group() as group:
-            await _go_on_with_interrupted(bench)
-            group.start_soon(watch, bench.notices, lambda: _outlook(bench))
-            if bench.tasks is not None and bench.settings.work:
-                group.start_soon(bench.tasks.orchestrator.worker().run)
-            yield
-            group.cancel_scope.cancel()
-
-    return lifespan
-
-
-async def _outlook(bench: Workbench) -> Hashable:
-    """What the lists depend on and other processes may change."""
-    calls = await bench.runner.pending()
-    if bench.tasks is None:
-        return tuple(call.call_id for call in calls)
-    tasks = await bench.tasks.orchestrator.list()
-    return (
-        tuple(call.call_id for call in calls),
-        tuple((task.id, task.status) for task in tasks),
-        tuple(call.call_id for _, call in await bench.tasks.orchestrator.pending()),
-    )
-
-
-async def _go_on_with_interrupted(bench: Workbench) -> None:
-    """Runs that a restart or a crash cut off go on where their log ends."""
-    for row in (await bench.runner.sessions())[:_RESUMED_AT_START]:
-        if (await bench.sessions.describe(row)).status == "interrupted":
-            try:
-                await bench.runs.go_on(row)
-            except ToolwrightError as error:
-                _log.warning("Session %s cannot go on: %s", row.scope.session_id, error)

@@ -1,6 +1,6 @@
 """One HTTP operation, declared once: its route and its entry in the OpenAPI document."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -60,6 +60,8 @@ class Endpoint(Generic[B, Q]):
     """Refusals besides those that any request can meet."""
     raw_body: bool = False
     """The body is bytes that `run` reads itself."""
+    is_open: bool = False
+    """Answered without the token."""
 
     @property
     def has_body(self) -> bool:
@@ -71,8 +73,8 @@ class Endpoint(Generic[B, Q]):
         """Turns what `run` returns into JSON."""
         return TypeAdapter(self.returns)
 
-    def route(self, max_upload: int) -> Route:
-        """The Starlette route; a raw body may be as big as an upload."""
+    def route(self, max_upload: int, locks: Sequence[Middleware] = ()) -> Route:
+        """The Starlette route, behind `locks`; a raw body may be as big as an upload."""
 
         async def handle(request: Request) -> Response:
             ask = Ask(request, request.path_params, await self._body(request), self._query(request))
@@ -80,7 +82,7 @@ class Endpoint(Generic[B, Q]):
             return answer if isinstance(answer, Response) else self._response(answer)
 
         limit = Middleware(RequestBodyLimitMiddleware, max_body_size=max_upload)
-        middleware = [limit] if self.raw_body else []
+        middleware = [*(() if self.is_open else locks), *([limit] if self.raw_body else ())]
         return Route(self.path, handle, methods=[self.method], middleware=middleware)
 
     async def _body(self, request: Request) -> B:

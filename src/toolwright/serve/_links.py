@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 from toolwright.messages import jsonable
 from toolwright.tools import ToolContext
@@ -34,15 +35,18 @@ class SignedAnswer:
     expires_at: float
 
 
-class Links:
+class Links(Sealed):
     """Makes and reads links. Give the same secret to all processes that share a store.
 
     A link works once, because a pending call is answered once.
     """
 
     def __init__(self, secret: str, base_url: str) -> None:
-        if len(secret) < _MIN_SECRET:
-            raise UsageError(f"The secret for links has {len(secret)} characters; use 16 or more.")
+        if (length := len(secret.strip())) < _MIN_SECRET:
+            raise UsageError(
+                f"The secret for links has {length} characters, without the space around it; use "
+                f"{_MIN_SECRET} or more."
+            )
         self._key = hashlib.sha256(b"toolwright links\0" + secret.encode()).digest()
         self._base = base_url.rstrip("/")
 

@@ -15,9 +15,10 @@ from toolwright.errors import UsageError
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
-__all__ = ["StoppingServer", "serve_app", "with_token"]
+__all__ = ["GRACE_SECONDS", "StoppingServer", "serve_app", "with_token"]
 
-_GRACE_SECONDS = 5
+GRACE_SECONDS = 5
+"""How long requests may go on when the server is told to stop."""
 _BACKLOG = 2048
 
 
@@ -46,10 +47,12 @@ def serve_app(
     settings: ServeSettings,
     say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201
 ) -> None:
-    """Serve until interrupted; the address, and the token if there is one, are told to `say`.
+    """Serve until interrupted; the address, and the token if one was made, are told to `say`.
 
-    The token is told once and never written to a log. Port 0 is any free one.
+    The token is told once and never written to a log; one that was set is not repeated. Port 0 is
+    any free one.
     """
+    known = settings.token is not None
     bound = _listen(settings.host, settings.port)
     settings = with_token(replace(settings, port=bound.getsockname()[1]))
     server = StoppingServer(
@@ -59,10 +62,12 @@ def serve_app(
         log_level="warning",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
     say(f"Toolwright is at {settings.address}")
-    if settings.token is not None:
+    if known:
+        say("Sign in with the token that was set.")
+    elif settings.token is not None:
         say(f"Sign in with this token: {settings.token}")
     with suppress(KeyboardInterrupt):
         server.run(sockets=[bound])

@@ -1,13 +1,19 @@
 """How the server listens and what it refuses."""
 
 import ipaddress
+from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-__all__ = ["ServeSettings", "is_loopback"]
+from toolwright._sealed import sealed
+from toolwright.errors import UsageError
+
+__all__ = ["ServeSettings", "check_hosts", "check_token", "host_name", "is_loopback"]
 
 _MB = 1024 * 1024
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
     """Loopback without a token, or any address with one."""
@@ -17,7 +23,8 @@ class ServeSettings:
     token: str | None = None
     """Asked of every request to the API. Made and printed when `host` is not loopback."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names the server may be called by, besides loopback names; `*` allows any."""
+    """Names the server may be called by, besides loopback names, without scheme and port; `*`
+    allows any."""
     user_id: str = "local"
     """Whose sessions are made when a request names nobody."""
     max_body: int = 1 * _MB
@@ -35,11 +42,45 @@ class ServeSettings:
     public_url: str = ""
     """Where people reach this server; by default the address it listens on."""
 
+    def __post_init__(self) -> None:
+        check_token(self.token)
+        check_hosts(self.allowed_hosts)
+
     @property
     def address(self) -> str:
         """The address a person opens."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def check_token(token: str | None) -> None:
+    """Refuse a token that everybody knows, or that no `Authorization` header can hold."""
+    if token is not None and (not token or token != token.strip()):
+        what = "has space around it" if token.strip() else "is blank"
+        raise UsageError(
+            f"The token {what}, so it would keep nobody out or nobody could send it. Give another "
+            "one, or leave it out: whatever listens on this machine alone needs none."
+        )
+
+
+def check_hosts(names: Iterable[str]) -> None:
+    """Refuse what no request is ever compared with: all but names alone, and `*`."""
+    for name in names:
+        if name != "*" and ("*" in name or not name or host_name(name) != name.lower()):
+            bare = urlsplit(name if "//" in name else f"//{name}").hostname or "shop.example"
+            meant = bare.replace("*", "shop")
+            raise UsageError(
+                f"allowed_hosts has {name!r}, which is never a request's host; write each name in "
+                f"full, without scheme and port, such as {meant!r}, or '*' for any."
+            )
+
+
+def host_name(host: str) -> str:
+    """The name in a `Host` header, without its port and the dot that may end it."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower().removesuffix(".")
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:

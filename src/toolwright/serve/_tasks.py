@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue
 
 from toolwright.errors import UsageError
 from toolwright.messages import Answered
-from toolwright.serve._answers import OpenCallInfo
+from toolwright.serve._answers import OpenCallInfo, refusal_is_a_problem
 from toolwright.serve._problems import ProblemError
 from toolwright.serve.live import Shown
 
@@ -89,10 +89,11 @@ class Tasks:
         return await self.orchestrator.retry(task_id)
 
     async def answer(self, task_id: str, call_id: str, value: Any) -> Answered:
-        """Answer a pending call."""
-        return await self.orchestrator.complete_deferred_tool(
-            task_id=task_id, tool_call_id=call_id, result=value
-        )
+        """Answer a pending call; `ProblemError` when the answer does not fit it."""
+        with refusal_is_a_problem():
+            return await self.orchestrator.complete_deferred_tool(
+                task_id=task_id, tool_call_id=call_id, result=value
+            )
 
     async def waiting(self) -> list[OpenCallInfo]:
         """The calls that wait for an answer."""

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from toolwright._sealed import sealed
 from toolwright.agent import Runner
 from toolwright.backends.files import Files
+from toolwright.serve._model_choice import ModelChoice
 from toolwright.serve._sessions import Sessions
 from toolwright.serve._settings import ServeSettings
 from toolwright.serve._tasks import Tasks
@@ -12,6 +14,7 @@ from toolwright.serve.live import LiveRuns, Notices, Streams
 __all__ = ["Suggestion", "Welcome", "Workbench"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """Something to try, offered before the first message."""
@@ -21,6 +24,7 @@ class Suggestion:
     detail: str = ""
 
 
+@sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
     """What the page says before the first message."""
@@ -42,4 +46,5 @@ class Workbench:
     streams: Streams
     files: Files | None = None
     tasks: Tasks | None = None
+    models: ModelChoice | None = None
     welcome: Welcome = field(default_factory=Welcome)

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import { forgetPending } from "../shared";
-import type { Answer, Answered, Json, JsonObject, Pending, Place } from "../types";
+import type { Answer, Json, JsonObject, Pending, Place, Remember } from "../types";
 import { useTools } from "../tools";
 import { duration } from "../words";
 import { ChoiceAnswer, choicesOf } from "./choice";
@@ -11,25 +11,27 @@ import { SchemaForm } from "./form";
 import { Icon } from "./icon";
 import { Facts } from "./json";
 
-interface Props { place: Place; id: string; pending: Pending }
+interface Props {
+  place: Place;
+  id: string;
+  pending: Pending;
+  /** It does not wait any more, but the person had begun to answer. */
+  gone?: boolean;
+  /** The person has begun to answer, or is through with it. */
+  onBegun?(begun: boolean): void;
+}
 type Send = (answer: Answer) => Promise<void>;
 
-const OUTCOMES: Record<Answered, string> = {
-  accepted: "",
-  duplicate: "Somebody else has already answered this.",
-  unknown: "This call is not waiting any more.",
-  expired: "The deadline has passed.",
-  finished: "The run has already ended.",
-};
-
-export function AnswerPanel({ place, id, pending }: Props) {
+export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => {} }: Props) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const send: Send = async (answer) => {
+    if (gone) return;
     setBusy(true);
     setProblem("");
     try {
       await api.answer(place, id, pending.call_id, answer);
+      onBegun(false);
       forgetPending(place, id, pending.call_id);
     } catch (error) {
       setProblem(whyNot(error));
@@ -37,7 +39,13 @@ export function AnswerPanel({ place, id, pending }: Props) {
     }
   };
   return (
-    <div class="answer" aria-busy={busy}>
+    <div class={gone && !busy ? "answer gone" : "answer"} aria-busy={busy} onInput={() => onBegun(true)}>
+      {gone && !busy && (
+        <p class="notice" role="alert">
+          This call was answered elsewhere. What you wrote was not sent; it is still here.{" "}
+          <button type="button" class="small" onClick={() => onBegun(false)}>Dismiss</button>
+        </p>
+      )}
       {pending.hint && <p class="hint">{pending.hint}</p>}
       <Deadline at={pending.deadline} />
       <fieldset class="bare" disabled={busy}>
@@ -51,7 +59,7 @@ export function AnswerPanel({ place, id, pending }: Props) {
 
 function whyNot(error: unknown): string {
   if (!(error instanceof Refusal)) return String(error);
-  return [OUTCOMES[error.message as Answered] ?? error.message, ...error.issues].join("\n");
+  return [error.message, ...error.issues.filter((issue) => !issue.startsWith("outcome:"))].join("\n");
 }
 
 function Question({ pending, send }: { pending: Pending; send: Send }) {
@@ -66,7 +74,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
   const [mode, setMode] = useState<"ask" | "edit" | "reject">("ask");
   const [args, setArgs] = useState<JsonObject>(pending.arguments);
   const [reason, setReason] = useState("");
-  const [remember, setRemember] = useState(false);
+  const [remember, setRemember] = useState<Remember>(false);
   const schema = useTools().find((tool) => tool.name === pending.name)?.parameters ?? {};
   const edited = mode === "edit" ? { arguments: args } : {};
   return (
@@ -81,12 +89,9 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
           <input id={`why-${pending.call_id}`} type="text" value={reason} autocomplete="off" ref={(input) => input?.focus()}
             onInput={(e) => setReason(e.currentTarget.value)} />
         </div>
-      ) : (
-        <label class="check">
-          <input type="checkbox" checked={remember} onChange={(e) => setRemember(e.currentTarget.checked)} />
-          Do not ask again for {pending.name} in this session
-        </label>
-      )}
+      ) : pending.rule ? (
+        <RememberChoice pending={pending} edited={mode === "edit"} value={remember} onChange={setRemember} />
+      ) : null}
       <div class="buttons">
         {mode === "reject" ? (
           <button type="submit" class="danger"><Icon name="ban" /> Reject</button>
@@ -98,6 +103,30 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
         {mode !== "ask" && <button type="button" class="plain" onClick={() => setMode("ask")}>Back</button>}
       </div>
     </form>
+  );
+}
+
+interface RememberProps { pending: Pending; edited: boolean; value: Remember; onChange(value: Remember): void }
+
+/** A tool's own question is asked every time; a rule's can be answered for longer. */
+function RememberChoice({ pending, edited, value, onChange }: RememberProps) {
+  const field = `remember-${pending.call_id}`;
+  const source = (pending.payload as { source?: Json } | null | undefined)?.source;
+  const options: [Remember, string][] = [
+    [false, "This call only"],
+    ["arguments", edited ? "These arguments, in this session" : "The same arguments, in this session"],
+    ["session", `${pending.name}, in this session`],
+    ["user", `${pending.name}, for this user, until it changes`],
+  ];
+  if (typeof source === "string") options.push(["source", `All tools of ${source}, as they are now`]);
+  return (
+    <div class="field remember">
+      <label for={field}>Approve</label>
+      <select id={field} onChange={(e) => onChange((e.currentTarget.value || false) as Remember)}>
+        {options.map(([key, label]) => <option value={key || ""} selected={key === value}>{label}</option>)}
+      </select>
+      <p class="help">Asked by {pending.rule}.</p>
+    </div>
   );
 }
 

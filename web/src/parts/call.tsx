@@ -2,8 +2,9 @@
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Call } from "../conversation";
-import type { Place } from "../types";
-import { duration, summary } from "../words";
+import { outputAddress } from "../api";
+import type { Json, Pending, Place } from "../types";
+import { bytes, duration, summary } from "../words";
 import { AnswerPanel } from "./answer";
 import { Blocks } from "./blocks";
 import { Contents } from "./content";
@@ -15,15 +16,17 @@ interface Props { call: Call; place: Place; id: string; live: boolean }
 
 export const CallCard = memo(({ call, place, id, live }: Props) => {
   const [toggled, setToggled] = useState<boolean | null>(null);
-  const open = toggled ?? (call.state === "waiting" || call.inner.length > 0 && call.state === "running");
+  // What the person has begun to answer stays, with a word, when somebody else answers first.
+  const [begun, setBegun] = useState<Pending | null>(null);
+  const open = toggled ?? (begun !== null || call.state === "waiting" || call.inner.length > 0 && call.state === "running");
   const pictures = call.result?.content.filter((part) => part.kind === "blob") ?? [];
   return (
-    <section class={`call ${call.state}`} aria-label={`Call of ${call.name}`}>
+    <div role="group" class={`call ${call.state}`} aria-label={`Call of ${call.name}`}>
       <button type="button" class="call-head" aria-expanded={open} onClick={() => setToggled(!open)}>
         <StatusMark status={call.state} />
         <span class="call-name">{call.name || "…"}</span>
         <span class="call-args">{summary(call.arguments)}</span>
-        {call.state === "waiting" || call.state === "denied" ? <StatusChip status={call.state} /> : null}
+        {call.state === "waiting" || call.state === "denied" || call.state === "failed" ? <StatusChip status={call.state} /> : null}
         {call.elapsed > 0 && <span class="time">{duration(call.elapsed)}</span>}
         <Icon name="chevron" class="turnable" />
       </button>
@@ -31,16 +34,22 @@ export const CallCard = memo(({ call, place, id, live }: Props) => {
         <p class="progress-line">{call.progress.slice(call.progress.lastIndexOf("\n") + 1)}</p>
       )}
       {!open && pictures.length > 0 && <div class="call-body"><Contents parts={pictures} /></div>}
-      {open && <CallBody call={call} place={place} id={id} live={live} />}
-    </section>
+      {open && <CallBody call={call} place={place} id={id} live={live} begun={begun} setBegun={setBegun} />}
+    </div>
   );
 });
 
-function CallBody({ call, place, id, live }: Props) {
-  const asked = call.state === "waiting" && call.pending && live;
+interface BodyProps extends Props { begun: Pending | null; setBegun(pending: Pending | null): void }
+
+function CallBody({ call, place, id, live, begun, setBegun }: BodyProps) {
+  const waiting = call.state === "waiting" && live ? call.pending : undefined;
+  const asked = begun ?? waiting;
   return (
     <div class="call-body">
-      {asked ? <AnswerPanel key={call.pending!.call_id} place={place} id={id} pending={call.pending!} /> : (
+      {asked ? (
+        <AnswerPanel key={asked.call_id} place={place} id={id} pending={asked}
+          gone={asked.call_id !== waiting?.call_id} onBegun={(yes) => setBegun(yes ? asked : null)} />
+      ) : (
         <>
           <h4>Arguments</h4>
           <Arguments json={call.arguments} />
@@ -57,15 +66,24 @@ function CallBody({ call, place, id, live }: Props) {
         <>
           <h4>Result</h4>
           <Contents parts={call.result.content} />
-          {call.result.data != null && (
-            <details class="more">
-              <summary>Data</summary>
-              <pre tabIndex={0}>{JSON.stringify(call.result.data, null, 2)}</pre>
-            </details>
-          )}
+          {call.result.data != null && <Data data={call.result.data} session={place === "session" ? id : ""} />}
         </>
       )}
       {call.traceback && <details class="more"><summary>Traceback</summary><pre tabIndex={0}>{call.traceback}</pre></details>}
     </div>
+  );
+}
+
+// Data that was too large for an event is kept apart; it is fetched only when somebody asks for it.
+function Data({ data, session }: { data: Json; session: string }) {
+  const kept = data !== null && typeof data === "object" && !Array.isArray(data) ? data : {};
+  if (session && typeof kept.stored_as === "string" && typeof kept.bytes === "number") {
+    return <p class="more"><a href={outputAddress(session, kept.stored_as)} download>Data, {bytes(kept.bytes)}</a></p>;
+  }
+  return (
+    <details class="more">
+      <summary>Data</summary>
+      <pre tabIndex={0}>{JSON.stringify(data, null, 2)}</pre>
+    </details>
   );
 }

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Answer, JsonObject, Pending } from "../types";
 import { Icon } from "./icon";
+import { LinkOut, webHost } from "./link";
 
 interface Props { pending: Pending; send(answer: Answer): Promise<void> }
 
@@ -12,9 +13,9 @@ export function CredentialAnswer({ pending, send }: Props) {
   const field = `credential-${pending.call_id}`;
   return (
     <form onSubmit={(e) => { e.preventDefault(); void send({ kind: "value", value }); }}>
-      {address && /^https?:/.test(address) && (
+      {address && webHost(address) && (
         <p>
-          <a class="button" href={address} target="_blank" rel="noopener noreferrer"><Icon name="key" /> Sign in</a>
+          <LinkOut address={address} class="button"><Icon name="key" /> Sign in</LinkOut>
           {" "}then paste the address you were sent back to.
         </p>
       )}

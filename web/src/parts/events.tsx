@@ -1,5 +1,6 @@
 // Every stored event as a row; only the rows in sight exist, so ten thousand scroll like ten.
 import { useRef, useState } from "preact/hooks";
+import { outcomeOf } from "../outcome";
 import type { AgentEvent } from "../types";
 import { clock, summary } from "../words";
 import { CopyButton } from "./copy";
@@ -40,7 +41,7 @@ export function EventList({ events }: { events: AgentEvent[]; count: number }) {
           </div>
         </div>
         {chosen && (
-          <div class="scroll event-detail">
+          <div class="scroll event-detail" tabIndex={0} role="group" aria-label="Event">
             <CopyButton text={JSON.stringify(chosen, null, 2)} />
             <pre tabIndex={0}>{JSON.stringify(chosen, null, 2)}</pre>
           </div>
@@ -54,11 +55,13 @@ export function EventList({ events }: { events: AgentEvent[]; count: number }) {
 function gist(event: AgentEvent): string {
   switch (event.type) {
     case "run_started": return event.message ? textIn(event.message.parts) : "went on";
+    case "message_queued":
     case "steered": return textIn(event.message.parts);
     case "turn_started": return `turn ${event.turn}`;
     case "model_replied": return textIn(event.message.parts) || event.message.parts.map((p) => (p.kind === "call" ? p.name : "")).join(" ");
     case "tool_started": return `${event.call.name} ${summary(event.call.arguments)}`;
-    case "tool_ended": return `${event.result.name} ${event.result.status}`;
+    case "tool_ended": return `${event.result.name} ${outcomeOf(event.result)}`;
+    case "pending_changed":
     case "pending_opened": return `${event.pending.name} ${event.pending.kind}`;
     case "pending_answered": return event.call_id;
     case "run_ended": return `${event.status} ${event.reason}`;

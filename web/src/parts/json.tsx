@@ -1,5 +1,6 @@
 // Values for people: an object as rows of name and value, everything else as JSON.
 import type { Json, JsonObject } from "../types";
+import { LongText } from "./long";
 
 export function Facts({ value }: { value: JsonObject }) {
   const rows = Object.entries(value);
@@ -18,9 +19,9 @@ export function Facts({ value }: { value: JsonObject }) {
 
 function Value({ value }: { value: Json }) {
   if (typeof value === "string") {
-    return value.includes("\n") ? <pre tabIndex={0}>{value}</pre> : <span>{value || "“”"}</span>;
+    return value ? <LongText text={value} /> : <span>“”</span>;
   }
-  if (value !== null && typeof value === "object") return <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>;
+  if (value !== null && typeof value === "object") return <LongText text={JSON.stringify(value, null, 2)} block />;
   return <code>{String(value)}</code>;
 }
 

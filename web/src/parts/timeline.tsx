@@ -32,7 +32,7 @@ function RunBars({ run, now }: { run: RunSpans; now: number }) {
   const end = run.to || Math.max(now, run.from);
   const length = Math.max(end - run.from, 0.001);
   return (
-    <section class="run-bars" aria-label={run.title}>
+    <section class="run-bars">
       <h2>{run.title}</h2>
       <p class="quiet small-text">{clock(run.from)} · {duration(length)}{run.to ? "" : " so far"}</p>
       <div class="axis" aria-hidden="true"><span>0</span><span>{duration(length / 2)}</span><span>{duration(length)}</span></div>

@@ -50,7 +50,7 @@ function NewTalk() {
   };
   return (
     <>
-      <div class="scroll"><Welcome onPick={(prompt) => void start(prompt)} /></div>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Welcome"><Welcome onPick={(prompt) => void start(prompt)} /></div>
       <Composer running={false} onSend={start} onStop={async () => {}} />
     </>
   );

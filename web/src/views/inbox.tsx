@@ -18,14 +18,20 @@ const KINDS: Record<PendingKind, { word: string; icon: IconName }> = {
 export function InboxView() {
   const { pending } = useShared();
   const [kind, setKind] = useState<PendingKind | "">("");
-  const shown = pending.filter((call) => !kind || call.pending.kind === kind);
+  // What the person has begun to answer stays, with a word, when somebody else answers first.
+  const [begun, setBegun] = useState<OpenCall[]>([]);
+  const mark = (call: OpenCall, yes: boolean) =>
+    setBegun((calls) => [...calls.filter((other) => keyOf(other) !== keyOf(call)), ...(yes ? [call] : [])]);
+  const waiting = new Set(pending.map(keyOf));
+  const gone = begun.filter((call) => !waiting.has(keyOf(call)));
+  const shown = [...gone, ...pending].filter((call) => !kind || call.pending.kind === kind);
   return (
     <div class="page-view">
       <header class="bar">
         <h1>Inbox</h1>
         <span class="quiet" role="status">{count(pending.length, "call")} waiting</span>
       </header>
-      <div class="scroll">
+      <div class="scroll" tabIndex={0} role="group" aria-label="Waiting calls">
         <div class="column">
           <div class="tabs" role="group" aria-label="Show">
             <button type="button" aria-pressed={kind === ""} onClick={() => setKind("")}>All</button>
@@ -33,14 +39,20 @@ export function InboxView() {
               <button type="button" key={k} aria-pressed={kind === k} onClick={() => setKind(k)}>{KINDS[k].word}</button>
             ))}
           </div>
-          {shown.length === 0 ? <Empty /> : shown.map((call) => <Waiting key={`${call.id}/${call.pending.call_id}`} call={call} />)}
+          {shown.length === 0 ? <Empty /> : shown.map((call) => (
+            <Waiting key={keyOf(call)} call={call} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
+          ))}
         </div>
       </div>
     </div>
   );
 }
 
-function Waiting({ call }: { call: OpenCall }) {
+const keyOf = (call: OpenCall) => `${call.id}/${call.pending.call_id}`;
+
+interface WaitingProps { call: OpenCall; gone: boolean; onBegun(yes: boolean): void }
+
+function Waiting({ call, gone, onBegun }: WaitingProps) {
   const { pending } = call;
   const { word, icon } = KINDS[pending.kind];
   const target = call.place === "session" ? href("chat", call.id) : href("runs", "task", call.id);
@@ -55,7 +67,7 @@ function Waiting({ call }: { call: OpenCall }) {
           </p>
         </div>
       </header>
-      <AnswerPanel place={call.place} id={call.id} pending={pending} />
+      <AnswerPanel place={call.place} id={call.id} pending={pending} gone={gone} onBegun={onBegun} />
     </article>
   );
 }

@@ -23,7 +23,7 @@ export function RunView({ place, id }: { place: Place; id: string }) {
   const [tab, setTab] = useState<Tab>("timeline");
   return (
     <div class="page-view">
-      <header class="bar">
+      <header class="bar run-bar">
         <a class="plain button" href={href("runs")}><Icon name="chevron" class="flipped" /><span class="hidden">All runs</span></a>
         <h1>{row?.title || id}</h1>
         {row && <StatusChip status={row.status} />}
@@ -37,9 +37,9 @@ export function RunView({ place, id }: { place: Place; id: string }) {
         </div>
         <span class="quiet small-text">{count(events.length, "event")} · {count(conversation.usage.requests, "turn")} · {(conversation.usage.input_tokens + conversation.usage.output_tokens).toLocaleString()} tokens</span>
       </div>
-      {tab === "timeline" && <div class="scroll"><Timeline events={events} count={events.length} /></div>}
+      {tab === "timeline" && <div class="scroll" tabIndex={0} role="group" aria-label="Timeline"><Timeline events={events} count={events.length} /></div>}
       {tab === "conversation" && (
-        <div class="scroll"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live /></div></div>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Conversation"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live /></div></div>
       )}
       {tab === "events" && <EventList events={events} count={events.length} />}
       {tab === "replay" && <Replay place={place} id={id} events={events} />}
@@ -50,6 +50,12 @@ export function RunView({ place, id }: { place: Place; id: string }) {
 interface ActionProps { place: Place; id: string; status?: Status; seq: number; running: boolean }
 
 function RunActions({ place, id, status, seq, running }: ActionProps) {
+  const [sure, setSure] = useState(false);
+  const remove = async () => {
+    await api.deleteSession(id);
+    void refresh();
+    go("runs");
+  };
   const fork = async () => {
     const session = await api.branch(id, seq);
     void refresh();
@@ -66,6 +72,9 @@ function RunActions({ place, id, status, seq, running }: ActionProps) {
       )}
       {place === "session" && <a class="button" href={href("chat", id)}><Icon name="chat" /> Open</a>}
       {place === "session" && !running && seq > 0 && <button type="button" onClick={() => void fork()}><Icon name="branch" /> Fork</button>}
+      {place === "session" && !running && !sure && <button type="button" onClick={() => setSure(true)}><Icon name="ban" /> Delete…</button>}
+      {sure && <button type="button" class="danger" onClick={() => void remove()}>Delete it and all that belongs to it</button>}
+      {sure && <button type="button" class="plain" onClick={() => setSure(false)}>Keep it</button>}
     </div>
   );
 }
@@ -97,7 +106,7 @@ function Replay({ place, id, events }: { place: Place; id: string; events: Agent
           onInput={(e) => { setPlaying(false); setUpto(Number(e.currentTarget.value)); }} />
         <span class="quiet small-text mono">{event ? `${event.seq} ${event.type}` : ""}</span>
       </div>
-      <div class="scroll"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live={false} /></div></div>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Replay"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live={false} /></div></div>
     </>
   );
 }

@@ -9,7 +9,7 @@ import type { Json, Place, Status } from "../types";
 import { ago } from "../words";
 import { RunView } from "./run";
 
-const FILTERS: (Status | "")[] = ["", "running", "waiting", "queued", "done", "stopped", "failed", "interrupted"];
+const FILTERS: (Status | "")[] = ["", "running", "waiting", "queued", "done", "stopped", "failed", "cancelled", "interrupted"];
 const SHOWN = 300;
 
 interface Row { place: Place; id: string; title: string; who: string; status: Status; at: number; by_hand: boolean }
@@ -39,9 +39,9 @@ function RunList() {
   return (
     <div class="page-view">
       <header class="bar"><h1>Runs and tasks</h1><span class="quiet">{rows.length} in all</span></header>
-      <div class="scroll">
+      <div class="scroll" tabIndex={0} role="group" aria-label="All runs">
         <div class="column wide-column">
-          {info?.features.tasks && <Queue />}
+          {info && <Counters rows={rows} tasks={info.features.tasks} />}
           {info?.features.tasks && <NewTask agent={info.agent.name} />}
           <div class="filters">
             <label class="search">
@@ -100,20 +100,37 @@ function NewTask({ agent }: { agent: string }) {
 }
 
 const EVERY_MS = 2000;
+const ALWAYS: Status[] = ["running", "waiting", "done"];
+const OF_TASKS: { [name: string]: string } = { busy_workers: "busy workers", done_last_minute: "tasks done last minute" };
 
-function Queue() {
+/** How many of the rows below are in each state, and how busy the workers are. */
+function Counters({ rows, tasks }: { rows: Row[]; tasks: boolean }) {
+  const workers = useWorkers(tasks);
+  const states = FILTERS.filter((status): status is Status => status !== "");
+  const tiles: [string, number][] = states
+    .map((status): [Status, number] => [status, rows.filter((row) => row.status === status).length])
+    .filter(([status, number]) => number > 0 || ALWAYS.includes(status));
+  const shown = [...tiles, ...Object.entries(OF_TASKS).flatMap(([name, label]): [string, number][] => {
+    const number = workers[name];
+    return typeof number === "number" ? [[label, number]] : [];
+  })];
+  return (
+    <dl class="tiles">
+      {shown.map(([name, number]) => (
+        <div key={name}><dt>{name}</dt><dd>{number.toLocaleString()}</dd></div>
+      ))}
+    </dl>
+  );
+}
+
+function useWorkers(wanted: boolean): { [name: string]: Json } {
   const [numbers, setNumbers] = useState<{ [name: string]: Json }>({});
   useEffect(() => {
+    if (!wanted) return;
     const read = () => void api.queue().then(setNumbers, () => undefined);
     read();
     const timer = setInterval(() => { if (!document.hidden) read(); }, EVERY_MS);
     return () => clearInterval(timer);
-  }, []);
-  return (
-    <dl class="tiles">
-      {Object.entries(numbers).map(([name, value]) => (
-        <div key={name}><dt>{name.replace(/_/g, " ")}</dt><dd>{typeof value === "number" ? value.toLocaleString() : String(value)}</dd></div>
-      ))}
-    </dl>
-  );
+  }, [wanted]);
+  return numbers;
 }

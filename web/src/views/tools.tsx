@@ -12,6 +12,8 @@ import { href } from "../router";
 import { useShared } from "../shared";
 import { useTools } from "../tools";
 import { asCli, asCurl, asPython } from "../snippets";
+import type { CallState } from "../conversation";
+import { outcomeOf } from "../outcome";
 import type { JsonObject, ToolInfo, ToolResult } from "../types";
 import { count, duration } from "../words";
 
@@ -125,7 +127,7 @@ function OutcomeView({ outcome }: { outcome: Outcome }) {
   }
   return (
     <div class="outcome">
-      <p><StatusChip status={result.status} /> <span class="quiet">{duration(elapsed)}</span></p>
+      <p><StatusChip status={outcomeOf(result) as CallState} /> <span class="quiet">{duration(elapsed)}</span></p>
       <Contents parts={result.content} />
       {result.data != null && <details class="more"><summary>Data</summary><pre tabIndex={0}>{JSON.stringify(result.data, null, 2)}</pre></details>}
     </div>

@@ -1,6 +1,6 @@
 """`POST /agui`: run the agent and stream AG-UI events."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -44,8 +44,10 @@ class AguiRoutes(Routes):
         row = await self._session(asked.thread_id)
         translator = Translator(asked.thread_id, asked.run_id)
         if asked.resume:
-            for entry in asked.resume:
-                await self._answer(row, entry)
+            waiting = await self.bench.runner.pending(row.scope.session_id)
+            answers = [(entry.interrupt_id, _value(waiting, entry)) for entry in asked.resume]
+            for call_id, value in answers:
+                refuse_unless_accepted(await self.bench.runs.answer(row, call_id, value))
         else:
             await self.bench.runs.start(row.scope.session_id, row.scope.user_id, _last_words(asked))
         return self.bench.streams.response(self._frames(row, translator))
@@ -59,14 +61,6 @@ class AguiRoutes(Routes):
             app_name=runner.app_name, user_id=self.bench.settings.user_id, session_id=thread_id
         )
         return await runner.store.open(scope)
-
-    async def _answer(self, row: SessionRow, entry: Any) -> None:
-        waiting = await self.bench.runner.pending(row.scope.session_id)
-        pending = next((p for p in waiting if p.call_id == entry.interrupt_id), None)
-        if pending is None:
-            raise ProblemError(404, f"No interrupt {entry.interrupt_id!r} is open in this thread.")
-        outcome = await self.bench.runs.answer(row, pending.call_id, _value(pending, entry))
-        refuse_unless_accepted(outcome)
 
     async def _frames(self, row: SessionRow, translator: Translator) -> AsyncGenerator[bytes, None]:
         """The run's frames, from where the session stood when it was asked."""
@@ -95,14 +89,29 @@ def _last_words(asked: RunAgentInput) -> str:
     return "\n".join(getattr(part, "text", "") for part in last.content)
 
 
-def _value(pending: Pending, entry: Any) -> Any:
-    """A resume entry as an answer; a confirmation may be a bare yes or no."""
+def _value(waiting: Sequence[Pending], entry: Any) -> Any:
+    """A resume entry as an answer to the call that it names."""
+    pending = next((p for p in waiting if p.call_id == entry.interrupt_id), None)
+    if pending is None:
+        raise ProblemError(404, f"No interrupt {entry.interrupt_id!r} is open in this thread.")
     if entry.status == "cancelled":
         return Reject(reason="The user cancelled.")
     given = entry.payload
-    if pending.kind != "confirmation":
-        return given
-    fields = given if isinstance(given, dict) else {"approved": given is not False}
-    if fields.get("approved", True):
-        return Approve(arguments=fields.get("arguments"))
-    return Reject(reason=fields.get("reason", ""))
+    return given if pending.kind != "confirmation" else _decision(pending, given)
+
+
+def _decision(pending: Pending, given: Any) -> Approve | Reject:
+    """A yes or a no; what is neither is refused, and the call waits on."""
+    fields = given if isinstance(given, dict) else {"approved": given}
+    match fields.get("approved"):
+        case True:
+            return Approve(arguments=fields.get("arguments"))
+        case False:
+            return Reject(reason=str(fields.get("reason", "")))
+        case _:
+            raise ProblemError(
+                422,
+                f"Interrupt {pending.call_id!r} waits for a yes or a no; {given!r} is neither. "
+                'Accepted are true, false, {"approved": true, "arguments": {…}} and '
+                '{"approved": false, "reason": "…"}. The call still waits.',
+            )

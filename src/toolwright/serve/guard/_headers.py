@@ -7,11 +7,12 @@ __all__ = ["SecurityHeaders"]
 
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
+    "media-src data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": _PAGE_POLICY,
+    "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -38,8 +39,6 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                is_page = not scope["path"].startswith(("/api", "/agui", "/links"))
-                headers.setdefault("Cache-Control", "no-cache" if is_page else "no-store")
             await send(message)
 
         await self.app(scope, receive, send_complete)

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.serve._problems import problem_response
-from toolwright.serve._settings import is_loopback
+from toolwright.serve._settings import check_hosts, host_name, is_loopback
 
 __all__ = ["SameSiteOnly"]
 
@@ -16,6 +16,7 @@ class SameSiteOnly:
     """Checks `Host` against DNS rebinding, `Origin` and `Sec-Fetch-Site` against forged requests."""
 
     def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
+        check_hosts(allowed_hosts)
         self.app = app
         self._allowed = {name.lower() for name in allowed_hosts}
 
@@ -44,16 +45,8 @@ class SameSiteOnly:
     def _is_allowed(self, host: str) -> bool:
         if "*" in self._allowed:
             return True
-        name = _name(host)
+        name = host_name(host)
         return name in self._allowed or is_loopback(name)
-
-
-def _name(host: str) -> str:
-    """The name in `Host`, without its port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
 
 
 def _same_host(origin: str, host: str) -> bool:

@@ -38,7 +38,7 @@ class Notice:
 
 
 class Notices:
-    """Hands notable events to all who listen; there is no replay, a list read anew is better."""
+    """Hands notable events to all who listen; there is no replay, fetching the list again is better."""
 
     def __init__(self) -> None:
         self._inboxes: set[Inbox[Notice | None]] = set()
@@ -60,7 +60,7 @@ class Notices:
             inbox.put(None)
 
     async def follow(self) -> AsyncGenerator[list[Notice | None], None]:
-        """Notices as they come; None when lists should be read anew, as at the beginning."""
+        """Notices as they come; None when lists should be fetched again, as at the beginning."""
         inbox: Inbox[Notice | None] = Inbox(_ROOM)
         self._inboxes.add(inbox)
         try:

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
@@ -12,7 +12,16 @@ from anyio.abc import TaskGroup, TaskStatus
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
 from toolwright.kits import hand_runner
-from toolwright.messages import Answered, Event, PendingAnswered, RunEnded, StateChanged, redact
+from toolwright.messages import (
+    Answered,
+    Event,
+    PendingAnswered,
+    RunEnded,
+    SignedIn,
+    StateChanged,
+    redact,
+)
+from toolwright.serve._answers import refusal_is_a_problem
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError
 from toolwright.serve.live._feed import Feed, Shown
@@ -22,6 +31,8 @@ __all__ = ["LiveRuns"]
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
+_LATEST = 3
+"""How many events may be stored from the end of a run on."""
 
 
 class LiveRuns:
@@ -33,6 +44,8 @@ class LiveRuns:
         self._notices = notices
         self._feeds: dict[str, Feed] = {}
         self._going: dict[str, anyio.Event] = {}
+        self._first: dict[str, int] = {}
+        """The number of the first event of each run that is going."""
         self._wanted: set[str] = set()
         """Sessions to go on with once their run has paused, because an answer came meanwhile."""
         self._group: TaskGroup
@@ -42,6 +55,7 @@ class LiveRuns:
     async def open(self) -> AsyncIterator[None]:
         """Runs live within this; on leaving it they are stopped, to be gone on with at the next start."""
         async with anyio.create_task_group() as self._group:
+            self._closing = False
             try:
                 yield
             finally:
@@ -102,20 +116,42 @@ class LiveRuns:
         """Stop the run; whether there was one."""
         return self._runner_of(session_id).cancel(session_id)
 
-    def steer(self, session_id: str, message: str) -> bool:
+    async def steer(self, session_id: str, message: str) -> bool:
         """Put a message into the run; whether there was one."""
-        return self._runner_of(session_id).steer(session_id, message)
+        return await self._runner_of(session_id).steer(session_id, message)
 
     async def answer(self, row: SessionRow, call_id: str, value: Any) -> Answered:
-        """Answer a pending call, and go on when nothing else is waited for."""
+        """Answer a pending call, and go on when nothing else is waited for.
+
+        `ProblemError` when the answer does not fit the call.
+        """
         session_id = row.scope.session_id
         runner = self._runner_of(session_id)
-        outcome = await runner.answer(session_id, call_id, value)
+        with refusal_is_a_problem():
+            outcome = await runner.answer(session_id, call_id, value)
         if outcome == "accepted":
             event = PendingAnswered(call_id=call_id, at=time.time())
             self._notices.publish(Notice("session", session_id, event))
-            await self._after_answer(row)
+            # The answer is stored: what fails from here on is the run's failure, not the answer's.
+            with _failure_logged(session_id):
+                await self._after_answer(row)
+        if outcome in ("accepted", "duplicate"):
+            with _failure_logged(session_id):
+                await self._go_on_with_signed_in(row.scope.user_id)
         return outcome
+
+    async def _go_on_with_signed_in(self, user_id: str) -> None:
+        """One sign-in releases calls in other sessions, and that of whoever signs in too late."""
+        store, app_name = self.runner.store, self.runner.app_name
+        released = {
+            call.scope.session_id
+            for call in await store.open_calls(app_name)
+            if isinstance(call.answer, SignedIn) and call.scope.user_id == user_id
+        }
+        for session_id in released:
+            row = await store.find(app_name, session_id)
+            if row is not None:
+                await self._after_answer(row)
 
     async def _after_answer(self, row: SessionRow) -> None:
         session_id = row.scope.session_id
@@ -130,8 +166,12 @@ class LiveRuns:
     async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
         if self._closing:
             raise ProblemError(503, "The server is about to stop.")
-        if self.is_running(session_id):
-            raise ProblemError(409, "A run is going in this session; wait, steer it or cancel it.")
+        while (over := self._going.get(session_id)) is not None:
+            if not await self._end_is_stored(session_id, user_id):
+                raise ProblemError(
+                    409, "A run is going in this session; wait, steer it or cancel it."
+                )
+            await over.wait()
         # Noted before the first await, so that two requests cannot both begin.
         self._going[session_id] = anyio.Event()
         await self._group.start(self._drive, session_id, user_id, message)
@@ -146,21 +186,33 @@ class LiveRuns:
     ) -> None:
         """Take a run to its end; what fails before its first event is the starter's to hear."""
         last: Event | None = None
+        end: list[Event] = []
+        """From the end of the run on: announced when it is over, so that whoever hears it may begin
+        the next."""
+        cut_off = False
         try:
             async for event in self._events(session_id, user_id, message):
-                self._publish(session_id, event)
+                if end or (isinstance(event, RunEnded) and not event.path):
+                    end.append(event)
+                else:
+                    self._publish(session_id, event)
                 if last is None:
+                    self._first[session_id] = event.seq
                     task_status.started()
                 last = event
+        except anyio.get_cancelled_exc_class():
+            # Only the end of the server cancels this task: a person's wish ends the run inside.
+            cut_off = True
+            raise
         except Exception as error:
             if last is None:
                 raise
             # The run has recorded its end and the reason; one failed run must not end the others.
             _log.warning("The run in session %s failed: %s", session_id, redact(str(error)))
         finally:
-            if self._closing and isinstance(last, RunEnded) and last.reason == "cancelled":
+            if self._closing or cut_off:
                 await self._mark_interrupted(session_id)
-            self._over(session_id)
+            self._over(session_id, end)
         if last is None:
             task_status.started()
         await self._after_end(session_id, user_id)
@@ -169,11 +221,6 @@ class LiveRuns:
         self, session_id: str, user_id: str, message: str | None
     ) -> AsyncIterator[Event]:
         runner = self._runner_of(session_id)
-        if message is None and await self._has_late_answer(session_id):
-            # Such an answer comes into the conversation as a message, which `resume` writes.
-            for event in (await runner.resume(session_id)).events:
-                yield event
-            return
         async for event in runner.stream(message, user_id=user_id, session_id=session_id):
             yield event
 
@@ -182,19 +229,29 @@ class LiveRuns:
         if session_id not in self._wanted:
             return
         self._wanted.discard(session_id)
-        try:
+        with _failure_logged(session_id):
             if await self._has_answers(session_id) and not await self._blocked(session_id):
                 await self._launch(session_id, user_id, None)
-        except Exception:  # noqa: BLE001  one session's failure must not end the others
-            _log.exception("Session %s could not go on", session_id)
 
     async def _mark_interrupted(self, session_id: str) -> None:
         """A log that does not close with the end of a run is gone on with at the next start."""
         with anyio.CancelScope(shield=True):
             row = await self.runner.store.find(self.runner.app_name, session_id)
-            if row is not None:
-                mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
-                await self.runner.store.append(row.scope, [mark])
+            if row is None:
+                return
+            for last in await self.runner.store.events(row.scope, row.last_seq - 1):
+                if isinstance(last, RunEnded) and last.reason == "cancelled":
+                    mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
+                    await self.runner.store.append(row.scope, [mark])
+
+    async def _end_is_stored(self, session_id: str, user_id: str) -> bool:
+        """Whether a reader of the store knows that the run has ended, which it has all but done."""
+        first = self._first.get(session_id)
+        row = await self.runner.store.find(self.runner.app_name, session_id)
+        if first is None or row is None or row.scope.user_id != user_id:
+            return False
+        latest = await self.runner.store.events(row.scope, max(first - 1, row.last_seq - _LATEST))
+        return any(isinstance(event, RunEnded) and not event.path for event in latest)
 
     # -- small steps ------------------------------------------------------------------------
 
@@ -205,10 +262,6 @@ class LiveRuns:
         calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
         return any(call.answered for call in calls)
 
-    async def _has_late_answer(self, session_id: str) -> bool:
-        calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
-        return any(call.answered and not call.pending.blocking for call in calls)
-
     def _runner_of(self, session_id: str) -> Runner:
         if is_by_hand(session_id) and self.by_hand is not None:
             return self.by_hand
@@ -218,8 +271,11 @@ class LiveRuns:
         self._feed(session_id).publish(event)
         self._notices.publish(Notice("session", session_id, event))
 
-    def _over(self, session_id: str) -> None:
+    def _over(self, session_id: str, end: Sequence[Event]) -> None:
+        self._first.pop(session_id, None)
         self._going.pop(session_id).set()
+        for event in end:
+            self._publish(session_id, event)
         self._feed(session_id).settle()
         self._forget_idle(session_id)
         # Lists that were read between the last event and now still show it as running.
@@ -232,3 +288,12 @@ class LiveRuns:
         feed = self._feeds.get(session_id)
         if feed is not None and not feed.listeners and not self.is_running(session_id):
             del self._feeds[session_id]
+
+
+@contextmanager
+def _failure_logged(session_id: str) -> Iterator[None]:
+    """One session that cannot go on must not end the others, nor the request that set it going."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001
+        _log.exception("Session %s could not go on", session_id)

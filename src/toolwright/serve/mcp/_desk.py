@@ -1,8 +1,11 @@
 """Tool calls made by a program instead of a model, on the path that every agent's calls take."""
 
 import json
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -13,6 +16,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import (
     ModelMessage,
     Pending,
+    SignedIn,
     TextPart,
     ToolCall,
     ToolEnded,
@@ -21,13 +25,16 @@ from toolwright.messages import (
     UserMessage,
 )
 from toolwright.models import ModelRequest, OnDelta
-from toolwright.tools import MaxOutput, ReadonlyContext, Tool, Toolset, as_tool
+from toolwright.tools import MaxOutput, ReadonlyContext, SessionInfo, Tool, Toolset, as_tool
 
 __all__ = ["Desk", "OnProgress"]
 
 OnProgress = Callable[[ToolProgress], Any]
 """Told what a running tool shows; awaited."""
 _USER = "mcp"
+_MOST_WAITING = 100
+_PATIENCE = 3600.0
+"""Seconds after which a call whose client was asked something, and did not answer, is dropped."""
 
 
 class Desk:
@@ -42,6 +49,8 @@ class Desk:
         whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
         agent = Agent(name="desk", model=_CallingModel(), tools=whole)
         self._runner = Runner(agent, app_name="mcp", store=store, **services)
+        self._waiting: OrderedDict[str, float] = OrderedDict()
+        """The calls that wait for their client to come back, and since when; the oldest first."""
 
     async def tools(self) -> list[Tool]:
         """What can be called now."""
@@ -60,8 +69,19 @@ class Desk:
     async def answer(
         self, session_id: str, pending: Pending, value: Any, on_progress: OnProgress
     ) -> ToolResult | Pending:
-        """Answer what a call waits for, and go on with it."""
-        await self._runner.answer(session_id, pending.call_id, value)
+        """Answer what a call waits for, and go on with it.
+
+        An answer that does not fit gives the same question again, with the reason before it.
+        """
+        runner = self._runner
+        try:
+            if isinstance(value, SignedIn):  # The tool finds the credential, or asks again.
+                await runner.store.answer(runner.app_name, session_id, pending.call_id, value)
+            else:
+                await runner.answer(session_id, pending.call_id, value)
+        except UsageError as error:
+            return replace(pending, hint=f"{error}\n{pending.hint}")
+        self._waiting.pop(session_id, None)
         return await self._run(session_id, None, on_progress)
 
     async def waiting(self, session_id: str) -> Pending | None:
@@ -71,6 +91,7 @@ class Desk:
 
     async def forget(self, session_id: str) -> None:
         """Drop a call that nobody will come back to."""
+        self._waiting.pop(session_id, None)
         with anyio.CancelScope(shield=True), suppress(UsageError):
             await self._runner.delete(session_id)
 
@@ -93,7 +114,19 @@ class Desk:
         pending = await self.waiting(session_id)
         if pending is None:
             raise UsageError(f"The call in session {session_id!r} ended without a result.")
+        self._waiting.pop(session_id, None)
+        self._waiting[session_id] = time.monotonic()
+        await self._forget_abandoned()
         return pending
+
+    async def _forget_abandoned(self) -> None:
+        """A client that was asked something need not come back, and most that do come back soon."""
+        old = time.monotonic() - _PATIENCE
+        while self._waiting:
+            session_id, since = next(iter(self._waiting.items()))
+            if since > old and len(self._waiting) <= _MOST_WAITING:
+                return
+            await self.forget(session_id)
 
 
 def _whole(tool: Tool) -> Tool:
@@ -113,8 +146,17 @@ class _Whole(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         return [_whole(tool) for tool in await self._inner.list_tools(readonly_context)]
 
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
+        return await self._inner.all_tools(context)
+
+    async def file_digests(self) -> dict[str, dict[str, str]]:
+        return await self._inner.file_digests()
+
     async def close(self) -> None:
         await self._inner.close()
+
+    async def end_session(self, session: SessionInfo) -> None:
+        await self._inner.end_session(session)
 
 
 class _CallingModel:

@@ -5,10 +5,13 @@ from typing import Any
 
 import mcp_types as types
 
-from toolwright.messages import Approve, Pending, Reject
+from toolwright.messages import Approve, Pending, Reject, SignedIn
+from toolwright.tools import answer_from_text
 
 __all__ = ["answer_from", "can_be_asked", "question_for"]
 
+_ELSEWHERE = "elsewhere"
+"""In place of a secret: where the provider sent the person back to, the sign-in was finished."""
 _PRIMITIVES = {"string", "number", "integer", "boolean"}
 _CONFIRM = {
     "type": "object",
@@ -42,18 +45,25 @@ def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
     """What the runner is told; whoever declines or looks away has said no."""
     if said.action != "accept":
         return Reject(reason=f"the person chose to {said.action}")
+    if pending.kind == "credential":
+        return SignedIn(key=_ELSEWHERE)
     content = dict(said.content or {})
     if pending.kind == "confirmation":
         if pending.schema is not None:
             return Approve(payload=content)
-        return Approve() if content.get("approve") else Reject(reason="the person did not allow it")
-    if _form(pending) == _FREE:
-        return _read(content.get("answer"))
-    return content
+        if content.get("approve") is True:
+            return Approve()
+        return Reject(reason="the person did not allow it")
+    if _form(pending) != _FREE:
+        return content
+    answer = content.get("answer")
+    return answer_from_text(pending, answer) if isinstance(answer, str) else answer
 
 
 def _message(pending: Pending) -> str:
     lines = [pending.hint or f"{pending.name!r} needs an answer."]
+    if pending.rule:
+        lines.append(f"Asked by {pending.rule}.")
     if pending.kind == "confirmation" and pending.arguments:
         lines.append(f"{pending.name}({json.dumps(pending.arguments, ensure_ascii=False)})")
     return "\n".join(lines)
@@ -75,14 +85,6 @@ def _is_plain(field: dict[str, Any]) -> bool:
     if field.get("type") == "array":
         return "enum" in field.get("items", {}) or "anyOf" in field.get("items", {})
     return field.get("type") in _PRIMITIVES
-
-
-def _read(text: Any) -> Any:
-    """An answer that is JSON as its value, any other as the text it is."""
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError):
-        return text
 
 
 def _sign_in_url(pending: Pending) -> str | None:

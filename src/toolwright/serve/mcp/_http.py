@@ -3,11 +3,16 @@
 import secrets
 from collections.abc import Sequence
 
-import uvicorn
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+try:
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp
+except ImportError as error:
+    raise ImportError("MCP needs an extra: pip install 'toolwright[mcp]'") from error
 
+from toolwright._settings import explained
 from toolwright.errors import UsageError
+from toolwright.serve._serve import GRACE_SECONDS
 from toolwright.serve._settings import is_loopback
 from toolwright.serve.guard import SameSiteOnly, TokenCheck
 from toolwright.serve.mcp._server import McpServer
@@ -15,6 +20,7 @@ from toolwright.serve.mcp._server import McpServer
 __all__ = ["mcp_http_app", "new_token", "serve_http"]
 
 
+@explained
 def mcp_http_app(
     server: McpServer, *, token: str | None = None, allowed_hosts: Sequence[str] = ()
 ) -> ASGIApp:
@@ -26,7 +32,7 @@ def mcp_http_app(
     # The guards in front do the SDK's check of host and origin, and more.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: ASGIApp = server.server.streamable_http_app(transport_security=unguarded)
-    app = TokenCheck(app, token) if token else app
+    app = app if token is None else TokenCheck(app, token)
     return SameSiteOnly(app, allowed_hosts)
 
 
@@ -35,6 +41,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+@explained
 async def serve_http(
     server: McpServer,
     *,
@@ -43,12 +50,18 @@ async def serve_http(
     token: str | None = None,
     allowed_hosts: Sequence[str] = (),
 ) -> None:
-    """Listen until cancelled. Anything but loopback needs a token."""
-    if not is_loopback(host) and not token:
+    """Listen until cancelled or interrupted. Anything but loopback needs a token.
+
+    Clients hold a stream open as long as they are there, so an interrupted server gives their
+    requests a few seconds and then ends them.
+    """
+    if not is_loopback(host) and token is None:
         raise UsageError(
             f"Listening on {host!r} lets others call these tools; give a token, "
             "or listen on 127.0.0.1."
         )
     app = mcp_http_app(server, token=token, allowed_hosts=allowed_hosts)
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning")
+    config = uvicorn.Config(
+        app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS
+    )
     await uvicorn.Server(config).serve()

@@ -1,6 +1,7 @@
 """Any agent, tool or toolset as an MCP server."""
 
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version as distribution_version
@@ -27,6 +28,8 @@ __all__ = ["McpServer"]
 
 _Context = ServerRequestContext[Any, Any]
 _QUESTION = "question"
+_MOST_TRIES = 5
+"""How often one question is asked on an open connection; a program may never answer it right."""
 _NO_CALL = "No call waits under this request state."
 
 
@@ -93,7 +96,12 @@ class McpServer:
         session_id, show = uuid.uuid4().hex, _progress_to(ctx)
         try:
             outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
+            asked: Counter[str] = Counter()
             while isinstance(outcome, Pending) and can_be_asked(outcome) and _can_elicit(ctx):
+                question = f"{outcome.call_id.partition('~')[0]} {outcome.kind}"
+                asked[question] += 1
+                if asked[question] > _MOST_TRIES:
+                    break
                 answer = answer_from(outcome, await _ask(ctx, outcome))
                 outcome = await self._desk.answer(session_id, outcome, answer, show)
             return _ended(tool, outcome)

@@ -17,8 +17,8 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>{title}</title>
-<link rel="icon" href="/icon.svg"><link rel="stylesheet" href="/assets/index.css"></head>
-<body><main class="sign-in"><form method="post"><img src="/icon.svg" alt="" width="48" height="48">
+<link rel="icon" href="../icon.svg"><link rel="stylesheet" href="../assets/index.css"></head>
+<body><main class="sign-in"><form method="post"><img src="../icon.svg" alt="" width="48" height="48">
 <h1>{title}</h1><p>{text}</p>{button}</form></main></body></html>"""
 # The address is the key: it must not travel in a Referer, but the form's Origin must be sent.
 _HEADERS = {"Referrer-Policy": "same-origin"}
@@ -47,7 +47,10 @@ def link_routes(bench: Workbench, links: Links) -> list[Route]:
             signed = links.read(request.path_params["token"])
         except LinkError as error:
             return _page(410, "This link does not work", str(error))
-        return _page(*_SAID[await _give(bench, signed)])
+        try:
+            return _page(*_SAID[await _give(bench, signed)])
+        except ProblemError as error:
+            return _page(error.status, "This answer was refused", error.detail)
 
     path = "/links/{token}"
     return [Route(path, show, methods=["GET"]), Route(path, answer, methods=["POST"])]

@@ -7,9 +7,13 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from toolwright.agent import Agent
+from toolwright.errors import UsageError
+from toolwright.serve._background import Background
 from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
+from toolwright.serve._model_choice import ModelChoice
+from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Suggestion, Workbench
-from toolwright.serve.guard import sign_in, sign_out
+from toolwright.serve.guard import shown_reason, sign_in, sign_out
 
 __all__ = ["MetaRoutes"]
 
@@ -32,6 +36,19 @@ class Features(BaseModel):
     """Programs must send the token."""
 
 
+class OfferedModel(BaseModel):
+    """A model that can be chosen."""
+
+    title: str
+    chosen: bool
+
+
+class ChooseModel(Fields):
+    """Which of the offered models answers from now on."""
+
+    title: str
+
+
 class Info(BaseModel):
     """What this server is."""
 
@@ -39,6 +56,8 @@ class Info(BaseModel):
     version: str
     agent: AgentInfo
     features: Features
+    models: list[OfferedModel]
+    """Empty where there is nothing to choose."""
     notice: str
     suggestions: tuple[Suggestion, ...]
 
@@ -61,8 +80,9 @@ class MetaRoutes(Routes):
 
     tag = "server"
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, background: Background) -> None:
         self.bench = bench
+        self.background = background
         self.document: dict[str, Any] = {}
 
     @route("GET", "/api/info", returns=Info)
@@ -79,16 +99,40 @@ class MetaRoutes(Routes):
                 files=bench.files is not None,
                 token=bench.settings.token is not None,
             ),
-            notice=bench.welcome.notice,
+            models=_offered(bench.models),
+            notice=bench.models.chosen.notice if bench.models else bench.welcome.notice,
             suggestions=bench.welcome.suggestions,
         )
 
-    @route("GET", "/api/health", returns=Health)
+    @route("POST", "/api/model", body=ChooseModel, status=204)
+    async def choose_model(self, ask: Ask[ChooseModel, Nothing]) -> None:
+        """Choose the model that answers from the next turn on, in all sessions and tasks."""
+        if self.bench.models is None:
+            raise ProblemError(422, "This server offers no choice of models.")
+        try:
+            self.bench.models.choose(ask.body.title)
+        except UsageError as error:
+            raise ProblemError(422, str(error)) from error
+        self.bench.notices.reload()
+
+    @route("GET", "/api/health", returns=Health, errors=(503,), is_open=True)
     async def get_health(self, ask: Ask[Nothing, Nothing]) -> Health:
-        """Whether the server answers, and how many runs are going."""
+        """Whether all parts of the server work, and how many runs are going."""
+        problems, token = self.background.problems(), self.bench.settings.token
+        if problems:
+            names = " and ".join(problems)
+            raise ProblemError(
+                503,
+                f"The {names} of this server failed; it is tried again and again, and the "
+                "server's log has the details.",
+                [
+                    f"{name}: {shown_reason(why, ask.request.headers, token)}"
+                    for name, why in problems.items()
+                ],
+            )
         return Health(ok=True, running=self.bench.runs.running)
 
-    @route("POST", "/api/sign-in", body=Token, status=204)
+    @route("POST", "/api/sign-in", body=Token, status=204, is_open=True)
     async def sign_in(self, ask: Ask[Token, Nothing]) -> Response:
         """Trade the token for the page's cookie."""
         return sign_in(ask.request, ask.body.token, self.bench.settings.token)
@@ -96,12 +140,20 @@ class MetaRoutes(Routes):
     @route("POST", "/api/sign-out", status=204)
     async def sign_out(self, ask: Ask[Nothing, Nothing]) -> Response:
         """Give the cookie back."""
-        return sign_out()
+        return sign_out(self.bench.settings.token)
 
     @route("GET", "/api/openapi.json", returns=dict[str, Any])
     async def get_openapi(self, ask: Ask[Nothing, Nothing]) -> Response:
         """This document."""
-        return JSONResponse(self.document)
+        mounted_at = ask.request.scope.get("root_path")
+        servers = {"servers": [{"url": mounted_at}]} if mounted_at else {}
+        return JSONResponse({**self.document, **servers})
+
+
+def _offered(choice: ModelChoice | None) -> list[OfferedModel]:
+    if choice is None:
+        return []
+    return [OfferedModel(title=o.title, chosen=o is choice.chosen) for o in choice.offers]
 
 
 def _agent(agent: Any) -> AgentInfo:

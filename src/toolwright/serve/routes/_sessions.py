@@ -4,8 +4,10 @@ import uuid
 from typing import Any
 
 from pydantic import Field, JsonValue
+from starlette.responses import Response
 
 from toolwright.backends import SessionRow
+from toolwright.errors import UsageError
 from toolwright.messages import AnyEvent, Event, Scope
 from toolwright.serve._answers import (
     AnswerOutcome,
@@ -19,6 +21,7 @@ from toolwright.serve._problems import ProblemError
 from toolwright.serve._sessions import SessionInfo
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.live import EventStream
+from toolwright.serve.routes._artifacts import download
 from toolwright.serve.routes._events import Since, event_frames, position
 
 __all__ = ["SessionRoutes"]
@@ -94,7 +97,7 @@ class SessionRoutes(Routes):
     @route("GET", f"{_ONE}/state", returns=dict[str, JsonValue], errors=(404,))
     async def get_session_state(self, ask: Ask[Nothing, Nothing]) -> dict[str, JsonValue]:
         """A session's state."""
-        return await self.runner.store.state((await self._row(ask)).scope)
+        return await self.runner.state((await self._row(ask)).scope.session_id)
 
     @route("GET", f"{_ONE}/events", query=Page, returns=list[AnyEvent], errors=(404,))
     async def list_session_events(self, ask: Ask[Nothing, Page]) -> list[Event]:
@@ -109,6 +112,17 @@ class SessionRoutes(Routes):
         since, reset = position(ask.request, ask.query)
         row = await self._row(ask)
         return self.streams.response(event_frames(self.runs.follow(row, since), reset=reset))
+
+    @route("GET", f"{_ONE}/outputs/{{name}}", media_type="application/octet-stream", errors=(404,))
+    async def get_session_output(self, ask: Ask[Nothing, Nothing]) -> Response:
+        """A long output or large data, whole, by the name that a result gives (`stored_as`)."""
+        row, name = await self._row(ask), ask.path["name"]
+        try:
+            text = await self.runner.output(row.scope.session_id, name)
+        except UsageError as error:
+            raise ProblemError(404, str(error)) from error
+        kind = "application/json" if name.endswith(".json") else "text/plain"
+        return download(name, text.encode("utf-8", "replace"), kind)
 
     # -- changing ---------------------------------------------------------------------------
 
@@ -132,11 +146,11 @@ class SessionRoutes(Routes):
 
     @route("DELETE", _ONE, status=204, errors=(404, 409))
     async def delete_session(self, ask: Ask[Nothing, Nothing]) -> None:
-        """Forget a session."""
+        """Forget a session, and the long outputs that were kept for it."""
         row = await self._row(ask)
         if self.runs.is_running(row.scope.session_id):
             raise ProblemError(409, "A run is going in this session; cancel it first.")
-        await self.runner.store.delete(row.scope)
+        await self.runner.delete(row.scope.session_id)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -168,7 +182,7 @@ class SessionRoutes(Routes):
     async def steer_run(self, ask: Ask[StartRun, Nothing]) -> None:
         """Put a message into the run."""
         row = await self._row(ask)
-        if not self.runs.steer(row.scope.session_id, ask.body.message):
+        if not await self.runs.steer(row.scope.session_id, ask.body.message):
             raise ProblemError(409, "No run is going in this session; start one instead.")
 
     @route(

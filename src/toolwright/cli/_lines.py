@@ -1,0 +1,53 @@
+"""Read what a person types, so that a read that is given up swallows nothing typed after it.
+
+A thread that waits in `input()` cannot be stopped: it would take the next line, whoever that was
+meant for.
+"""
+
+import sys
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session, get_app_session
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import create_output
+from prompt_toolkit.output.plain_text import PlainTextOutput
+from prompt_toolkit.utils import is_dumb_terminal
+
+__all__ = ["drop_typed_ahead", "read_line"]
+
+_LINE_ENDS = (Keys.Enter, Keys.ControlJ)
+
+
+async def read_line(prompt: str, default: str = "") -> str:
+    """One line, which starts as `default`; the prompt is on standard error.
+
+    Raises `KeyboardInterrupt` for Ctrl-C and `EOFError` for Ctrl-D.
+    """
+    # Not the session's own output: with that, it would not see that a terminal can do nothing.
+    is_dumb = is_dumb_terminal()
+    output = PlainTextOutput(sys.stderr) if is_dumb else create_output(stdout=sys.stderr)
+    with create_app_session(output=output):
+        lines: PromptSession[str] = PromptSession(enable_open_in_editor=True)
+        # Such a terminal is shown the prompt and each key, but not what the line starts as.
+        shown = f"{prompt}{default}" if is_dumb else prompt
+        # Its own signal handler would take the place of ours and leave none behind.
+        return await lines.prompt_async(shown, default=default, handle_sigint=False)
+
+
+def drop_typed_ahead() -> str:
+    """Forget what was typed and not read yet; the text of it. Only a terminal is emptied."""
+    if not sys.stdin.isatty():
+        return ""
+    terminal = get_app_session().input
+    # What the last prompt took from the terminal and did not need, then what still lies there.
+    keys = get_typeahead(terminal)
+    with terminal.raw_mode():
+        while found := terminal.read_keys():
+            keys += found
+        keys += terminal.flush_keys()
+    return "".join(
+        "\n" if key.key in _LINE_ENDS else key.data
+        for key in keys
+        if key.data.isprintable() or key.key in (*_LINE_ENDS, Keys.BracketedPaste)
+    )

@@ -1,0 +1,213 @@
+"""`toolwright sessions`: list, show, answer and delete the sessions of an agent."""
+
+import json as json_text
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+
+import anyio
+from cyclopts import Parameter
+
+from toolwright.agent import Runner
+from toolwright.backends import SessionRow
+from toolwright.cli import _exit as exits
+from toolwright.cli._answer import RejectOption, answer_value
+from toolwright.cli._go import LOST
+from toolwright.cli._me import PersonModel
+from toolwright.cli._options import AgentOption, JsonOption, ModelOption, StoreOption
+from toolwright.cli._out import note, say, say_line
+from toolwright.cli._places import find_scope, open_for, sessions_of_others
+from toolwright.cli._run import answer_command, finish
+from toolwright.cli._shorten import shorten
+from toolwright.cli._target import Target, open_stored
+from toolwright.cli._tools import HAND
+from toolwright.cli._words import find_call, how_to_answer, question
+from toolwright.errors import UsageError
+from toolwright.kits import hand_runner
+from toolwright.messages import Message, ModelMessage, ToolMessage, encode_event, visible
+
+__all__ = ["sessions_answer", "sessions_delete", "sessions_list", "sessions_show"]
+
+_LINE = 200
+
+
+def sessions_list(
+    agent: AgentOption = None, *, store: StoreOption = None, json: JsonOption = False
+) -> int:
+    """List the sessions, the latest first, and which of them wait for an answer."""
+
+    async def main() -> None:
+        runner = open_stored(Target(agent=agent, model="me", store=store))
+        if runner is None:
+            note(f"no sessions: none was ever stored here{await _others(None)}")
+            return
+        async with runner:
+            await _list(runner, json)
+
+    anyio.run(main)
+    return exits.DONE
+
+
+async def _list(runner: Runner, json: bool) -> None:
+    rows = await runner.sessions()
+    calls = await runner.store.open_calls(runner.app_name)
+    waiting = {call.scope.session_id for call in calls if not call.answered}
+    if not rows:
+        note(f"no sessions of {runner.app_name!r}{await _others(runner)}")
+    for row in rows:
+        shown = _row(row, waits=row.scope.session_id in waiting)
+        say_line(json_text.dumps(shown) if json else _line(shown))
+
+
+async def _others(runner: Runner | None) -> str:
+    told = await sessions_of_others(runner)
+    return f".{told}" if told else ""
+
+
+def _row(row: SessionRow, *, waits: bool) -> dict[str, Any]:
+    moment = datetime.fromtimestamp(row.updated_at).astimezone()
+    return {
+        "id": row.scope.session_id,
+        "user": row.scope.user_id,
+        "updated": moment.isoformat(timespec="seconds"),
+        "waits": waits,
+        "title": row.title,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    waits = "waits" if row["waits"] else ""
+    return f"{row['id']:<16} {row['updated'][:16]}  {waits:<5}  {row['title']}"
+
+
+def sessions_show(
+    session: str,
+    /,
+    *,
+    agent: AgentOption = None,
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Show what was said and done in a session, and what it waits for; with --json its events."""
+    target = Target(agent=agent, model="me", store=store)
+
+    async def main() -> None:
+        async with await open_for(target, session) as runner:
+            await find_scope(runner, session)
+            if json:
+                for event in await runner.events(session):
+                    say_line(encode_event(event))
+                return
+            history = await runner.history(session)
+            for message in history:
+                say(_said(message))
+            words = _words(target, history)
+            for pending in await runner.pending(session):
+                say(f"\nwaits: {question(pending)}")
+                say(how_to_answer(pending, answer_command(session, pending, words)))
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def _words(target: Target, history: Sequence[Message]) -> str:
+    """The options that answer the session with the model it was run with."""
+    played = any(isinstance(m, ModelMessage) and m.model == PersonModel.name for m in history)
+    return replace(target, model=PersonModel.name if played else None).words()
+
+
+def _said(message: Message) -> str:
+    if isinstance(message, ToolMessage):
+        results = (f"  {r.name} → {r.status}: {_short(r.text)}" for r in message.results)
+        return "\n".join(results)
+    if isinstance(message, ModelMessage):
+        calls = [f"[{call.name}] {_short(call.arguments)}" for call in message.calls]
+        return "\n".join([*filter(None, [message.text]), *calls])
+    return f"> {message.text}"
+
+
+def _short(text: str) -> str:
+    first, _, more = text.strip().partition("\n")
+    return shorten(visible(first, lines=False), _LINE) + (" …" if more else "")
+
+
+def sessions_answer(
+    session: str,
+    call: str,
+    /,
+    *answer: str,
+    reject: RejectOption = None,
+    agent: AgentOption = None,
+    model: ModelOption = None,
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Answer a call that a session waits for, and go on with it when nothing else is open.
+
+    Parameters
+    ----------
+    session
+        The session's id.
+    call
+        The call's id.
+    answer
+        approve, reject REASON, always or edit '{…}' for a confirmation; for other calls the value,
+        as JSON or as text.
+    """
+    # A call made by hand is answered without a model.
+    asked = model or ("me" if session.startswith(HAND) else None)
+    target = Target(agent=agent, model=asked, store=store)
+
+    async def main() -> int:
+        async with await open_for(target, session) as opened:
+            scope = await find_scope(opened, session)
+            runner = _made_by(opened, session)
+            waiting = await runner.pending(session)
+            pending = find_call(waiting, call)
+            if pending is None:
+                ids = ", ".join(pending.call_id for pending in waiting)
+                known = f"these wait: {ids}" if ids else "nothing waits there"
+                raise UsageError(f"Session {session!r} has no call {call!r} that waits; {known}.")
+            value = await answer_value(pending, answer, reject)
+            outcome = await runner.answer(session, pending.call_id, value)
+            if outcome != "accepted":
+                note(LOST.get(outcome, outcome))
+                return exits.FAILED
+            return await finish(runner, scope, None, target, json=json, yes=False)
+
+    return anyio.run(main)
+
+
+def _made_by(runner: Runner, session: str) -> Runner:
+    """The runner that the session began with: `tools call` has the person in the model's place."""
+    return (hand_runner(runner) or runner) if session.startswith(HAND) else runner
+
+
+def sessions_delete(
+    *sessions: Annotated[str, Parameter(name="SESSION")],
+    agent: AgentOption = None,
+    store: StoreOption = None,
+) -> int:
+    """Delete sessions, with the long outputs that were kept for them.
+
+    Parameters
+    ----------
+    sessions
+        Their ids.
+    """
+    if not sessions:
+        raise UsageError("Name the sessions to delete; `toolwright sessions list` has them.")
+
+    async def main() -> None:
+        async with await open_for(
+            Target(agent=agent, model="me", store=store), sessions[0]
+        ) as runner:
+            for session in sessions:
+                await find_scope(runner, session)
+            for session in sessions:
+                await runner.delete(session)
+                say(f"deleted {session}")
+
+    anyio.run(main)
+    return exits.DONE

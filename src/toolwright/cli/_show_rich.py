@@ -1,0 +1,83 @@
+"""Show events to a person at a terminal: text as it streams, calls as they run."""
+
+import json
+
+from toolwright.cli._shorten import shorten
+from toolwright.cli._terminal import Terminal
+from toolwright.messages import (
+    Event,
+    HistoryCompacted,
+    ModelReplied,
+    PendingOpened,
+    TextDelta,
+    ToolEnded,
+    ToolProgress,
+    ToolStarted,
+    Transferred,
+    visible,
+)
+
+__all__ = ["RichShow"]
+
+_MARKS = {
+    "ok": ("✓", "green"),
+    "error": ("✗", "red"),
+    "denied": ("⊘", "yellow"),
+    "pending": ("…", "cyan"),
+}
+_SHORT = 300
+
+
+class RichShow:
+    """Streams text and shows each call as it runs."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self._terminal = terminal or Terminal()
+        self._streamed = False
+        self._titled: set[str] = set()
+        """The calls whose name and arguments were shown, until they end."""
+
+    def __call__(self, event: Event) -> None:
+        """Show it the way a person likes to read it."""
+        say = self._terminal.say
+        match event:
+            case TextDelta() if not event.path:
+                self._streamed = True
+                say(event.text, end="")
+            case ModelReplied() if not event.path:
+                say("" if self._streamed else event.message.text)
+                self._streamed = False
+            case ToolStarted():
+                self._title(event.path, event.call.call_id, event.call.name, event.call.arguments)
+            case ToolProgress() if event.text.strip():
+                say("  ", (shorten(visible(event.text.rstrip()), _SHORT), "dim"))
+            case ToolEnded():
+                # One that was refused has not started.
+                self._title(event.path, event.result.call_id, event.result.name)
+                self._titled.discard(f"{event.path}/{event.result.call_id}")
+                lines = event.result.text.strip().splitlines() or [""]
+                more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+                say("  ", _MARKS[event.result.status], " ", _line(lines[0]), (more, "dim"))
+            case PendingOpened():
+                if event.pending.blocking:  # Otherwise it has ended already.
+                    path, _, call_id = event.pending.call_id.partition("~")[0].rpartition("/")
+                    arguments = json.dumps(event.pending.arguments, ensure_ascii=False)
+                    self._title(path, call_id, event.pending.name, arguments)
+                say("  ", _MARKS["pending"], f" waits for a {event.pending.kind}")
+            case Transferred():
+                say((f"→ {_line(event.to_agent)}", "magenta"))
+            case HistoryCompacted():
+                say(("(the earlier conversation was summarised)", "dim"))
+
+    def _title(self, path: str, call_id: str, name: str, arguments: str = "") -> None:
+        """Say which call it is about, once."""
+        address = f"{path}/{call_id}"
+        if address in self._titled:
+            return
+        self._titled.add(address)
+        inner = "  " * path.count("/") + ("  " if path else "")
+        self._terminal.say(inner, (_line(name), "bold"), " ", (_line(arguments), "dim"))
+
+
+def _line(text: str) -> str:
+    return shorten(visible(text, lines=False), _SHORT)

@@ -1,0 +1,64 @@
+"""Where the command line keeps what must outlive it: private files of the person who runs it."""
+
+import hashlib
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+__all__ = ["default_store", "has_tables", "history_file", "make_private", "state_directory"]
+
+_SQLITE = "sqlite:///"
+
+
+def state_directory() -> Path:
+    """`$XDG_STATE_HOME/toolwright`, which is `~/.local/state/toolwright` unless it is set."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    # The specification has relative paths ignored.
+    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return root / "toolwright"
+
+
+def default_store() -> str:
+    """The address of the sessions of agents that say nothing about a store, by working directory.
+
+    Calls run in the working directory, so a session is only continued in the one it was begun in.
+    """
+    here = Path.cwd()
+    digest = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
+    file = state_directory() / "sessions" / f"{here.name or 'root'}-{digest}.db"
+    return f"{_SQLITE}{file}"
+
+
+def history_file() -> Path:
+    """Where the lines typed into a chat are kept."""
+    path = state_directory() / "chat-history"
+    make_private(path)
+    return path
+
+
+def make_private(path: Path) -> None:
+    """Make the file and the directories above it, for nobody but this person; what exists stays."""
+    missing = [parent for parent in path.parents if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def has_tables(address: str, component: str) -> bool:
+    """Whether the database at `address` is there with this component's tables in it.
+
+    A database on another machine is taken to be there: it says itself when it is not.
+    """
+    if not address.startswith(_SQLITE):
+        return True
+    path = Path(address.removeprefix(_SQLITE))
+    if not path.is_file():
+        return False
+    query = "SELECT 1 FROM toolwright_schema WHERE component = ?"
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            return database.execute(query, (component,)).fetchone() is not None
+    except sqlite3.Error as error:
+        # Damaged or busy is for the store itself to tell.
+        return "no such table" not in str(error)

@@ -1,0 +1,153 @@
+"""Answers to pending calls in words that a person types, and what a call asks in words to read."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from toolwright.cli._shorten import Room, fit, height
+from toolwright.errors import UsageError
+from toolwright.messages import Approve, Pending, Reject, count_marks, visible
+from toolwright.tools import answer_from_text
+
+__all__ = [
+    "as_json",
+    "choices",
+    "find_call",
+    "how_to_answer",
+    "parse_answer",
+    "question",
+    "quoted_id",
+]
+
+_YES = frozenset({"approve", "yes", "y", "true"})
+_NO = frozenset({"reject", "no", "n", "false"})
+# A space in a command is not the same as another that looks like it.
+_ODD_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_MARKED = r"(careful: {count} characters that would not be seen are written as \u….)"
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """JSON that a person can read and a shell can be given: the same value, nothing in it unseen."""
+    shown = visible(json.dumps(value, ensure_ascii=False, indent=indent))
+    return _ODD_SPACES.sub(lambda found: json.dumps(found[0])[1:-1], shown)
+
+
+def question(pending: Pending, room: Room | None = None) -> str:
+    """What the call asks, with its arguments; in full, or shortened to the room there is."""
+    head = _line(f"{pending.call_id}  {pending.name} ({pending.kind})")
+    # Further lines of a hint are indented: none of them looks like ours.
+    head = f"{head} {visible(pending.hint)}".rstrip().replace("\n", "\n    ")
+    bodies = []
+    if pending.kind not in ("choice", "input"):  # there the hint and the payload say it all
+        bodies.append(as_json(pending.arguments, indent=2))
+    if pending.payload is not None:
+        bodies.append(_payload(pending))
+    parts = [head, *bodies] if room is None else _shortened(head, bodies, room)
+    if marks := _marks([pending.hint, pending.arguments, pending.payload]):
+        parts.append(_MARKED.format(count=marks))
+    return "\n".join(parts)
+
+
+def _shortened(head: str, bodies: list[str], room: Room) -> list[str]:
+    short = fit(head, Room(room.columns, room.rows // 3))
+    left = Room(room.columns, (room.rows - height(short, room)) // max(1, len(bodies)))
+    parts = [short, *(fit(body, left) for body in bodies)]
+    length = sum(map(len, [head, *bodies]))
+    is_whole = parts == [head, *bodies]
+    return parts if is_whole else [*parts, f"({length:,} characters; `show` prints them all)"]
+
+
+def _line(text: str) -> str:
+    return visible(text, lines=False)
+
+
+def _marks(value: Any) -> int:
+    """How many characters in the texts of a JSON value are written as marks."""
+    if isinstance(value, str):
+        return count_marks(value) + len(_ODD_SPACES.findall(value))
+    if isinstance(value, dict):
+        return sum(_marks(part) for pair in value.items() for part in pair)
+    return sum(map(_marks, value)) if isinstance(value, list | tuple) else 0
+
+
+def find_call(waiting: Iterable[Pending], call: str) -> Pending | None:
+    """The call with this id, as it is or as it was shown."""
+    return next((p for p in waiting if call in (p.call_id, _line(p.call_id))), None)
+
+
+def quoted_id(pending: Pending) -> str:
+    """The call's id as a word for a shell."""
+    return shlex.quote(_line(pending.call_id))
+
+
+def how_to_answer(pending: Pending, command: str) -> str:
+    """The command that answers the call, and the other answers it takes."""
+    if pending.kind == "confirmation":
+        more = choices(pending).partition(" | ")[2]
+        return f"answer: {command} approve\n        or, in place of approve: {more}"
+    # A shell refuses the placeholder, so that it is never sent as an answer.
+    return f"answer: {command} <VALUE>\n        or, in place of <VALUE>: --reject REASON"
+
+
+def choices(pending: Pending) -> str:
+    """The answers that the call takes, as words."""
+    if pending.kind == "confirmation":
+        return "approve | reject REASON | always | edit '{…}'"
+    return "VALUE | --reject REASON"
+
+
+def _payload(pending: Pending) -> str:
+    options = _options(pending)
+    if options:
+        return "\n".join(f"{n}. {_line(str(option))}" for n, option in enumerate(options, 1))
+    return as_json(pending.payload, indent=2)
+
+
+def _options(pending: Pending) -> list[Any]:
+    payload = pending.payload
+    options = payload.get("options") if isinstance(payload, dict) else None
+    return options if pending.kind == "choice" and isinstance(options, list) else []
+
+
+def parse_answer(pending: Pending, text: str) -> Any:
+    """The answer as a runner takes it; `UsageError` says which words there are."""
+    if pending.kind == "confirmation":
+        return _confirmation(pending, text)
+    options = _options(pending)
+    if options and text not in options and text.isdecimal() and 0 < int(text) <= len(options):
+        return options[int(text) - 1]
+    return answer_from_text(pending, text)
+
+
+def _confirmation(pending: Pending, text: str) -> Approve | Reject:
+    first, _, rest = text.strip().partition(" ")
+    word, rest = first.lower(), rest.strip()
+    if word in _NO:
+        return Reject(reason=rest)
+    if word == "edit" and rest:
+        return Approve(arguments=_edited(rest))
+    if word == "edit":
+        raise UsageError(
+            f"`edit` needs the arguments to run it with, now: edit '{as_json(pending.arguments)}'"
+        )
+    # More words after a yes may take it back: "yes, but not today" is not clearly a yes.
+    if word in _YES and not rest:
+        return Approve()
+    if word in ("always", "a") and not rest:
+        return Approve(remember=True)
+    raise UsageError(
+        f"{_line(text)!r} is no answer to {pending.call_id}; answer with approve, "
+        "reject REASON, always (do not ask again in this session) or edit '{…}'."
+    )
+
+
+def _edited(text: str) -> dict[str, Any]:
+    try:
+        edited = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"The edited arguments are not JSON: {error}.") from error
+    if not isinstance(edited, dict):
+        raise UsageError(f"The edited arguments must be a JSON object; got {text!r}.")
+    return edited

@@ -1,0 +1,124 @@
+"""The program as a shell would run it, and agents for it to run."""
+
+import io
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest.mock import patch
+
+from toolwright.cli import main
+
+__all__ = ["DESK", "clean_environment", "here", "toolwright"]
+
+_KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+)
+
+DESK = '''\
+from pydantic import BaseModel
+
+from toolwright import Agent, FunctionTool, ask_user, get_user_choice
+from toolwright.builtin import ask_user_for
+from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage
+
+
+class Says:
+    """Calls what a message like `wipe {"scope": "x"}` names, and repeats everything else."""
+
+    name = "says"
+
+    async def respond(self, request, on_delta=None):
+        last = request.history[-1]
+        if isinstance(last, ToolMessage):
+            return self.say("results: " + "; ".join(r.text for r in last.results))
+        tool, _, arguments = last.text.partition(" ")
+        if tool not in {spec.name for spec in request.tools}:
+            return self.say(f"read: {last.text}")
+        call = ToolCall(call_id=f"c{len(request.history)}", name=tool, arguments=arguments)
+        return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
+
+    def say(self, text):
+        return ModelMessage(parts=(TextPart(text),), model=self.name)
+
+
+def wipe(scope: str, count: int = 1) -> str:
+    """Wipe a scope."""
+    return f"wiped {scope} {count} times"
+
+
+class Booking(BaseModel):
+    guests: int
+    terrace: bool = False
+    note: str = ""
+
+
+form = ask_user_for(Booking, name="book", description="Ask what to book.")
+tools = [form, FunctionTool(wipe, require_confirmation=True), ask_user, get_user_choice]
+agent = Agent(name="desk", model=Says(), tools=tools)
+bare = Agent(name="bare", tools=tools)
+team = Agent(name="team", model=Says(), sub_agents=[Agent(name="helper", description="Helps.")])
+'''
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """The environment without what would choose a model."""
+    known = {k: v for k, v in os.environ.items() if k not in _KEYS}
+    return {k: v for k, v in known.items() if not k.startswith("TOOLWRIGHT")} | more
+
+
+def toolwright(
+    *words: str, cwd: Path, stdin: str = "", check: int = 0, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the program to its end, with `stdin` piped in; it must exit with `check`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "toolwright.cli", *words],
+        cwd=cwd, env=clean_environment(**environment), input=stdin,
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == check, done
+    return done
+
+
+def here(
+    *words: str, cwd: Path, check: int | None = 0, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """`toolwright` without input, in this process: the same, but quicker. None is any exit code."""
+    out, err, code = io.StringIO(), io.StringIO(), None
+    with _as_a_program(cwd, ["toolwright", *words], clean_environment(**environment)):
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                main()
+        except SystemExit as ended:
+            code = ended.code
+    assert isinstance(code, int)
+    done = subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+    assert check in (None, done.returncode), done
+    return done
+
+
+@contextmanager
+def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> Iterator[None]:
+    """What a program changes in its process, put back as it was."""
+    modules, level = set(sys.modules), logging.getLogger("toolwright").level
+    with (
+        chdir(cwd),
+        patch.object(sys, "argv", words),
+        patch.object(sys, "stdin", io.StringIO()),
+        patch.object(sys, "path", list(sys.path)),
+        patch.dict(os.environ, environment, clear=True),
+    ):
+        try:
+            yield
+        finally:
+            logging.getLogger("toolwright").setLevel(level)
+            for name in set(sys.modules) - modules:
+                if str(cwd) in str(getattr(sys.modules[name], "__file__", "")):
+                    del sys.modules[name]

@@ -1,0 +1,147 @@
+"""The program around the commands: what it loads, prints and asks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.cli.program import DESK, clean_environment, here
+
+from toolwright import Agent, Runner, get_user_choice
+from toolwright.cli._go import UNANSWERED, go
+from toolwright.cli._table import COMMANDS, GROUPS
+from toolwright.messages import Event, Pending, Scope
+from toolwright.testing import ScriptedModel, call
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "desk.py").write_text(DESK)
+    return tmp_path
+
+
+def loaded_by(*words: str, cwd: Path) -> set[str]:
+    """The packages that a command loads."""
+    script = (
+        "import sys, json\nfrom toolwright.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code, ended\n"
+        "print('\\n' + json.dumps(sorted(n for n in sys.modules if '.' not in n)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], cwd=cwd, env=clean_environment(), text=True,
+        stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60,
+    )  # fmt: skip
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_help_loads_neither_the_parser_nor_the_library(desk: Path) -> None:
+    heavy = {"cyclopts", "rich", "pydantic", "anyio", "sqlalchemy", "prompt_toolkit", "openai"}
+    assert loaded_by("--help", cwd=desk) & heavy == set()
+
+
+def test_a_run_loads_no_terminal_library_and_no_provider_that_it_does_not_use(desk: Path) -> None:
+    words = ("run", "hi", "--agent", "desk:agent", "--store", "memory://")
+    heavy = {"prompt_toolkit", "openai", "anthropic", "sqlalchemy", "starlette"}
+    assert loaded_by(*words, cwd=desk) & heavy == set()
+
+
+def test_the_help_names_every_command(desk: Path) -> None:
+    shown = here("--help", cwd=desk).stdout
+    names = [words for words in COMMANDS if " " not in words] + list(GROUPS)
+    assert [name for name in names if f"\n  {name} " not in shown] == []
+    assert here(cwd=desk).stdout == here("-h", cwd=desk).stdout == shown
+
+
+def test_the_agent_is_the_first_word_or_an_option(desk: Path) -> None:
+    for words in (("check",), ("tools", "list"), ("tools", "show", "wipe")):
+        by_option = here(*words, "--agent", "desk:agent", cwd=desk).stdout
+        assert here(*words, "desk:agent", cwd=desk).stdout == by_option
+        assert "wipe" in by_option or "tools, about" in by_option
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tools", "list", "desk:agent"),
+        ("tools", "show", "wipe", "desk:agent"),
+        ("check", "desk:agent"),
+        ("sessions", "list", "desk:agent"),
+        ("sessions", "list", "desk:runner"),
+        ("sessions", "show", "x", "--agent", "desk:agent"),
+        ("sessions", "show", "x", "--agent", "desk:runner"),
+        ("tools", "list", "desk:runner"),
+        ("tasks", "list"),
+        ("tasks", "show", "x"),
+        ("config", "schema"),
+        ("config", "check"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_read_make_no_file(desk: Path, state: Path, words: tuple[str, ...]) -> None:
+    stored = (
+        DESK + "from toolwright import Runner\nrunner = Runner(agent, store='sqlite:///own.db')\n"
+    )
+    (desk / "desk.py").write_text(stored)
+    here(*words, cwd=desk, check=None)
+    (desk / "agent.yaml").write_text("name: filed\nmodel: ollama:x\n")
+    here(
+        *(word for word in words if not word.startswith(("desk:", "--agent"))), cwd=desk, check=None
+    )
+    left = {path.name for path in desk.rglob("*")} - {"__pycache__", "agent.yaml", "desk.py"}
+    assert {name for name in left if not name.endswith(".pyc")} == set()
+
+
+def test_a_token_that_was_set_is_not_printed(desk: Path) -> None:
+    words = ["serve", "desk:agent", "--port", "0", "--token", "hunter2hunter2"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolwright.cli", *words], cwd=desk, env=clean_environment(),
+        stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert "Toolwright is at http://127.0.0.1:" in process.stderr.readline()
+        assert process.stderr.readline() == "Sign in with the token that was set.\n"
+        process.terminate()
+        assert "hunter2" not in process.stderr.read()
+
+
+def choosing() -> Runner:
+    options = call("get_user_choice", options=["red", "blue"])
+    return Runner(Agent(name="t", model=ScriptedModel(options, "Fine."), tools=[get_user_choice]))
+
+
+def nothing(event: Event) -> None:
+    """Shows nothing."""
+
+
+def test_an_answer_that_is_refused_is_told_and_the_question_asked_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers = iter(["green", "blue"])
+
+    async def ask(pending: Pending) -> Any:
+        return next(answers)
+
+    async def main() -> None:
+        scope = Scope(app_name="app", user_id="me", session_id="s")
+        result = await go(choosing(), scope, "hi", nothing, ask)
+        assert (result.status, result.text) == ("done", "Fine.")
+
+    anyio.run(main)
+    assert "does not fit" in capsys.readouterr().err
+    assert next(answers, None) is None
+
+
+def test_a_call_that_nobody_answers_goes_on_waiting() -> None:
+    async def ask(pending: Pending) -> Any:
+        return UNANSWERED
+
+    async def main() -> None:
+        runner = choosing()
+        scope = Scope(app_name="app", user_id="me", session_id="s")
+        assert (await go(runner, scope, "hi", nothing, ask)).status == "paused"
+        assert len(await runner.pending("s")) == 1
+
+    anyio.run(main)

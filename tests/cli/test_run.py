@@ -1,0 +1,271 @@
+"""`toolwright run`: where the task comes from, which model answers, and what becomes of a session."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.program import DESK, clean_environment, here, toolwright
+
+DESK_AGENT = ("--agent", "desk:agent")
+WIPE = 'wipe {"scope": "staging"}'
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    here = tmp_path / "desk"
+    here.mkdir()
+    (here / "desk.py").write_text(DESK)
+    return here
+
+
+# -- the task -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words", [("-", *DESK_AGENT), (*DESK_AGENT, "-"), (*DESK_AGENT, "--", "-")]
+)
+def test_a_dash_reads_the_task_from_standard_input(desk: Path, words: tuple[str, ...]) -> None:
+    assert toolwright("run", *words, cwd=desk, stdin="Count.\n").stdout == "read: Count.\n\n"
+
+
+def test_an_empty_standard_input_is_no_task(desk: Path) -> None:
+    told = toolwright("run", "-", *DESK_AGENT, cwd=desk, stdin=" \n", check=2).stderr
+    assert "standard input ('-'), which is empty" in told
+
+
+def test_piped_text_is_added_to_the_task(desk: Path) -> None:
+    done = toolwright("run", "Summarise:", *DESK_AGENT, cwd=desk, stdin="one\ntwo")
+    assert done.stdout == "read: Summarise:\n\none\ntwo\n"
+    assert toolwright("run", "Hi", *DESK_AGENT, cwd=desk).stdout == "read: Hi\n"
+
+
+def test_a_file_is_piped_text_and_the_null_device_is_not(desk: Path) -> None:
+    (desk / "notes.txt").write_text("a note")
+    command = [sys.executable, "-m", "toolwright.cli", "run", "Read:", *DESK_AGENT]
+    for name, text in ((desk / "notes.txt", "Read:\n\na note"), (Path(os.devnull), "Read:")):
+        with name.open() as stdin:
+            done = subprocess.run(
+                command, cwd=desk, env=clean_environment(), stdin=stdin, capture_output=True,
+                text=True, timeout=60, check=True,
+            )  # fmt: skip
+        assert done.stdout == f"read: {text}\n"
+
+
+def test_piped_bytes_that_are_no_text_are_refused(desk: Path) -> None:
+    command = [sys.executable, "-m", "toolwright.cli", "run", "Read:", *DESK_AGENT]
+    done = subprocess.run(
+        command, cwd=desk, env=clean_environment(), input=b"\xff\xfe", capture_output=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert b"Standard input is not text in UTF-8" in done.stderr
+
+
+def test_a_misspelt_option_is_not_taken_for_the_task(desk: Path) -> None:
+    done = here("run", "--modle", "me", *DESK_AGENT, cwd=desk, check=2)
+    assert "Unknown option: --modle. Did you mean --model?" in done.stderr
+
+
+# -- the model ----------------------------------------------------------------------------------
+
+
+def test_another_model_can_be_chosen_for_an_agent_with_sub_agents(desk: Path) -> None:
+    words = ("run", "hi", "--agent", "desk:team", "--model", "me")
+    assert toolwright(*words, cwd=desk, stdin="I am the model.\n").stdout == "I am the model.\n"
+
+
+def test_the_variable_names_the_model_of_an_agent_that_has_none(desk: Path) -> None:
+    done = toolwright(
+        "run", "hi", "--agent", "desk:bare", cwd=desk, stdin="Hello.\n", TOOLWRIGHT_MODEL="me"
+    )
+    assert done.stdout == "Hello.\n"
+    own = toolwright("run", "hi", *DESK_AGENT, cwd=desk, TOOLWRIGHT_MODEL="me")
+    assert own.stdout == "read: hi\n"
+
+
+def test_an_agent_without_a_model_is_told_what_one_can_do(desk: Path) -> None:
+    told = here("run", "hi", "--agent", "desk:bare", cwd=desk, check=2).stderr
+    assert "export OPENAI_API_KEY" in told
+
+
+def test_options_that_a_target_cannot_take_are_refused(desk: Path) -> None:
+    (desk / "more.py").write_text(
+        "from toolwright import Runner, SequentialAgent\nfrom desk import agent, bare\n"
+        "runner = Runner(agent)\nline = SequentialAgent(name='line', sub_agents=[bare])\n"
+    )
+    stored = here(
+        "run", "hi", "--agent", "more:runner", "--store", "sqlite:///x.db", cwd=desk, check=2
+    )
+    assert "is a runner with a store of its own" in stored.stderr
+    line = here("run", "hi", "--agent", "more:line", "--model", "ollama:x", cwd=desk, check=2)
+    assert "'line' is a workflow" in line.stderr
+
+
+def test_an_error_is_told_once_with_the_address_that_could_not_be_reached(desk: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers here
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        done = here(
+            "run",
+            "hi",
+            "--model",
+            "ollama:x",
+            cwd=desk,
+            check=1,
+            OLLAMA_BASE_URL=f"{address}/v1",
+        )
+    assert done.stderr.count("cannot reach") == 1
+    assert f"ollama:x: cannot reach {address}: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# -- the session --------------------------------------------------------------------------------
+
+
+def waiting_session(done: "subprocess.CompletedProcess[str]") -> str:
+    found = re.search(r"waiting for an answer in session (\w+)", done.stderr)
+    assert found, done
+    return found[1]
+
+
+def test_without_an_agent_file_the_session_is_kept_and_can_be_answered_afterwards(
+    desk: Path, state: Path
+) -> None:
+    done = here("run", WIPE, *DESK_AGENT, cwd=desk, check=3)
+    session = waiting_session(done)
+    assert '"scope": "staging"' in done.stderr
+    command = f"toolwright sessions answer {session} c1 --agent desk:agent"
+    assert command in done.stderr
+
+    answered = here(*command.split()[1:], "approve", cwd=desk)
+    assert answered.stdout == "results: wiped staging 1 times\n"
+    again = here("run", "And now?", "-s", session, *DESK_AGENT, cwd=desk)
+    assert again.stdout == "read: And now?\n"
+
+
+def test_what_is_kept_is_private_and_belongs_to_the_working_directory(
+    desk: Path, state: Path
+) -> None:
+    session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+    [database] = (state / "toolwright" / "sessions").iterdir()
+    assert stat.S_IMODE(database.stat().st_mode) == 0o600
+    assert stat.S_IMODE(database.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE((state / "toolwright").stat().st_mode) == 0o700
+    elsewhere = desk / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "desk.py").write_text(DESK)
+    told = here("run", "hi", "-s", session, *DESK_AGENT, cwd=elsewhere, check=2).stderr
+    assert told == f"There is no session '{session}'. This agent has none.\n"
+
+
+def test_the_default_agent_keeps_its_session_too(desk: Path) -> None:
+    done = toolwright("run", "Write.", "-m", "me", cwd=desk, stdin="/bash command=ls\n", check=3)
+    session = waiting_session(done)
+    listed = toolwright("sessions", "list", "--json", cwd=desk).stdout
+    assert json.loads(listed)["id"] == session
+
+
+def test_a_home_that_cannot_be_written_is_told_and_the_task_runs(desk: Path) -> None:
+    (desk / "file").write_text("")
+    done = here("run", "hi", *DESK_AGENT, cwd=desk, XDG_STATE_HOME=str(desk / "file"))
+    assert done.stdout == "read: hi\n"
+    assert "Sessions cannot be kept in" in done.stderr
+
+
+def test_a_session_that_is_kept_nowhere_names_no_command_that_could_not_work(desk: Path) -> None:
+    (desk / "file").write_text("")
+    done = here("run", WIPE, *DESK_AGENT, cwd=desk, check=3, XDG_STATE_HOME=str(desk / "file"))
+    assert "toolwright sessions" not in done.stderr
+    assert "toolwright chat" not in done.stderr
+    assert "--store" in done.stderr
+    by_wish = here("run", WIPE, *DESK_AGENT, "--store", "memory://", cwd=desk, check=3)
+    assert "toolwright sessions" not in by_wish.stderr
+
+
+def test_the_commands_that_are_printed_work_when_pasted(desk: Path) -> None:
+    store = "sqlite:///with space.db"
+    asked = here("run", WIPE, *DESK_AGENT, "--store", store, cwd=desk, check=3)
+    session = waiting_session(asked)
+    shown = here("sessions", "show", session, *DESK_AGENT, "--store", store, cwd=desk).stdout
+    [printed], [again] = (
+        [line for line in text.splitlines() if line.startswith("answer: toolwright")]
+        for text in (asked.stderr, shown)
+    )
+    assert printed == again
+    words = shlex.split(printed.removeprefix("answer: toolwright "))
+    assert here(*words, cwd=desk).stdout == "results: wiped staging 1 times\n"
+
+
+def test_a_session_of_a_person_who_plays_the_model_is_answered_with_the_command(desk: Path) -> None:
+    me = ("--agent", "desk:bare", "-m", "me")
+    asked = toolwright("run", "hi", *me, cwd=desk, stdin="/wipe scope=x\n", check=3)
+    session = waiting_session(asked)
+    shown = here("sessions", "show", session, "--agent", "desk:bare", cwd=desk).stdout
+    for text in (asked.stderr, shown):
+        assert f"toolwright sessions answer {session} " in text
+        assert " --agent desk:bare --model me approve\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("",), "The task is empty"),
+        ((" \n",), "The task is empty"),
+        (("-", "extra"), "`-` reads the whole task from standard input"),
+        (("two", "words"), "put it in quotes: 'two words'"),
+    ],
+)
+def test_words_that_are_no_task_are_refused_with_what_is_wrong(
+    desk: Path, state: Path, words: tuple[str, ...], told: str
+) -> None:
+    assert told in here("run", *words, *DESK_AGENT, cwd=desk, check=2).stderr
+    assert not state.exists()
+
+
+def test_the_mark_before_the_first_character_is_no_part_of_the_task(desk: Path) -> None:
+    done = toolwright("run", "-", *DESK_AGENT, cwd=desk, stdin="\ufeffhi")
+    assert done.stdout == "read: hi\n"
+
+
+def test_an_unknown_session_is_an_error_that_names_the_known_ones(desk: Path) -> None:
+    session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+    wrong = session[:-1] + ("0" if session[-1] != "0" else "1")
+    told = here("run", "hi", "-s", wrong, *DESK_AGENT, cwd=desk, check=2).stderr
+    assert told == (f"There is no session '{wrong}'. Did you mean '{session}'? Known: {session}.\n")
+    assert here("chat", "desk:agent", "-s", wrong, cwd=desk, check=2).stderr == told
+
+
+def test_yes_approves_what_asks_and_leaves_other_questions_open(desk: Path) -> None:
+    done = here("run", WIPE, "--yes", *DESK_AGENT, cwd=desk)
+    assert done.stdout == "results: wiped staging 1 times\n"
+    asked = here("run", 'ask_user {"question": "Why?"}', "--yes", *DESK_AGENT, cwd=desk, check=3)
+    assert "Why?" in asked.stderr
+    assert "an approval is not" not in asked.stderr
+
+
+# -- the reader goes away -----------------------------------------------------------------------
+
+
+def head(*words: str, cwd: Path) -> tuple[int, str]:
+    """Run `toolwright … | head -1`: the exit code and what is on standard error."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolwright.cli", *words], cwd=cwd, env=clean_environment(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    return process.returncode, told
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly(desk: Path) -> None:
+    assert head("config", "schema", cwd=desk) == (141, "")
+    assert head("run", "hi", "--json", *DESK_AGENT, cwd=desk) == (141, "")

@@ -1,0 +1,205 @@
+"""`toolwright sessions`, and calls that are answered with words."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cli.program import DESK, here
+from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
+
+from toolwright import UsageError
+from toolwright.cli._words import as_json, parse_answer, question
+from toolwright.messages import Approve, Pending, Reject
+
+CONFIRM = Pending(call_id="c1", name="wipe", kind="confirmation", arguments={"scope": "x"})
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "desk.py").write_text(DESK)
+    return tmp_path
+
+
+def test_sessions_are_listed_shown_and_deleted(desk: Path) -> None:
+    session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+    here("run", "Something else", *DESK_AGENT, cwd=desk)
+    first, second = here("sessions", "list", "desk:agent", cwd=desk).stdout.splitlines()
+    assert "Something else" in first
+    assert "waits" not in first
+    assert second.startswith(session)
+    assert "waits  wipe" in second
+
+    shown = here("sessions", "show", session, *DESK_AGENT, cwd=desk).stdout
+    assert f"> {WIPE}" in shown
+    assert '[wipe] {"scope": "staging"}' in shown
+    assert "waits: c1  wipe (confirmation)" in shown
+    events = here("sessions", "show", session, "--json", *DESK_AGENT, cwd=desk).stdout
+    assert json.loads(events.splitlines()[0])["type"] == "run_started"
+
+    assert "deleted" in here("sessions", "delete", session, *DESK_AGENT, cwd=desk).stdout
+    gone = here("sessions", "show", session, *DESK_AGENT, cwd=desk, check=2).stderr
+    assert f"There is no session '{session}'." in gone
+
+
+def test_a_call_is_rejected_with_a_reason_or_run_with_edited_arguments(desk: Path) -> None:
+    def answered(*words: str, check: int = 0) -> tuple[str, str]:
+        session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+        words = ("sessions", "answer", session, "c1", *words)
+        done = here(*words, *DESK_AGENT, cwd=desk, check=check)
+        return done.stdout, done.stderr
+
+    assert "Reason: not on a Friday" in answered("reject", "not", "on", "a", "Friday")[0]
+    assert "Reason: later" in answered("--reject", "later")[0]
+    assert "wiped elsewhere 2 times" in answered("edit", '{"scope": "elsewhere", "count": 2}')[0]
+
+
+def test_what_is_no_answer_is_refused_in_words_for_a_shell_and_the_call_still_waits(
+    desk: Path,
+) -> None:
+    session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+
+    def refused(*words: str) -> str:
+        words = ("sessions", "answer", session, "c1", *words)
+        return here(*words, *DESK_AGENT, cwd=desk, check=2).stderr
+
+    assert "answer with approve, reject REASON" in refused("perhaps")
+    assert "not JSON" in refused("edit", "{")
+    assert """edit '{"scope": "staging"}'""" in refused("edit")
+    assert "approve | reject REASON" in refused()
+    other = ("sessions", "answer", session, "c9", "approve", *DESK_AGENT)
+    told = here(*other, cwd=desk, check=2).stderr
+    assert "has no call 'c9' that waits; these wait: c1" in told
+    done = here("sessions", "answer", session, "c1", "yes", *DESK_AGENT, cwd=desk)
+    assert done.stdout == "results: wiped staging 1 times\n"
+
+
+def test_a_choice_takes_its_number_and_a_text_stays_a_text(desk: Path) -> None:
+    task = 'get_user_choice {"options": ["red", "blue"]}'
+    session = waiting_session(here("run", task, *DESK_AGENT, cwd=desk, check=3))
+    chosen = here("sessions", "answer", session, "c1", "2", *DESK_AGENT, cwd=desk)
+    assert chosen.stdout == "results: blue\n"
+    task = 'ask_user {"question": "How many?"}'
+    session = waiting_session(here("run", task, *DESK_AGENT, cwd=desk, check=3))
+    told = here("sessions", "answer", session, "c1", "42", *DESK_AGENT, cwd=desk)
+    assert told.stdout == "results: 42\n"
+
+
+def test_a_tool_called_by_hand_can_be_approved_afterwards_without_a_model(desk: Path) -> None:
+    words = ("tools", "call", "wipe", "scope=here", "--agent", "desk:bare")
+    asked = json.loads(here(*words, cwd=desk, check=3).stdout)
+    [pending] = asked["pending"]
+    answer = ("sessions", "answer", asked["session"], pending["call_id"], "approve")
+    here(*answer, "--agent", "desk:bare", cwd=desk)
+    shown = here("sessions", "show", asked["session"], "--agent", "desk:bare", cwd=desk)
+    assert "wipe → ok: wiped here 1 times" in shown.stdout
+
+
+def test_reading_makes_no_database_and_says_that_there_is_none(desk: Path, state: Path) -> None:
+    done = here("sessions", "list", "desk:agent", cwd=desk)
+    assert (done.stdout, done.stderr) == ("", "no sessions: none was ever stored here\n")
+    for command in (("list",), ("show", "x"), ("delete", "x"), ("answer", "x", "c1", "yes")):
+        words = ("sessions", *command, *DESK_AGENT, "--store", "sqlite:///none.db")
+        told = here(*words, cwd=desk, check=2).stderr
+        assert told == "There is no database with sessions at sqlite:///none.db.\n"
+    assert not state.exists()
+    assert not (desk / "none.db").exists()
+
+
+OTHERS = "Other agents have sessions: 'desk' (2); name one of them with --agent."
+
+
+@pytest.mark.parametrize("file", ["", "name: helper\n"])
+def test_sessions_of_other_agents_are_counted_where_this_one_has_none(
+    desk: Path, file: str
+) -> None:
+    if file:  # its sessions are in a place of their own
+        (desk / "agent.yaml").write_text(file)
+    for task in ("One", "Two"):
+        here("run", task, *DESK_AGENT, cwd=desk)
+    told = here("sessions", "list", cwd=desk).stderr
+    assert told.startswith("no sessions")
+    assert OTHERS in told
+    for words in (("sessions", "show", "nope"), ("run", "hi", "-m", "me", "-s", "nope")):
+        told = here(*words, cwd=desk, check=2).stderr
+        assert told == f"There is no session 'nope'. This agent has none. {OTHERS}\n"
+    told = here("sessions", "show", "nope", *DESK_AGENT, cwd=desk, check=2).stderr
+    assert "Known: " in told
+    assert "Other agents" not in told
+
+
+def test_a_database_of_another_program_is_left_alone(desk: Path) -> None:
+    with closing(sqlite3.connect(desk / "other.db")) as other:
+        other.execute("CREATE TABLE mine (x)")
+        other.commit()
+    before = (desk / "other.db").read_bytes()
+    words = ("sessions", "list", "desk:agent", "--store", "sqlite:///other.db")
+    assert "no database with sessions" in here(*words, cwd=desk, check=2).stderr
+    assert (desk / "other.db").read_bytes() == before
+
+
+def test_an_agent_file_without_sessions_gets_no_directory_by_looking(desk: Path) -> None:
+    (desk / "agent.yaml").write_text("name: helper\n")
+    assert "no sessions" in here("sessions", "list", cwd=desk).stderr
+    assert not (desk / ".toolwright").exists()
+
+
+# -- the words ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("approve", Approve()),
+        ("y", Approve()),
+        ("YES", Approve()),
+        ("true", Approve()),
+        ("always", Approve(remember=True)),
+        ("no", Reject()),
+        ("n  not now", Reject(reason="not now")),
+        ("reject too much", Reject(reason="too much")),
+        ('edit {"scope": "y"}', Approve(arguments={"scope": "y"})),
+    ],
+)
+def test_words_that_answer_a_confirmation(text: str, answer: Any) -> None:
+    assert parse_answer(CONFIRM, text) == answer
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ok?", "yes but not today", "always not", "1", "edit 5", "{}"]
+)
+def test_what_is_not_clearly_a_yes_is_not_a_yes(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_answer(CONFIRM, text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "text", "answer"),
+    [
+        ("input", {"type": "string"}, "5", "5"),
+        ("input", {"type": "integer"}, "5", 5),
+        ("input", None, "[" * 100_000, "[" * 100_000),
+        ("credential", None, "12345", "12345"),
+        ("credential", None, '{"api_key": "k"}', {"api_key": "k"}),
+        ("result", None, "true", True),
+    ],
+)
+def test_a_value_is_what_was_asked_for(kind: Any, schema: Any, text: str, answer: Any) -> None:
+    pending = Pending(call_id="c", name="t", kind=kind, schema=schema)
+    assert parse_answer(pending, text) == answer
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers()))
+def test_arguments_are_shown_in_full_with_nothing_that_a_terminal_obeys(
+    arguments: dict[str, Any],
+) -> None:
+    shown = as_json(arguments, indent=2)
+    assert json.loads(shown) == arguments
+    assert shown.replace("\n", "").isprintable()
+    assert as_json(arguments, indent=2) in question(
+        Pending(call_id="c", name="t", kind="confirmation", arguments=arguments)
+    )

@@ -1,0 +1,163 @@
+"""Over HTTP and AG-UI, an answer that cannot be used is a 422 with the reason, and the call waits."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import httpx
+import pytest
+from pydantic import AfterValidator
+from tests.serve._serving import listening, new_session, say, serving, until
+
+from toolwright import Agent, AuthConfig, AuthenticatedFunctionTool, CustomAuthScheme, Runner, tool
+from toolwright.builtin import ask_user, get_user_choice
+from toolwright.messages import AuthCredential, ModelMessage, TextPart, ToolCall, UserMessage
+from toolwright.models import ModelRequest, OnDelta
+from toolwright.serve import ServeSettings, create_app
+from toolwright.tasks import Orchestrator
+
+pytestmark = pytest.mark.anyio
+
+
+def _even(number: int) -> int:
+    if number % 2:
+        raise ValueError("an even number of cents, please")
+    return number
+
+
+@tool(require_confirmation=True)
+def pay(cents: Annotated[int, AfterValidator(_even)]) -> str:
+    """Pay."""
+    return f"paid {cents}"
+
+
+def fetch(credential: AuthCredential) -> str:
+    """Fetch."""
+    return f"fetched with {len(credential.api_key or '')} characters"
+
+
+KEY = AuthConfig(
+    auth_scheme=CustomAuthScheme(type="apiKey", location="header", name="X-Key"),
+    credential_key="shop",
+)
+TOOLS = [pay, ask_user, get_user_choice, AuthenticatedFunctionTool(func=fetch, auth_config=KEY)]
+CALLS = {
+    "pay": '{"cents": 2}',
+    "fetch": "{}",
+    "ask_user": '{"question": "Which city?"}',
+    "get_user_choice": '{"options": ["tea", "coffee"]}',
+}
+WRONG = [
+    ("pay", {"kind": "approve", "arguments": {"cents": 3}}, "an even number of cents, please"),
+    ("pay", {"kind": "value", "value": "yes"}, "waits for a confirmation"),
+    ("fetch", {"kind": "value", "value": {"access_token": None}}, "no credential"),
+    ("fetch", {"kind": "value", "value": {"api_key": ""}}, "no credential"),
+    ("fetch", {"kind": "approve"}, "no credential"),
+    ("ask_user", {"kind": "value", "value": 5}, "a text is wanted"),
+    ("ask_user", {"kind": "approve"}, "an approval is not"),
+    ("get_user_choice", {"kind": "value", "value": "wine"}, "wine"),
+]
+
+
+class Caller:
+    """Calls the tool that the person names, then says what came of it."""
+
+    name = "scripted:caller"
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        last = request.history[-1]
+        if isinstance(last, UserMessage):
+            asked = ToolCall(call_id="c1", name=last.text, arguments=CALLS[last.text])
+            return ModelMessage(parts=(asked,), finish_reason="calls")
+        return ModelMessage(parts=(TextPart(last.results[0].text),))  # type: ignore[union-attr]
+
+
+@asynccontextmanager
+async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    agent = Agent(name="caller", model=Caller(), tools=TOOLS)
+    orchestrator = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    orchestrator.register(agent, credentials="memory://")
+    runner = Runner(agent, credentials="memory://")
+    settings = ServeSettings(requests_per_second=0, agui=True, work=True)
+    with serving(create_app(runner, settings=settings, tasks=orchestrator)) as address:
+        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+            yield http
+
+
+async def asked(http: httpx.AsyncClient, place: str, number: str) -> dict[str, Any]:
+    """What a session or a task waits for, once it does."""
+    async with listening(http, f"/api/{place}s/{number}/stream") as frames:
+        await until(frames, "run_ended", status="paused")
+    return await waiting(http, number)
+
+
+async def waiting(http: httpx.AsyncClient, number: str) -> dict[str, Any]:
+    [found] = [one for one in (await http.get("/api/pending")).json() if one["id"] == number]
+    return found
+
+
+@pytest.mark.parametrize("place", ["session", "task"])
+async def test_sessions_and_tasks_refuse_wrong_answers(place: str, tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        for name in CALLS:
+            number = await (new_session(http) if place == "session" else enqueue(http, name))
+            if place == "session":
+                await say(http, number, name)
+            before = await asked(http, place, number)
+            for answer, why in [(answer, why) for of, answer, why in WRONG if of == name]:
+                body = {"call_id": "c1", "answer": answer}
+                reply = await http.post(f"/api/{place}s/{number}/answers", json=body)
+                assert (reply.status_code, why in reply.text) == (422, True), reply.text
+                assert await waiting(http, number) == before
+
+
+async def enqueue(http: httpx.AsyncClient, message: str) -> str:
+    reply = await http.post("/api/tasks", json={"agent": "caller", "message": message})
+    return reply.json()["id"]
+
+
+async def test_ag_ui_refuses_wrong_answers(tmp_path: Path) -> None:
+    payloads = [
+        ("pay", {"approved": True, "arguments": {"cents": 3}}, "an even number of cents, please"),
+        ("pay", {"approved": True, "arguments": "all"}, "the arguments are an object"),
+        ("fetch", {"access_token": None}, "no credential"),
+        ("ask_user", {"answer": "Oslo"}, "a text is wanted"),
+        ("get_user_choice", "wine", "wine"),
+    ]
+    async with client(tmp_path) as http:
+        for number, (name, payload, why) in enumerate(payloads):
+            body: dict[str, Any] = {
+                "threadId": f"t{number}", "runId": "r", "state": {}, "tools": [], "context": [],
+                "forwardedProps": {}, "messages": [{"id": "m", "role": "user", "content": name}],
+            }  # fmt: skip
+            assert (await http.post("/agui", json=body)).status_code == 200
+            before = await waiting(http, f"t{number}")
+            resume = [{"interruptId": "c1", "status": "resolved", "payload": payload}]
+            reply = await http.post("/agui", json={**body, "messages": [], "resume": resume})
+            assert (reply.status_code, why in reply.text) == (422, True), reply.text
+            assert await waiting(http, f"t{number}") == before
+
+
+async def test_whoever_signs_in_too_late_is_told_so_and_all_sessions_go_on(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        sessions = [await new_session(http) for _ in range(3)]
+        for session in sessions:
+            await say(http, session, "fetch")
+            await asked(http, "session", session)
+        statuses: list[int] = []
+
+        async def answer(session: str) -> None:
+            body = {"call_id": "c1", "answer": {"kind": "value", "value": "a-good-key"}}
+            reply = await http.post(f"/api/sessions/{session}/answers", json=body)
+            statuses.append(reply.status_code)
+
+        async with anyio.create_task_group() as group:
+            for session in sessions:
+                group.start_soon(answer, session)
+        assert sorted(statuses) == [200, 409, 409]
+        for session in sessions:
+            async with listening(http, f"/api/sessions/{session}/stream") as frames:
+                seen = await until(frames, "run_ended", status="done")
+            assert seen[-1]["data"]["text"] == "fetched with 10 characters"

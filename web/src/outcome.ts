@@ -1,0 +1,34 @@
+// How a call went: a command that ended badly is no success, though the call itself was carried out.
+import type { Json, JsonObject, ToolResult } from "./types";
+
+export type Outcome = ToolResult["status"] | "failed";
+
+const MAX_READ = 200_000;
+
+export function outcomeOf(result: ToolResult): Outcome {
+  return result.status === "ok" && endedBadly(factsOf(result)) ? "failed" : result.status;
+}
+
+/** What the tool says of itself: its data, or else its text when that is an object in JSON. */
+function factsOf(result: ToolResult): JsonObject | null {
+  if (isObject(result.data)) return result.data;
+  const [only, more] = result.content;
+  if (more || only?.kind !== "text" || !only.text.startsWith("{") || only.text.length > MAX_READ) return null;
+  try {
+    const value = JSON.parse(only.text) as Json;
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function endedBadly(facts: JsonObject | null): boolean {
+  if (!facts) return false;
+  const code = facts.exit_code ?? facts.returncode;
+  return typeof code === "number" && code !== 0
+    || typeof facts.ended === "string" && facts.ended !== "exited"
+    || facts.status === "error" || facts.success === false;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
