@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolwright.testing._check_store import STORE_CHECKS, check_store
     from toolwright.testing._check_tasks import TASK_CHECKS, check_tasks
     from toolwright.testing._recorded import RecordedModel
+    from toolwright.testing.simulation import Simulation, SimulationFailed, simulate
 
 _LAZY = {
     "ARTIFACT_CHECKS": "_check_artifacts",
@@ -43,6 +44,9 @@ _LAZY = {
     "RecordedModel": "_recorded",
     "FILES_CHECKS": "_check_files",
     "check_files": "_check_files",
+    "Simulation": "simulation",
+    "SimulationFailed": "simulation",
+    "simulate": "simulation",
 }
 """Names that most tests do not need, and the file each is in."""
 
@@ -59,6 +63,8 @@ __all__ = [
     "PluginUnderTest",
     "RecordedModel",
     "ScriptedModel",
+    "Simulation",
+    "SimulationFailed",
     "Turn",
     "call",
     "check_artifacts",
@@ -70,6 +76,7 @@ __all__ = [
     "check_store",
     "check_tasks",
     "plugin_report",
+    "simulate",
 ]
 
 

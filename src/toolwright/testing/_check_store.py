@@ -6,23 +6,30 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from toolwright.backends import Store
-from toolwright.errors import StoreError, UsageError
+from toolwright.errors import StoreConflict, StoreError, UsageError
 from toolwright.messages import (
     Actions,
     Answered,
+    Approve,
     BlobPart,
     Event,
+    Given,
     ModelMessage,
     ModelReplied,
     Pending,
     PendingAnswered,
+    PendingChanged,
     PendingOpened,
+    Reject,
     RunEnded,
     RunStarted,
     Scope,
+    SignedIn,
     StateChanged,
+    StoredAnswer,
     TextPart,
     ToolCall,
     ToolEnded,
@@ -93,7 +100,7 @@ async def check_a_session_is_loaded_whole(store: Store) -> None:
     await _answer(store, "c1", "yes", "accepted")
     found = await store.load(ADA)
     assert (found.row.last_seq, list(found.events)) == (2, events)
-    assert [(c.pending.call_id, c.answered, c.answer) for c in found.calls] == [("c1", True, "yes")]
+    assert [(c.pending.call_id, c.answer) for c in found.calls] == [("c1", Given(value="yes"))]
     assert dict(found.state) == {"x": 1}
     await raises(UsageError, store.load(replace(ADA, user_id="bob")))
 
@@ -127,6 +134,82 @@ async def check_of_many_runs_at_once_one_writes(store: Store) -> None:
             tasks.start_soon(write, name)
     assert len(written) == 1
     assert await store.state(ADA) == {"by": written[0]}
+
+
+async def check_a_repeated_append_adds_nothing_twice(store: Store) -> None:
+    """Whoever lost the acknowledgement may append again, and add what has come since."""
+    first, second = RunStarted(seq=1, run_id="r1"), StateChanged(seq=2, delta={"x": 1})
+    await store.open(ADA)
+    await store.append(ADA, [first])
+    await store.append(ADA, [first])
+    await store.append(ADA, [first, second])
+    await store.append(ADA, [first, second])
+    assert await store.events(ADA) == [first, second]
+    assert await store.state(ADA) == {"x": 1}
+    other = RunStarted(seq=1, run_id="r2")
+    await raises(StoreConflict, store.append(ADA, [other]))
+    await raises(StoreConflict, store.append(ADA, [other, second]))
+    await raises(StoreConflict, store.append(ADA, [replace(second, delta={"x": 2})]))
+    assert await store.events(ADA) == [first, second]
+
+
+async def check_a_cancelled_caller_harms_nobody(store: Store) -> None:
+    """Of callers at the same time one is cancelled, sooner or later: the others are told the truth."""
+    moments = [(delay, patience) for delay in range(4) for patience in range(8)]
+    for delay, patience in moments:
+        await _one_is_cancelled(store, f"{delay} {patience}", delay, patience)
+
+
+async def _one_is_cancelled(store: Store, round_: str, delay: int, patience: int) -> None:
+    done: list[Scope] = []
+    scopes = [replace(ADA, session_id=f"{round_} {number}") for number in range(4)]
+    for scope in scopes:
+        await store.open(scope)
+
+    async def write(scope: Scope, turns: int) -> None:
+        for _ in range(turns):
+            await anyio.lowlevel.checkpoint()
+        await store.append(scope, [StateChanged(delta={"x": scope.session_id}, seq=1)])
+        done.append(scope)
+
+    async def write_impatiently() -> None:
+        async with anyio.create_task_group() as hasty:
+            hasty.start_soon(write, scopes[0], 0)
+            for _ in range(patience):
+                await anyio.lowlevel.checkpoint()
+            hasty.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(write_impatiently)
+        for scope in scopes[1:]:
+            group.start_soon(write, scope, delay)
+    assert set(scopes[1:]) <= set(done)
+    for scope in done:
+        found = await store.state(scope)
+        assert found == {"x": scope.session_id}, f"told that it is stored; found {found!r}"
+
+
+async def check_any_string_comes_back(store: Store) -> None:
+    """Strings that databases and UTF-8 refuse are stored and read back as they were."""
+    odd = "a\x00b\x1ac\ud800d\udfffe\x1a0041"
+    scope = Scope(app_name=odd, user_id=odd, session_id=odd)
+    events = [
+        RunStarted(message=UserMessage((TextPart(odd),)), seq=1),
+        ToolStarted(call=ToolCall(call_id=odd, name=odd, arguments=odd, meta={odd: [odd]}), seq=2),
+        StateChanged(delta={odd: {odd: odd}}, seq=3),
+        PendingOpened(pending=_pending(odd, {odd: odd}), seq=4),
+        RunEnded(status="paused", text=odd, reason=odd, seq=5),
+    ]
+    await store.open(scope)
+    await store.append(scope, events)
+    assert await store.events(scope) == events
+    assert await store.state(scope) == {odd: {odd: odd}}
+    [call] = await store.open_calls(odd, odd)
+    assert (call.scope, call.pending) == (scope, _pending(odd, {odd: odd}))
+    assert await store.answer(odd, odd, odd, Given(value=odd)) == "accepted"
+    [call] = await store.open_calls(odd)
+    assert call.answer == Given(value=odd)
+    assert [row.scope for row in await store.sessions(odd, odd)] == [scope]
 
 
 async def check_state_goes_where_its_prefix_says(store: Store) -> None:
@@ -164,13 +247,14 @@ async def check_calls_are_open_until_they_end(store: Store) -> None:
     await _with(store, ADA, PendingOpened(pending=asked))
     await _with(store, BOB, PendingOpened(pending=_pending("c1")))
     [call] = await store.open_calls("app", "s1")
-    assert (call.scope, call.pending, call.answered, call.answer) == (ADA, asked, False, None)
+    assert (call.scope, call.pending, call.answer) == (ADA, asked, None)
     assert len(await store.open_calls("app")) == 2
     assert await store.open_calls("other") == []
-    await _answer(store, "c1", {"kind": "approve"}, "accepted")
+    approval = Approve(arguments={"x": [1, None]}, payload={"kind": "reject"}, remember=True)
+    assert await store.answer("app", "s1", "c1", approval) == "accepted"
     [call] = await store.open_calls("app", "s1")
-    assert (call.answered, call.answer) == (True, {"kind": "approve"})
-    await store.append(ADA, [PendingAnswered(seq=2, call_id="c1")])
+    assert (call.answered, call.answer) == (True, approval)
+    await store.append(ADA, [PendingAnswered(seq=2, call_id="c1", answer=approval)])
     assert len(await store.open_calls("app", "s1")) == 1
     await store.append(ADA, [replace(_ended("c1"), seq=3)])
     assert await store.open_calls("app", "s1") == []
@@ -186,13 +270,66 @@ async def check_the_end_of_a_call_closes_what_it_asked(store: Store) -> None:
     assert await _open_ids(store) == ["c10"]
 
 
+async def check_an_answer_is_what_it_was_sent_as(store: Store) -> None:
+    """A result that looks like an approval, or like any other answer, is a result."""
+    image = BlobPart(media_type="image/png", data=bytes(range(256)))
+    answers: list[StoredAnswer] = [
+        Given(value={"kind": "approve", "amount": 3}),
+        Given(value={"kind": "given", "value": None}),
+        Given(value=None),
+        Given(
+            value="shown", content=(TextPart("shown"), image), data={"rows": [1]}, status="error"
+        ),
+        Reject(reason="no"),
+        SignedIn(key="answer:1"),
+    ]
+    opened = [PendingOpened(pending=_pending(f"c{number}")) for number in range(len(answers))]
+    await _with(store, ADA, *opened)
+    for number, answer in enumerate(answers):
+        assert await store.answer("app", "s1", f"c{number}", answer) == "accepted"
+    found = {c.pending.call_id: c.answer for c in await store.open_calls("app", "s1")}
+    assert found == {f"c{number}": answer for number, answer in enumerate(answers)}
+    used = [PendingAnswered(call_id=f"c{n}", answer=a) for n, a in enumerate(answers)]
+    numbered = [replace(event, seq=seq) for seq, event in enumerate(used, start=len(answers) + 1)]
+    await store.append(ADA, numbered)
+    assert await store.events(ADA, since=len(answers)) == numbered
+
+
+async def check_a_waiting_call_can_be_let_go(store: Store) -> None:
+    """A call that the run no longer waits for stays open when it has a result."""
+    waits = _pending("c1")
+    await _with(store, ADA, PendingOpened(pending=waits))
+    later = replace(waits, blocking=False, hint="still running")
+    await store.append(ADA, [PendingChanged(seq=2, pending=later), replace(_ended("c1"), seq=3)])
+    [call] = await store.open_calls("app", "s1")
+    assert call.pending == later
+    await _answer(store, "c1", "done", "accepted")
+    branch = await store.branch(ADA, "s2")
+    [copied] = await store.open_calls("app", "s2")
+    assert (branch.last_seq, copied.pending, copied.answer) == (3, later, None)
+
+
+async def check_an_accepted_answer_is_not_lost_with_its_call(store: Store) -> None:
+    """A call that ends just as its answer is accepted stays open until the log has the answer."""
+    waits = _pending("c1")
+    await _with(store, ADA, PendingOpened(pending=waits))
+    await _answer(store, "c1", "came", "accepted")
+    await store.append(ADA, [replace(_ended("c1"), seq=2)])
+    [call] = await store.open_calls("app", "s1")
+    assert (call.pending, call.answer) == (replace(waits, blocking=False), Given(value="came"))
+    used = PendingAnswered(seq=3, call_id="c1", answer=Given(value="came"))
+    await store.append(ADA, [used])
+    assert await store.open_calls("app", "s1") == []
+    await _answer(store, "c1", "again", "duplicate")
+
+
 async def check_a_call_nobody_waits_for_outlives_its_result(store: Store) -> None:
     """A call that does not block has a result at once; it is closed when its answer is used."""
     later = replace(_pending("c1"), blocking=False)
     await _with(store, ADA, PendingOpened(pending=later), _ended("c1"))
     assert await _open_ids(store) == ["c1"]
     await _answer(store, "c1", "done", "accepted")
-    await store.append(ADA, [PendingAnswered(seq=3, call_id="c1", answer="done")])
+    await store.append(ADA, [PendingAnswered(seq=3, call_id="c1", answer=Given(value="done"))])
     assert await _open_ids(store) == []
 
 
@@ -206,9 +343,9 @@ async def check_the_first_answer_wins(store: Store) -> None:
     await _answer(store, "late", 1, "expired")
     await _answer(store, "c3", 1, "finished")
     await _answer(store, "c9", 1, "unknown")
-    assert await store.answer("app", "s9", "c1", 1) == "unknown"
-    calls = {c.pending.call_id: (c.answered, c.answer) for c in await store.open_calls("app", "s1")}
-    assert calls == {"c1": (True, None), "late": (False, None)}
+    assert await store.answer("app", "s9", "c1", Given(value=1)) == "unknown"
+    calls = {c.pending.call_id: c.answer for c in await store.open_calls("app", "s1")}
+    assert calls == {"c1": Given(value=None), "late": None}
     await store.append(ADA, [replace(_ended("c1"), seq=5)])
     await _answer(store, "c1", 3, "duplicate")
 
@@ -219,7 +356,7 @@ async def check_of_many_answers_at_once_one_is_accepted(store: Store) -> None:
     outcomes: dict[int, Answered] = {}
 
     async def answer(number: int) -> None:
-        outcomes[number] = await store.answer("app", "s1", "c1", number)
+        outcomes[number] = await store.answer("app", "s1", "c1", Given(value=number))
 
     async with anyio.create_task_group() as tasks:
         for number in range(20):
@@ -228,7 +365,40 @@ async def check_of_many_answers_at_once_one_is_accepted(store: Store) -> None:
     assert len(accepted) == 1
     assert list(outcomes.values()).count("duplicate") == 19
     [call] = await store.open_calls("app", "s1")
-    assert call.answer == accepted[0]
+    assert call.answer == Given(value=accepted[0])
+
+
+async def check_of_answers_that_exclude_each_other_one_is_accepted(store: Store) -> None:
+    """Calls in several sessions race, each unless another has its answer; one is accepted."""
+    scopes = [replace(ADA, session_id=f"s{number}") for number in range(8)]
+    for scope in scopes:
+        await _with(store, scope, PendingOpened(pending=_pending("c1")))
+    outcomes: dict[str, Answered] = {}
+
+    async def answer(mine: str) -> None:
+        others = [(s.session_id, "c1") for s in scopes if s.session_id != mine]
+        outcomes[mine] = await store.answer("app", mine, "c1", Given(value=mine), others)
+
+    async with anyio.create_task_group() as tasks:
+        for scope in scopes:
+            tasks.start_soon(answer, scope.session_id)
+    assert sorted(outcomes.values()) == ["accepted", *["duplicate"] * 7], outcomes
+    [taken] = [call for call in await store.open_calls("app") if call.answered]
+    assert outcomes[taken.scope.session_id] == "accepted"
+    missing = [("s0", "c9"), ("nobody", "c1")]
+    left = next(s.session_id for s in scopes if outcomes[s.session_id] == "duplicate")
+    assert await store.answer("app", left, "c1", Given(), missing) == "accepted"
+
+
+async def check_without_an_answer_nothing_is_taken(store: Store) -> None:
+    """What became of a call can be asked without answering it."""
+    past = _pending("late", deadline=time.time() - 1)
+    opened = [PendingOpened(pending=p) for p in (_pending("c1"), past, _pending("c3"))]
+    await _with(store, ADA, *opened, _ended("c3"))
+    asked = {c: await store.answer("app", "s1", c, None) for c in ("c1", "late", "c3", "c9")}
+    assert asked == {"c1": "unknown", "late": "expired", "c3": "finished", "c9": "unknown"}
+    await _answer(store, "c1", 1, "accepted")
+    assert await store.answer("app", "s1", "c1", None) == "duplicate"
 
 
 async def check_sessions_are_listed_latest_first(store: Store) -> None:
@@ -290,13 +460,21 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_a_session_is_loaded_whole,
     check_only_events_that_follow_on_are_taken,
     check_of_many_runs_at_once_one_writes,
+    check_a_repeated_append_adds_nothing_twice,
+    check_a_cancelled_caller_harms_nobody,
+    check_any_string_comes_back,
     check_state_goes_where_its_prefix_says,
     check_state_follows_the_events,
     check_calls_are_open_until_they_end,
     check_the_end_of_a_call_closes_what_it_asked,
+    check_an_answer_is_what_it_was_sent_as,
+    check_a_waiting_call_can_be_let_go,
+    check_an_accepted_answer_is_not_lost_with_its_call,
     check_a_call_nobody_waits_for_outlives_its_result,
     check_the_first_answer_wins,
     check_of_many_answers_at_once_one_is_accepted,
+    check_of_answers_that_exclude_each_other_one_is_accepted,
+    check_without_an_answer_nothing_is_taken,
     check_sessions_are_listed_latest_first,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
@@ -310,7 +488,7 @@ async def _with(store: Store, scope: Scope, *events: Event) -> None:
 
 
 async def _answer(store: Store, call_id: str, answer: Any, wanted: Answered) -> None:
-    found = await store.answer("app", "s1", call_id, answer)
+    found = await store.answer("app", "s1", call_id, Given(value=answer))
     assert found == wanted, f"answer to {call_id!r}: {found!r}, wanted {wanted!r}"
 
 

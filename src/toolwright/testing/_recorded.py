@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 from toolwright.messages import (
     ModelMessage,
@@ -22,7 +23,7 @@ __all__ = ["RecordedModel"]
 VERSION = 1
 
 
-class RecordedModel:
+class RecordedModel(Sealed):
     """Replays the replies in `path`; where there is no such file, asks `model` and writes it.
 
     A reply is found by what was asked: the conversation, the instructions and the tools. A test

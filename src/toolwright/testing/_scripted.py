@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 from toolwright.messages import ModelMessage, ModelPart, TextPart, ToolCall, Usage
 from toolwright.models import Delta, ModelRequest, OnDelta
@@ -31,8 +32,10 @@ def call(name: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(call_id="", name=name, arguments=json.dumps(arguments, default=str))
 
 
-class ScriptedModel:
+class ScriptedModel(Sealed):
     """Plays its turns in order. Used as `with ScriptedModel(…) as model`, unused turns fail the test."""
+
+    _live = ("turns", "name")
 
     def __init__(self, *turns: Turn, name: str = "scripted:model") -> None:
         self.name = name

@@ -1,0 +1,204 @@
+"""Durable tasks on several workers that die, sleep past their lease, and come back."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+
+from toolwright import Agent, deferred_tool, tool
+from toolwright.messages import Steered, ToolEnded
+from toolwright.tasks import NewTask, Orchestrator, Task
+from toolwright.testing import call
+from toolwright.testing.simulation import Simulation
+from toolwright.tools import Tool
+
+LEASE = 20.0
+Make = Callable[[], Orchestrator]
+
+
+def making(
+    sim: Simulation, *agents: Agent | Callable[[Orchestrator], Agent], workers: int = 3
+) -> Make:
+    """How each process makes its own orchestrator."""
+
+    def make() -> Orchestrator:
+        made = Orchestrator(sim.database("tasks"), lease=LEASE)
+        for agent in agents:
+            known = agent if isinstance(agent, Agent) else agent(made)
+            made.register(known, workers=workers)
+        return made
+
+    return make
+
+
+def working(sim: Simulation, make: Make, number: int = 2) -> None:
+    """Start so many workers."""
+
+    async def main() -> None:
+        orchestrator = make()
+        try:
+            await orchestrator.worker().run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await orchestrator.close()
+
+    for n in range(1, number + 1):
+        sim.start(f"worker-{n}", main)
+
+
+async def ask(sim: Simulation, make: Make, what: Callable[[Orchestrator], Awaitable[Any]]) -> Any:
+    """Do something from a process of its own, again until the database has answered."""
+
+    async def main() -> Any:
+        orchestrator = make()
+        try:
+            return await what(orchestrator)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await orchestrator.close()
+
+    return await sim.run("client", main)
+
+
+async def finish_all(sim: Simulation, make: Make, keys: Sequence[str], agent: str) -> list[Task]:
+    """Enqueue a task per key and wait for all of them; their journals, held against the ledger."""
+
+    async def what(orchestrator: Orchestrator) -> list[Task]:
+        new = [NewTask(agent=agent, prompt=k, idempotency_key=k, retries=9) for k in keys]
+        return [await orchestrator.wait(i) for i in await orchestrator.enqueue_many(new)]
+
+    tasks = await ask(sim, make, what)
+    await check_tasks(sim, make(), tasks)
+    return tasks
+
+
+async def check_tasks(sim: Simulation, outside: Orchestrator, tasks: Sequence[Task]) -> None:
+    """Hold the journals of tasks against the ledger."""
+    for task in tasks:
+        sim.check_journal(task.id, await outside.stored_events(task.id))
+
+
+def tools_of(sim: Simulation) -> list[Tool]:
+    @tool
+    async def pay(invoice: str) -> str:
+        """Pay an invoice; must never happen twice."""
+        await sim.effect("pay", invoice)
+        return f"paid {invoice}"
+
+    @tool(idempotent=True)
+    async def note(text: str) -> str:
+        """Write something down; may happen twice."""
+        await sim.effect("note", text, repeatable=True)
+        return f"noted {text}"
+
+    return [pay, note]
+
+
+async def tasks_on_workers(sim: Simulation) -> None:
+    """Tasks that pay, on two workers; each is worked on until it ends, nothing is paid twice."""
+    model = sim.model(
+        [call("pay", invoice="{prompt}-1"), call("note", text="{prompt}")],
+        [call("pay", invoice="{prompt}-2")],
+        "done",
+    )
+    make = making(sim, Agent(name="payer", model=model, tools=tools_of(sim)))
+    working(sim, make)
+    for task in await finish_all(sim, make, ["a", "b", "c"], "payer"):
+        sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+        noted = sim.ledger.count("note")
+        sim.check(noted >= 1, "a task is completed whose repeatable call never happened")
+
+
+async def child_tasks(sim: Simulation) -> None:
+    """A task starts two others and waits for both."""
+    model = sim.model([call("pay", invoice="{prompt}")], "{prompt} is paid")
+    payer = Agent(name="payer", model=model, tools=tools_of(sim))
+
+    def boss(orchestrator: Orchestrator) -> Agent:
+        children = orchestrator.child_tasks("payer", name="delegate")
+        model = sim.model([call("delegate", prompts=["x", "y"])], "done")
+        return Agent(name="boss", model=model, tools=[children])
+
+    make = making(sim, payer, boss)
+    working(sim, make)
+    [task] = await finish_all(sim, make, ["all"], "boss")
+    sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+    outside = make()
+    events = await outside.stored_events(task.id)
+    [told] = [e.result.text for e in events if isinstance(e, ToolEnded)]
+    children = [t for t in await outside.list() if t.agent == "payer"]
+    sim.check(len(children) == 2, f"two children were wanted, {len(children)} were made")
+    sim.check(all(t.id in told for t in children), f"the parent does not know them: {told!r}")
+
+
+async def deferred_death(sim: Simulation) -> None:
+    """A process may die before a deferred call's function has returned: the call is repeated."""
+
+    @deferred_tool(idempotent=True)
+    async def send(to: str) -> None:
+        """Send a mail whose answer is the result."""
+        await sim.effect("send", to, repeatable=True)
+
+    model = sim.model([call("send", to="{prompt}")], "ok")
+    make = making(sim, Agent(name="clerk", model=model, tools=[send]))
+    working(sim, make)
+
+    async def mailbox() -> None:
+        """Answers only mails that were really sent."""
+        orchestrator = make()
+        while True:
+            for task_id, pending in await orchestrator.pending():
+                to = pending.arguments.get("to", "")
+                if sim.ledger.count("send", to):
+                    said = await orchestrator.answer(
+                        task_id=task_id, tool_call_id=pending.call_id, result=f"{to} says yes"
+                    )
+                    sim.note(f"{to} answers: {said}")
+                    if said == "accepted":
+                        sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
+            await anyio.sleep(2.0)
+
+    sim.start("mailbox", mailbox)
+    for task in await finish_all(sim, make, ["ada", "bob"], "clerk"):
+        sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+
+
+async def steering_and_cancel(sim: Simulation) -> None:
+    """A task is steered and another is cancelled while workers die."""
+    model = sim.model(*[[call("pay", invoice=f"{{prompt}}-{n}")] for n in range(3)], "done")
+    make = making(sim, Agent(name="payer", model=model, tools=tools_of(sim)))
+    working(sim, make)
+    new = [
+        NewTask(agent="payer", prompt=key, idempotency_key=key, retries=9)
+        for key in ("steered", "cancelled")
+    ]
+    steered, cancelled = await ask(sim, make, lambda o: o.enqueue_many(new))
+    await anyio.sleep(sim.random.choice([0.0, 0.003, 0.01, 1.0]))
+    taken = await _once(sim, make, lambda o: o.steer(steered, "be quick"))
+
+    async def cancel_and_wait(orchestrator: Orchestrator) -> tuple[bool, list[Task]]:
+        was_open = await orchestrator.cancel(cancelled)
+        return was_open, [await orchestrator.wait(task_id) for task_id in (steered, cancelled)]
+
+    was_open, ends = await ask(sim, make, cancel_and_wait)
+    outside = make()
+    await check_tasks(sim, outside, ends)
+    sim.check(ends[0].status == "COMPLETED", f"the steered task is {ends[0].status}")
+    if was_open:
+        sim.check(ends[1].status == "CANCELLED", f"an accepted cancel, but {ends[1].status}")
+    events = await outside.stored_events(steered)
+    heard = sum(isinstance(e, Steered) and e.message.text == "be quick" for e in events)
+    if taken is not None:
+        sim.check(heard == taken, f"the message was taken {taken:d} times and heard {heard} times")
+
+
+async def _once(
+    sim: Simulation, make: Make, what: Callable[[Orchestrator], Awaitable[bool]]
+) -> bool | None:
+    """What came of one attempt; None when that is not known."""
+    process = sim.process("steerer")
+    try:
+        return await process.run(lambda: what(make()))
+    except Exception as error:
+        sim.note(f"the steerer does not know: {error}")
+        return None

@@ -1,0 +1,337 @@
+"""Defects that this code has had, or could have, put back one at a time: the simulator must find each.
+
+Each is a small patch that replaces a function by what it once was, or leaves out a precaution.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+from tests.simulation.scenarios import SCENARIOS
+
+from toolwright.agent import _dispatch, _log
+from toolwright.agent._log import Log
+from toolwright.agent._runner import Runner
+from toolwright.backends.sql import SqlStore, _database
+from toolwright.errors import StoreError
+from toolwright.messages import SignedIn
+from toolwright.tasks import _queue, _roll, _store, _worker
+from toolwright.testing.simulation import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
+    """What is wrong, how it is put back, and how it shows."""
+
+    name: str
+    scenario: Scenario
+    patch: Callable[[], AbstractContextManager[Any]]
+    shows: str
+    """A regular expression for what the simulator says."""
+    seed: int
+    """The first seed that has shown it, tried before the others: searching takes seconds."""
+    within: int
+    """After how many seeds it must have been found."""
+
+
+# -- the journal -----------------------------------------------------------------------------
+
+
+def forget_failed_batches() -> AbstractContextManager[Any]:
+    """A failed append forgets what it was to store; who comes next believes that it was stored."""
+
+    async def flush(self: Log) -> None:
+        if self.store is None:
+            return
+        with anyio.CancelScope(shield=True):
+            async with self._flushing:
+                if self._unsaved:
+                    batch, self._unsaved = self._unsaved, []
+                    await self.store.append(self.scope, batch)
+
+    return patch.object(_log.Log, "flush", flush)
+
+
+class _OldGroupWriter:
+    """Takes the batch out of the list before it can be sure that it will be done."""
+
+    def __init__(self, transact: Callable[[Any], Any]) -> None:
+        self._transact = transact
+        self._groups: RunVar[Any] = RunVar("old group writer")
+
+    async def run(self, work: Callable[[Any], Any]) -> Any:
+        group: Any = self._groups.get(None)
+        if group is None:
+            group = {"lock": anyio.Lock(), "waiting": []}
+            self._groups.set(group)
+        job: dict[str, Any] = {"work": work, "done": False, "value": None, "error": None}
+        group["waiting"].append(job)
+        try:
+            async with group["lock"]:
+                if not job["done"]:
+                    batch, group["waiting"] = group["waiting"], []
+                    await anyio.to_thread.run_sync(self._do, batch)
+        except anyio.get_cancelled_exc_class():
+            if job in group["waiting"]:
+                group["waiting"].remove(job)
+            raise
+        if job["error"] is not None:
+            raise job["error"]
+        return job["value"]
+
+    def _do(self, batch: list[dict[str, Any]]) -> None:
+        def attempt(connection: Any, job: dict[str, Any]) -> None:
+            try:
+                with connection.begin_nested():
+                    job["value"] = job["work"](connection)
+            except Exception as error:
+                job["error"] = error
+
+        try:
+            self._transact(lambda connection: [attempt(connection, job) for job in batch])
+        except BaseException as error:
+            for job in batch:
+                job["error"] = job["error"] or error
+        for job in batch:
+            job["done"] = True
+
+
+def drop_neighbours() -> AbstractContextManager[Any]:
+    """A cancelled caller drops the writes of those who wait beside it, and they are told 'done'."""
+    return patch.object(_database, "GroupWriter", _OldGroupWriter)
+
+
+def run_before_the_start_is_stored() -> AbstractContextManager[Any]:
+    """A tool with effects runs although its start is not stored."""
+    return patch.object(Log, "flush", _flush_unless_started)
+
+
+async def _flush_unless_started(self: Log) -> None:
+    if self.store is None or not self._unsaved:
+        return
+    if type(self._unsaved[-1]).__name__ == "ToolStarted":
+        return
+    with anyio.CancelScope(shield=True):
+        async with self._flushing:
+            batch = list(self._unsaved)
+            await self.store.append(self.scope, batch)
+            del self._unsaved[: len(batch)]
+
+
+def repeat_interrupted_calls() -> AbstractContextManager[Any]:
+    """An interrupted call is repeated as if nothing had been started."""
+
+    def record(self: Log, call_id: str) -> Any:
+        found = _RECORD(self, call_id)
+        found.started = False
+        return found
+
+    return patch.object(Log, "record", record)
+
+
+_RECORD = Log.record
+
+
+def accept_any_writer() -> AbstractContextManager[Any]:
+    """A store takes events that do not follow on: two runs of one session both write."""
+    append = SqlStore.append
+
+    async def numbered_anew(self: SqlStore, scope: Any, events: Sequence[Any]) -> None:
+        last = (await self.load(scope)).row.last_seq
+        for offset, event in enumerate(events, 1):
+            object.__setattr__(event, "seq", last + offset)
+        await append(self, scope, events)
+
+    return patch.object(SqlStore, "append", numbered_anew)
+
+
+# -- answers ---------------------------------------------------------------------------------
+
+
+def keep_refused_credentials() -> AbstractContextManager[Any]:
+    """The credential of an answer is kept before it is known whether the answer counts."""
+
+    async def answer(self: Runner, session_id: str, call_id: str, value: Any) -> Any:
+        [row] = await self.store.open_calls(self.app_name, session_id)
+        answer = SignedIn(key=f"answer:{session_id}:{call_id}")
+        assert self.services.credentials is not None
+        await self.services.credentials.save(row.scope, answer.key, value)
+        return await self.store.answer(self.app_name, session_id, call_id, answer)
+
+    return patch.object(Runner, "answer", answer)
+
+
+def mix_up_answers() -> AbstractContextManager[Any]:
+    """Answers are handed out by kind of question, not by question."""
+
+    take = Log.take_answers
+
+    def take_answers(self: Log, calls: Sequence[Any]) -> bool:
+        answered = [row for row in calls if row.answer is not None]
+        pairs = zip(answered, reversed(answered), strict=True)
+        return take(self, [replace(to, answer=of.answer) for to, of in pairs])
+
+    return patch.object(Log, "take_answers", take_answers)
+
+
+# -- tasks -----------------------------------------------------------------------------------
+
+
+def forget_claims_that_failed() -> AbstractContextManager[Any]:
+    """A claim whose acknowledgement was lost is held for ever by a worker that does not know it."""
+
+    async def claim(self: Any) -> list[Any]:
+        try:
+            return await self._queue.claim(self._lines, self.name)
+        except StoreError:
+            return []
+
+    return patch.object(_worker.Worker, "_claim", claim)
+
+
+def never_look_for_the_dead() -> AbstractContextManager[Any]:
+    """Nobody gives back the tasks of a worker that has died."""
+
+    async def cross_out_dead(self: Any) -> int:
+        return 0
+
+    return patch.object(_roll.Roll, "cross_out_dead", cross_out_dead)
+
+
+def forget_early_children() -> AbstractContextManager[Any]:
+    """A parent that parks after its children have ended is not told."""
+
+    def park(self: Any, connection: Any, task: Any, calls: Any, wake: Any) -> None:
+        self._settle(connection, task, "PENDING_CHILD_TASKS", wake=wake)
+
+    return patch.object(_store.TaskStore, "_park", park)
+
+
+def lose_messages() -> AbstractContextManager[Any]:
+    """What was left for a task is thrown away when it is read, not when the journal has it."""
+    mail = _queue._mail
+
+    def read(connection: Any, task_ids: Any) -> Any:
+        found = mail(connection, task_ids)
+        for task_id in task_ids:
+            connection.execute(_queue.INBOX.delete().where(_queue.INBOX.c.task_id == task_id))
+        return found
+
+    return patch.object(_queue, "_mail", read)
+
+
+def never_repeat_deferred_calls() -> AbstractContextManager[Any]:
+    """A deferred call whose process died before its function had returned only waits."""
+    step = _dispatch.next_step
+
+    def wait(record: Any) -> Any:
+        pending = record.pending
+        waits = pending is not None and record.answer is None and pending.deadline is None
+        return None if waits else step(record)
+
+    return patch.object(_dispatch, "next_step", wait)
+
+
+DEFECTS = [
+    Defect(
+        name="a failed append forgets its batch",
+        scenario=SCENARIOS["parallel_payments"],
+        patch=forget_failed_batches,
+        shows="though no process was lost|happened 2 times|ExceptionGroup|StoreError|stuck",
+        seed=2,
+        within=60,
+    ),
+    Defect(
+        name="a cancelled caller drops its neighbours' writes",
+        scenario=SCENARIOS["group_commit"],
+        patch=drop_neighbours,
+        shows="was told|wrote|ExceptionGroup|NoneType",
+        seed=1,
+        within=200,
+    ),
+    Defect(
+        name="a tool runs before its start is stored",
+        scenario=SCENARIOS["parallel_payments"],
+        patch=run_before_the_start_is_stored,
+        shows="happened 2 times",
+        seed=57,
+        within=200,
+    ),
+    Defect(
+        name="an interrupted call is repeated",
+        scenario=SCENARIOS["parallel_payments"],
+        patch=repeat_interrupted_calls,
+        shows="happened 2 times",
+        seed=115,
+        within=200,
+    ),
+    Defect(
+        name="two runs of a session may both write",
+        scenario=SCENARIOS["rival_runs"],
+        patch=accept_any_writer,
+        shows="happened 2 times|has 2 results|results",
+        seed=1,
+        within=20,
+    ),
+    Defect(
+        name="the credential of a refused answer is used",
+        scenario=SCENARIOS["credential_race"],
+        patch=keep_refused_credentials,
+        shows="was accepted, but used by",
+        seed=20,
+        within=100,
+    ),
+    Defect(
+        name="a call gets the answer to another question",
+        scenario=SCENARIOS["deferred_answers"],
+        patch=mix_up_answers,
+        shows="was answered|reads",
+        seed=1,
+        within=20,
+    ),
+    Defect(
+        name="a claim whose acknowledgement was lost is forgotten",
+        scenario=SCENARIOS["tasks_on_workers"],
+        patch=forget_claims_that_failed,
+        shows="stuck",
+        seed=81,
+        within=150,
+    ),
+    Defect(
+        name="a deferred call whose process died is never repeated",
+        scenario=SCENARIOS["deferred_death"],
+        patch=never_repeat_deferred_calls,
+        shows="stuck",
+        seed=23,
+        within=200,
+    ),
+    Defect(
+        name="nobody looks for dead workers",
+        scenario=SCENARIOS["tasks_on_workers"],
+        patch=never_look_for_the_dead,
+        shows="stuck",
+        seed=25,
+        within=60,
+    ),
+    Defect(
+        name="a parent that parks late misses its children's end",
+        scenario=SCENARIOS["child_tasks"],
+        patch=forget_early_children,
+        shows="stuck",
+        seed=24,
+        within=60,
+    ),
+    Defect(
+        name="a message for a task is lost with its worker",
+        scenario=SCENARIOS["steering_and_cancel"],
+        patch=lose_messages,
+        shows="heard 0 times",
+        seed=10,
+        within=150,
+    ),
+]
