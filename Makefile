@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test check bench docs fmt lock clean
+.PHONY: setup demo test simulate soak mutate check lowest pythons bench docs fmt lock clean
 
 setup: $(STAMP)
 
@@ -14,17 +14,32 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[all]' --group dev
 	@touch $@
 
-demo: setup
-	@$(BIN)/python -m examples.tour
+demo: setup  # AFRESH=1 forgets what was done before; PORT=… is another port than 8765
+	@$(BIN)/python -m examples.tour$(if $(AFRESH), --afresh)$(if $(PORT), --port $(PORT))
 
 test: check
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --inline-snapshot=disable
+
+simulate: setup  # SCENARIO=… for some seeds; with SEED=… that one, and its trace
+	@$(BIN)/python -m toolwright.testing.simulation tests.simulation.scenarios:$(SCENARIO) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),300))
+
+soak: setup  # simulate everything with new seeds for so many SECONDS
+	@$(BIN)/python -m tests.simulation.soak $(or $(SECONDS),600)
+
+mutate: setup  # change N lines, one at a time, and see whether a test notices
+	@$(BIN)/python scripts/mutate.py --count $(or $(N),50) --seed $(or $(SEED),0)
 
 check: setup
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/pyrefly check --summary=none
 	@$(BIN)/lint-imports --no-cache --no-logo
+
+lowest: setup  # the tests with the lowest versions that pyproject.toml allows
+	@$(BIN)/python scripts/environments.py lowest -n 2 --dist loadgroup
+
+pythons: setup  # the core's tests on every Python from 3.11 to 3.14 that this machine has
+	@$(BIN)/python scripts/environments.py pythons
 
 fmt: setup
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .

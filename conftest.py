@@ -1,7 +1,11 @@
-"""Shared by all tests: one event loop backend, no clocks, and a list of what was skipped and why."""
+"""Shared by all tests: one event loop backend, no clocks, nothing left running, a list of skips."""
+
+import gc
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests._reaper import start_reaper
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
@@ -10,6 +14,10 @@ _CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("calm", _CALM)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile("calm")
+
+
+# Before anything is started: only what comes later can be told from other processes.
+start_reaper()
 
 
 class GroupOrFileScheduling(LoadGroupScheduling):
@@ -34,15 +42,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(600))
 
 
+def pytest_collection_finish() -> None:
+    """Take all that is there by now out of the collector's rounds: it stays to the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what was skipped and why: a line for each test, with how many examples of it."""
     skipped = terminalreporter.stats.get("skipped", [])
     if skipped:
         terminalreporter.section(f"skipped ({len(skipped)})")
-        for report in skipped:
-            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-            terminalreporter.line(f"{report.nodeid}: {reason}")
+    for (test, reason), times in Counter(map(_skip, skipped)).items():
+        terminalreporter.line(f"{test} ({times}×): {reason}")
+
+
+def _skip(report: pytest.TestReport) -> tuple[str, str]:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return report.nodeid.partition("[")[0], reason

@@ -50,6 +50,14 @@ async def turns_200_sync(peer: str, size: Size) -> Numbers:
     return {"200 turns, sync tool: CPU µs per turn": seconds * 1e6}
 
 
+async def turns_200_rules(peer: str, size: Size) -> Numbers:
+    """200 turns under rules that allow each call; only for those that have rules."""
+    if not hasattr(module := _peer(peer), "build_with_rules"):
+        return {}
+    seconds = await _turns(peer, size, 200, build=module.build_with_rules)
+    return {"200 turns under rules, async tool: CPU µs per turn": seconds * 1e6}
+
+
 async def turns_1000(peer: str, size: Size) -> Numbers:
     """A long conversation, and what its first and its last turns cost."""
     early: list[float] = []
@@ -175,6 +183,7 @@ ROWS: dict[str, Row] = {
     "build": import_and_build,
     "turns-200": turns_200,
     "turns-200-sync": turns_200_sync,
+    "turns-200-rules": turns_200_rules,
     "turns-1000": turns_1000,
     "parallel": parallel,
     "parallel-sync": parallel_sync,
@@ -206,9 +215,10 @@ async def _turns(
     *,
     sync: bool = False,
     note: Callable[[Cursor], None] | None = None,
+    build: Callable[..., Run] | None = None,
 ) -> float:
     module, script = _peer(peer), calls(turns)
-    run = module.build(helpers(sync=sync or _sync_only(module)), script)
+    run = (build or module.build)(helpers(sync=sync or _sync_only(module)), script)
 
     async def once() -> float:
         seconds, cursor = await play(run, script)

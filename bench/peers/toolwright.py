@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from bench._functions import Function
 from bench._script import FINAL, Script
-from toolwright import Agent, FunctionTool, Limits
+from toolwright import Agent, FunctionTool, Limits, Rule, rules
 from toolwright.messages import ModelMessage, TextPart, ToolCall
 from toolwright.models import ModelRequest, OnDelta
+from toolwright.tools import Policy
 
 PACKAGE = "toolwright"
 
@@ -31,9 +32,12 @@ class ScriptModel:
         )
 
 
-def agent(functions: Sequence[object], script: Script, name: str = "bench") -> Agent:
+def agent(
+    functions: Sequence[object], script: Script, name: str = "bench", policy: Policy | None = None
+) -> Agent:
     return Agent(
         name=name,
+        policy=policy,
         model=ScriptModel(script),
         instructions="Add.",
         tools=functions,
@@ -43,6 +47,21 @@ def agent(functions: Sequence[object], script: Script, name: str = "bench") -> A
 
 def build(functions: Sequence[Function], script: Script) -> Callable[[], Awaitable[str]]:
     built = agent(functions, script)
+
+    async def run() -> str:
+        return (await built.run("go")).text
+
+    return run
+
+
+def build_with_rules(functions: Sequence[Function], script: Script) -> Callable[[], Awaitable[str]]:
+    policy = rules(
+        Rule.deny("forecast_*", when="city == 'Atlantis'"),
+        Rule.ask(effects="destructive"),
+        Rule.allow("add", when="a < 1_000_000"),
+        otherwise="ask",
+    )
+    built = agent(functions, script, policy=policy)
 
     async def run() -> str:
         return (await built.run("go")).text

@@ -1,10 +1,14 @@
 """Hands for AI agents: typed, validated, gated, sandboxed, durable and watched tools.
 
 Every name here can also be imported from its unit; a unit loads when a name of it is first used.
+A name that needs an extra can always be imported from here; without the extra, using it says what
+to install.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from toolwright._stand_in import stand_in
 
 if TYPE_CHECKING:
     from toolwright.agent import (
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
         TransferToAgentTool,
         Workflow,
         exit_loop,
+        reviewed_by,
         transfer_to_agent,
     )
     from toolwright.backends import (
@@ -303,6 +308,7 @@ __all__ = [
     "preload_memory",
     "preset_tools",
     "read_todos",
+    "reviewed_by",
     "rules",
     "searchable",
     "service_account_dict_to_scheme_credential",
@@ -453,6 +459,7 @@ _UNIT_OF = {
     "preload_memory": "builtin",
     "preset_tools": "kits",
     "read_todos": "builtin",
+    "reviewed_by": "agent",
     "rules": "tools",
     "searchable": "tools",
     "service_account_dict_to_scheme_credential": "backends",
@@ -478,7 +485,10 @@ def __getattr__(name: str) -> Any:
     unit = _UNIT_OF.get(name)
     if unit is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{unit}"), name)
+    try:
+        value = getattr(import_module(f"{__name__}.{unit}"), name)
+    except ImportError as error:
+        return stand_in(name, error)
     globals()[name] = value
     return value
 

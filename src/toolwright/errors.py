@@ -3,12 +3,14 @@
 ```text
 ToolwrightError
 ├── UsageError         the developer, before anything runs
+│   └── SettingError   … an argument that does not exist, is missing or has no name
 ├── ToolError          the model: its text is shown to it
 │   ├── ArgumentError  … the arguments did not fit, field by field
 │   └── StateConflict  … another call changed the same state key
 ├── ModelError         wait, or give up (`retryable` says which)
 ├── LimitError         the owner of the run
 └── StoreError         the operator of a database, file system or service
+    ├── StoreConflict  … another writer has the session or task now
     └── UnreadableError … what was stored was written by a newer version, or damaged
 ```
 """
@@ -19,7 +21,9 @@ __all__ = [
     "ArgumentError",
     "LimitError",
     "ModelError",
+    "SettingError",
     "StateConflict",
+    "StoreConflict",
     "StoreError",
     "ToolError",
     "ToolwrightError",
@@ -34,6 +38,10 @@ class ToolwrightError(Exception):
 
 class UsageError(ToolwrightError):
     """The program is wrong; raised when a thing is built or called, before anything runs."""
+
+
+class SettingError(UsageError, TypeError):
+    """A public class or function was called with arguments that it does not take."""
 
 
 class ToolError(ToolwrightError):
@@ -85,6 +93,10 @@ class LimitError(ToolwrightError):
 
 class StoreError(ToolwrightError):
     """A store, file system or service behind a backend failed or refused."""
+
+
+class StoreConflict(StoreError):
+    """Somebody else has written to the session or holds the task: trying again will not help."""
 
 
 class UnreadableError(StoreError):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests._npm import npm_program
+from tests._venvs import find_uv
 
 __all__ = ["azure", "s3"]
 
@@ -31,8 +32,15 @@ _AZURE_KEY = (
 def s3() -> Iterator[dict[str, Any]]:
     """Options of an S3 server, with one bucket."""
     port = _free_port()
-    uv = Path(sys.executable).with_name("uv")
-    isolated = [str(uv), "run", "--no-project", "--isolated", "--quiet", "--python", sys.executable]
+    isolated = [
+        find_uv(),
+        "run",
+        "--no-project",
+        "--isolated",
+        "--quiet",
+        "--python",
+        sys.executable,
+    ]
     packages = ["--with", "moto[s3]==5.2.5", "--with", "flask", "--with", "flask-cors"]
     with _running([*isolated, *packages, "moto_server", "-H", "127.0.0.1", "-p", str(port)], port):
         address = f"http://127.0.0.1:{port}"

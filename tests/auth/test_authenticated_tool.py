@@ -202,16 +202,31 @@ async def test_a_given_key_that_is_refused_is_told_and_nobody_is_asked(provider:
     assert "was refused (401)" in tool_text(result)
 
 
-async def test_an_answer_that_does_not_fit_asks_again_and_says_why(provider: Provider) -> None:
+async def test_an_address_of_another_sign_in_is_refused_and_the_call_waits_on(
+    provider: Provider,
+) -> None:
     tool = AuthenticatedFunctionTool(calendar_function(provider), provider.oidc())
     runner, _ = runner_with(tool, script=[call("list_events"), "Done."])
     paused = await runner.run("go", session_id="s")
     redirect = provider.sign_in(paused.pending[0].payload["auth_uri"])
 
-    still = await answer(runner, paused, redirect.replace("state=", "state=x"))
-    assert still.status == "paused"
-    assert "does not belong to the open request" in still.pending[0].hint
+    with pytest.raises(UsageError, match="does not belong to the open request"):
+        await answer(runner, paused, redirect.replace("state=", "state=x"))
 
+    assert (await answer(runner, paused, redirect)).text == "Done."
+
+
+async def test_a_code_that_the_provider_refuses_asks_again_and_says_why(provider: Provider) -> None:
+    tool = AuthenticatedFunctionTool(calendar_function(provider), provider.oidc())
+    runner, _ = runner_with(tool, script=[call("list_events"), "Done."])
+    paused = await runner.run("go", session_id="s")
+    redirect = provider.sign_in(paused.pending[0].payload["auth_uri"])
+
+    still = await answer(runner, paused, redirect.replace("code=", "code=x"))
+    assert still.status == "paused"
+    assert "Please sign in again" in still.pending[0].hint
+
+    redirect = provider.sign_in(still.pending[0].payload["auth_uri"])
     assert (await answer(runner, still, redirect)).text == "Done."
 
 
@@ -358,7 +373,7 @@ def test_what_is_no_configuration_is_refused_at_once(given: Any) -> None:
 
 @pytest.mark.parametrize("given", ["nowhere://", 3, object()])
 def test_what_is_no_credential_store_is_refused_at_once(given: Any) -> None:
-    with pytest.raises(UsageError, match="credential store"):
+    with pytest.raises(UsageError, match=r"credential store|Credentials"):
         Runner(Agent(name="a", model=ScriptedModel()), credentials=given)
 
 

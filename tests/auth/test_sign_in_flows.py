@@ -1,5 +1,6 @@
 """Signing in, refreshing and exchanging, against a real provider."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -268,6 +269,78 @@ async def test_a_refresh_token_that_another_process_used_up_is_no_harm(
         group.start_soon(use, there)
 
     assert [await calendar(provider, credential) for credential in found] == [200, 200]
+
+
+class SlowStore(MemoryCredentials):
+    """Saves when it is let, or refuses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saving, self.go_on, self.refuse = anyio.Event(), anyio.Event(), False
+        self.go_on.set()
+
+    async def save(self, scope: Scope, key: str, credential: Any) -> None:
+        self.saving.set()
+        await self.go_on.wait()
+        if self.refuse:
+            raise StoreError("the disk is full")
+        await super().save(scope, key, credential)
+
+
+@pytest.mark.parametrize("way", ["scope", "task"])
+async def test_a_rotated_refresh_token_is_saved_although_its_caller_was_cancelled(
+    provider: Provider, way: str
+) -> None:
+    provider.admin(lifetime=30)
+    store = SlowStore()
+    flows, config = AuthlibFlows(store), provider.oidc()
+    first = await signed_in(flows, provider, config)
+    provider.admin(lifetime=3600)
+    store.saving, store.go_on = anyio.Event(), anyio.Event()
+    found: list[AuthCredential | None] = []
+
+    async def patient() -> None:
+        found.append(await flows.ready(ADA, config))
+
+    async def impatient() -> None:
+        with scope:
+            await flows.ready(ADA, config)
+
+    with anyio.fail_after(20):
+        scope, cancelled = anyio.CancelScope(), asyncio.create_task(impatient())
+        await store.saving.wait()
+        if way == "scope":
+            scope.cancel()
+        else:
+            cancelled.cancel()
+        async with anyio.create_task_group() as group:
+            group.start_soon(patient)
+            store.go_on.set()
+        await asyncio.wait([cancelled])
+    [kept] = found
+    assert kept is not None
+    assert kept != first
+    assert provider.admin()["grants"].count("refresh_token") == 1
+    assert await AuthlibFlows(store).ready(ADA, config) == kept
+
+
+async def test_a_rotated_refresh_token_survives_a_store_that_refuses_for_a_while(
+    provider: Provider,
+) -> None:
+    provider.admin(lifetime=30)
+    store = SlowStore()
+    flows, config = AuthlibFlows(store), provider.oidc()
+    await signed_in(flows, provider, config)
+    provider.admin(lifetime=3600)
+    store.refuse = True
+    for _ in range(2):
+        with pytest.raises(StoreError, match="disk is full"):
+            await flows.ready(ADA, config)
+    store.refuse = False
+    kept = await flows.ready(ADA, config)
+    assert kept is not None
+    assert await calendar(provider, kept) == 200
+    assert await AuthlibFlows(store).ready(ADA, config) == kept
 
 
 async def test_a_revoked_token_is_renewed(flows: AuthlibFlows, provider: Provider) -> None:

@@ -31,6 +31,9 @@ def test_work_that_was_left_out_is_noticed() -> None:
         check("done", 2, 3)
 
 
+NOT_IN_BARE_PYTHON = {"schemas", "turns-200-rules"}
+
+
 @pytest.mark.parametrize("row", ROWS)
 async def test_every_row_gives_the_same_numbers_to_fill_in_for_both(
     row: str, monkeypatch: pytest.MonkeyPatch
@@ -38,7 +41,7 @@ async def test_every_row_gives_the_same_numbers_to_fill_in_for_both(
     monkeypatch.setattr("bench._measure.ENOUGH_SECONDS", 0)  # Once is enough to see the numbers.
     ours, theirs = await ROWS[row]("toolwright", SMALL), await ROWS[row]("bare", SMALL)
     assert ours
-    assert row == "schemas" or ours.keys() == theirs.keys()
+    assert row in NOT_IN_BARE_PYTHON or ours.keys() == theirs.keys()
 
 
 def test_the_table_shows_each_number_with_its_ratios_and_what_went_wrong() -> None:

@@ -13,4 +13,5 @@ def test_the_commands_on_the_page_are_the_programs_help() -> None:
 def test_the_page_names_every_exit_code() -> None:
     page = (ROOT / "docs" / "guides" / "command-line.md").read_text()
     codes = [exits.DONE, exits.FAILED, exits.USAGE, exits.PAUSED, exits.STOPPED, exits.CANCELLED]
+    codes.append(exits.BROKEN_PIPE)
     assert [code for code in codes if f"| {code} |" not in page] == []

@@ -42,3 +42,20 @@ def test_a_person_chooses_and_fills_in_a_form() -> None:
     choice, form = _texts(_run("choice")["result"])
     assert choice == "tea"
     assert "Long Lane 1" in form
+
+
+def test_conditions_look_at_arguments_and_the_call() -> None:
+    paused = _run("conditions")["paused"]
+    assert [p.arguments["to"] for p in paused.pending] == ["Eve"]
+    assert paused.pending[0].rule.startswith("Rule.ask('transfer', when='cents > 10_000")
+
+
+def test_rules_hold_for_helpers() -> None:
+    [pending] = _run("helpers")["paused"].pending
+    assert pending.arguments == {"name": "tmp"}
+    assert pending.rule == "Rule.ask('drop_table') in interrupt_on of agent 'dba'"
+
+
+def test_a_model_reviews_what_no_rule_decides() -> None:
+    [pending] = _run("reviewed")["paused"].pending
+    assert pending.hint == "A reviewer would not allow it: Nobody asked to write to Eve."

@@ -50,3 +50,9 @@ def test_a_tool_is_only_shown_to_those_who_may_use_it() -> None:
 def test_a_hand_written_schema_is_enforced() -> None:
     wrong, right = results_of(run_snippet(PAGE, "by_hand")["result"])
     assert (wrong.status, right.text) == ("error", "a tool for smoothing wood")
+
+
+def test_a_method_is_a_tool_of_its_object() -> None:
+    found = run_snippet(PAGE, "methods")
+    assert [r.text for r in results_of(found["result"])] == ["1 in the basket."]
+    assert (found["mine"].items, found["yours"].items) == (["tea"], [])

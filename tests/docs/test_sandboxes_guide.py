@@ -1,8 +1,11 @@
 """What the page on running commands and code shows, works."""
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
+
+from toolwright import BashToolPolicy
 
 _SNIPPETS = Path(__file__).parents[2] / "docs" / "snippets" / "sandboxes"
 
@@ -41,6 +44,27 @@ def test_the_policy_finds_what_is_hidden() -> None:
     assert not found["flags"].allowed
 
 
+def test_the_tool_says_where_it_runs_commands() -> None:
+    found = _run("where")
+    assert found["confined"]
+    walled, on_machine = found["told"]
+    assert "in a sandbox that can write to the working directory only" in walled
+    assert "There is no network." in walled
+    assert "without a sandbox" in on_machine
+
+
+def test_the_table_of_the_guide_says_what_the_policy_says() -> None:
+    policy = BashToolPolicy(("sort", "git", "find", "sed", "mytool"))
+    guide = Path("docs/guides/sandboxes.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*`) \| (allowed: only reads|allowed|refused)", guide, re.M)
+    assert len(rows) == 8
+    for commands, says in rows:
+        for command in re.findall(r"`([^`]+)`", commands):
+            verdict = policy.check(command)
+            assert verdict.allowed == says.startswith("allowed"), command
+            assert verdict.read_only == (says == "allowed: only reads"), command
+
+
 def test_the_bash_tool_asks_and_refuses() -> None:
     listed, refused = _run("execute_bash")["answers"]
     assert '"stdout": "notes.txt\\n"' in listed
@@ -56,3 +80,14 @@ def test_the_portable_sandbox_needs_no_processes() -> None:
 
 def test_an_executor_is_checked() -> None:
     _run("own_executor")
+
+
+def test_landlock_stands_in_if_it_is_asked_to() -> None:
+    found = _run("landlock")
+    assert found["chosen"] in ("bubblewrap", "landlock")
+    assert found["notes"]
+
+
+def test_a_server_runs_in_a_sandbox() -> None:
+    [answer] = _texts(_run("server")["result"])
+    assert "Europe/Oslo" in answer

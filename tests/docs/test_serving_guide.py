@@ -60,3 +60,11 @@ async def test_tasks_are_worked_on_beside_the_sessions(tmp_path: Path) -> None:
                 async with listening(http, f"/api/tasks/{task}/stream") as frames:
                     seen = await until(frames, "run_ended")
     assert seen[-1]["data"]["text"] == "Filed."
+
+
+async def test_people_choose_the_model() -> None:
+    with serving(load("models").app) as address:
+        async with httpx.AsyncClient(base_url=address) as http:
+            info = (await http.get("/api/info")).json()
+    assert info["notice"] == "Nothing is sent."
+    assert [offer["title"] for offer in info["models"]] == ["A recording", "GPT-5 mini"]

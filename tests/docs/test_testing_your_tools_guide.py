@@ -24,3 +24,7 @@ async def test_a_rejected_call_never_runs() -> None:
 @pytest.mark.anyio
 async def test_backends_pass_their_suites() -> None:
     await run_snippet(PAGE, "suites")["test_our_backends_keep_their_promises"]()
+
+
+def test_a_simulated_transfer_happens_once() -> None:
+    run_snippet(PAGE, "simulated")["test_a_transfer_happens_once"]()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolwright import Agent, Approve, Runner, UsageError
-from toolwright.backends.files import FilesystemBackend
+from toolwright.backends.files import FilesystemBackend, StateBackend
 from toolwright.kits import SubAgentSpec, create_deep_agent, create_deep_agent_async
 from toolwright.messages import ModelReplied, ToolEnded
 from toolwright.models import ModelRequest
@@ -136,6 +136,22 @@ async def test_a_big_result_is_moved_to_a_file_that_can_be_read() -> None:
     assert "30,006 characters in all, kept in /large_results/" in first
     assert "/large_results/" in second
     assert result.text == "Found."
+
+
+async def test_a_big_result_is_not_lost_when_its_file_cannot_be_written() -> None:
+    class Full(StateBackend):
+        async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
+            raise PermissionError(path)
+
+    def dump() -> str:
+        """Dump everything."""
+        return "x" * 30_000
+
+    model = ScriptedModel(call("dump"), "Found.")
+    await create_deep_agent(model=model, tools=[dump], backend=lambda ctx: Full(ctx.state)).run(
+        "go"
+    )
+    assert texts(model.requests[-1]) == ["x" * 30_000]
 
 
 async def test_memory_files_are_put_before_the_model_each_turn() -> None:

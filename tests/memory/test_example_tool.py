@@ -50,7 +50,7 @@ async def test_without_examples_the_prompt_is_unchanged() -> None:
 
 
 def test_what_is_not_an_example_is_refused() -> None:
-    with pytest.raises(UsageError, match="is not an Example"):
+    with pytest.raises(UsageError, match="list of Example"):
         ExampleTool([("Hi", "Ahoy!")])  # type: ignore[list-item]
-    with pytest.raises(UsageError, match="a list, a provider or a function"):
+    with pytest.raises(UsageError, match=r"takes .* as 'examples'; got None"):
         ExampleTool(None)  # type: ignore[arg-type]

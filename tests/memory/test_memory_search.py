@@ -85,7 +85,7 @@ async def test_an_embedder_that_miscounts_is_told() -> None:
 
 
 async def test_what_is_no_embedder_no_vector_and_no_memory_is_told() -> None:
-    with pytest.raises(UsageError, match="function from texts to vectors; got 3"):
+    with pytest.raises(UsageError, match="takes a function or None as 'embedder'; got 3"):
         SqlMemory("memory://", embedder=3)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="gave 'x' instead of a vector"):
         await _with(SqlMemory("memory://", embedder=lambda _: ["x"]), "one")  # type: ignore[arg-type]

@@ -114,9 +114,9 @@ async def test_a_runner_takes_addresses_and_refuses_what_is_neither(tmp_path: Pa
     memory = SqlMemory(address)
     assert len((await memory.search(scope, "dog")).memories) == 1
     await memory.close()
-    with pytest.raises(UsageError, match="memory= takes an address or a memory service; got 3"):
+    with pytest.raises(UsageError, match="takes a string or Memory or None as 'memory'; got 3"):
         Runner(agent, memory=3)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="artifacts= takes an address or an artifact service"):
+    with pytest.raises(UsageError, match="takes a string or Artifacts or None as 'artifacts'"):
         Runner(agent, artifacts=3)  # type: ignore[arg-type]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests._units import UNITS
 from tests.docs._snippets import ROOT
+from tests.packaging.test_star_import import LOOK
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = set(PROJECT["optional-dependencies"]) - {"all"}
@@ -88,14 +89,23 @@ def test_every_missing_extra_is_named(python: Path, tmp_path: Path) -> None:
     assert {name: text for name, text in said.items() if "pip install" not in text} == {}
     named = set(re.findall(r"toolwright\[([\w-]+)\]", " ".join(said.values())))
     assert named - EXTRAS == set()
-    assert EXTRAS - QUIET - named == {"cli"}
+    assert EXTRAS - QUIET - named == set()
+
+
+def test_the_whole_package_can_be_looked_at_where_only_the_core_is_installed(
+    python: Path, tmp_path: Path
+) -> None:
+    assert run(python, "-c", LOOK, cwd=tmp_path) == "looked\n"
+    use = "from toolwright import McpToolset\nMcpToolset()"
+    done = subprocess.run([python, "-I", "-c", use], cwd=tmp_path, capture_output=True, text=True)
+    assert "pip install 'toolwright[mcp]'" in done.stderr
 
 
 def test_the_command_line_names_its_extra(python: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [python.with_name("toolwright")], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert "pip install 'toolwright[cli]'" in done.stderr
+    program = python.with_name("toolwright")
+    assert "Usage: toolwright COMMAND" in subprocess.check_output([program], text=True)
+    done = subprocess.run([program, "run", "hi"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "The command line needs an extra: pip install 'toolwright[cli]'\n"
 
 
 def test_the_core_stays_small(wheel: Path, python: Path, tmp_path: Path) -> None:

@@ -149,14 +149,26 @@ async def test_a_deadline_that_passes_tells_the_model() -> None:
     assert "in time" in texts(done)[0]
 
 
-async def test_going_on_with_a_new_message_gives_up_what_waits() -> None:
-    runner = runner_with(call("order", item="lamp"), "Fine, no lamp.")
+async def test_a_deferred_call_stays_open_when_the_person_writes_and_its_late_result_is_delivered() -> (
+    None
+):
+    runner = runner_with(call("order", item="lamp"), "It is on its way.", "The lamp is here.")
     paused = await runner.run("go", session_id="s")
-    done = await runner.run("Never mind", session_id="s")
+    done = await runner.run("And thanks!", session_id="s")
+    assert (done.status, done.text) == ("done", "It is on its way.")
+    assert "still running elsewhere" in texts(done)[0]
 
-    assert done.text == "Fine, no lamp."
+    [open_call] = await runner.pending("s")
+    assert open_call.call_id == paused.pending[0].call_id
+    assert await runner.answer("s", open_call.call_id, "lamp delivered") == "accepted"
+    late = await runner.resume("s")
+    assert late.text == "The lamp is here."
+    told = [m.text for m in late.history if m.kind == "user"]
+    assert told[:2] == ["go", "And thanks!"]
+    assert "Update on call" in told[2]
+    assert "lamp delivered" in told[2]
+    assert await runner.answer("s", open_call.call_id, "again") == "duplicate"
     assert await runner.pending("s") == []
-    assert await runner.answer("s", paused.pending[0].call_id, "x") == "finished"
 
 
 async def test_a_session_that_is_done_stays_done() -> None:
@@ -190,7 +202,7 @@ async def test_a_result_may_be_anything_json_has() -> None:
 async def test_an_approval_is_no_result_for_a_deferred_tool() -> None:
     runner = runner_with(call("order", item="lamp"), "Ok.")
     paused = await runner.run("go", session_id="s")
-    with pytest.raises(UsageError, match="waits for a result"):
+    with pytest.raises(UsageError, match="waits for the result"):
         await runner.answer("s", paused.pending[0].call_id, Approve())
 
 
@@ -232,6 +244,6 @@ async def test_an_answer_that_was_accepted_counts_even_if_a_message_comes_first(
     done = await runner.run("What is new?", session_id="s")
 
     assert texts(done)[0] == "lamp here"
-    assert "went on without answering" in texts(done)[1]
+    assert "still running elsewhere" in texts(done)[1]
     assert [m.text for m in done.history if m.kind == "user"] == ["go", "What is new?"]
     assert done.text == "The lamp came; no desk."

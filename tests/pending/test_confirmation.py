@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from toolwright import Agent, AgentTool, Approve, FunctionTool, Reject, Result, Runner, ToolContext
+from toolwright import (
+    Agent,
+    AgentTool,
+    Approve,
+    FunctionTool,
+    Reject,
+    Result,
+    Runner,
+    ToolContext,
+    UsageError,
+)
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -105,13 +115,29 @@ async def test_edited_arguments_are_validated_and_the_model_is_told() -> None:
     assert "A person changed the arguments" in texts(done)[0]
 
 
-async def test_edited_arguments_that_do_not_fit_run_nothing() -> None:
+async def test_arguments_that_a_person_left_as_they_were_are_not_told_as_changed() -> None:
     tool = FunctionTool(transfer, require_confirmation=True)
-    runner = runner_with(tool, call("transfer", cents=500), "Oh.")
-    done = await answered(runner, await runner.run("pay"), Approve(arguments={"cents": "lots"}))
+    runner = runner_with(tool, call("transfer", cents=500, to="eve"), "Done.")
+    same = Approve(arguments={"to": "eve", "cents": 500})
+    done = await answered(runner, await runner.run("pay"), same)
 
-    assert ran == []
-    assert "cents" in texts(done)[0]
+    assert ran == [(500, "eve")]
+    assert "changed" not in texts(done)[0]
+
+
+@pytest.mark.parametrize("edit", [{"cents": "lots"}, {}, {"cents": 1, "whom": "eve"}])
+async def test_a_wrong_edit_is_refused_with_the_reason_and_the_call_still_waits(
+    edit: dict[str, Any],
+) -> None:
+    tool = FunctionTool(transfer, require_confirmation=True)
+    runner = runner_with(tool, call("transfer", cents=500), "Paid.")
+    paused = await runner.run("pay", session_id="s")
+    with pytest.raises(UsageError, match=r"do not fit: .*(cents|whom).* The call still waits"):
+        await answered(runner, paused, Approve(arguments=edit))
+    assert await runner.pending("s") == list(paused.pending)
+
+    done = await answered(runner, paused, Approve(arguments={"cents": 100}))
+    assert (done.text, ran) == ("Paid.", [(100, "savings")])
 
 
 @pytest.mark.parametrize("no", [Reject(reason="too much"), False, {"kind": "reject"}])

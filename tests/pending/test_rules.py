@@ -196,7 +196,8 @@ def test_unknown_effects_are_refused() -> None:
     [
         lambda: rules("drop_*"),  # type: ignore[arg-type]
         lambda: rules(otherwise="maybe"),  # type: ignore[arg-type]
-        lambda: rules(Rule.deny(when="always")),  # type: ignore[arg-type]
+        lambda: rules(Rule.deny(when=3)),  # type: ignore[arg-type]
+        lambda: rules(Rule.deny(when="__import__('os')")),
     ],
 )
 def test_what_is_no_rule_is_refused_at_once(make: Any) -> None:

@@ -1,4 +1,4 @@
-from toolwright import Agent, Approve, Result, Runner
+from toolwright import Agent, Result, Runner
 from toolwright.sources import McpToolset, StdioConnectionParams
 from toolwright.testing import ScriptedModel, call
 
@@ -10,5 +10,5 @@ async def book(server: StdioConnectionParams) -> Result:
         result = await runner.run("A table at Maaemo, please", session_id="s1")
         for pending in result.pending:  # the server asks: how many of you?
             print(pending.hint, pending.schema)
-            await runner.answer("s1", pending.call_id, Approve(payload={"guests": 4}))
+            await runner.answer("s1", pending.call_id, {"guests": 4})
         return await runner.resume("s1")

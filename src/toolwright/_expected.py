@@ -1,0 +1,101 @@
+"""Whether a value fits what an annotation promises, and plain words for what was expected."""
+
+import collections.abc as abc
+import types
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
+
+__all__ = ["describe", "fits", "is_list"]
+
+_LISTS = (abc.Sequence, abc.Collection, abc.Iterable, list, tuple, set, frozenset, abc.Set)
+# What can never stand for an object with methods, whatever protocol that follows.
+_PLAIN = (str, bytes, int, float, list, tuple, dict, set, type, type(None))
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_WORDS = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    Path: "a path",
+    type(None): "None",
+    "AgentNode": "an agent",
+    "BaseAgent": "an agent",
+}
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether `value` may be what `hint` says; in doubt, yes.
+
+    A protocol is not looked into: a test's own object with half of the methods may be enough.
+    """
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return fits(value, args[0])
+    if origin in (Union, types.UnionType):
+        return any(fits(value, option) for option in args)
+    if origin is Literal:
+        return value in args
+    if hint is Any:
+        return True
+    if hint is None:
+        return value is None
+    target = origin or hint
+    return _is_a(value, target, args) if isinstance(target, type) else True
+
+
+def _is_a(value: Any, target: type, args: tuple[Any, ...]) -> bool:
+    if target is abc.Callable:
+        return callable(value)
+    if target in _LISTS:
+        return _is_list(value, target, args)
+    if is_typeddict(target) or issubclass(target, Mapping):
+        return isinstance(value, Mapping) and all(
+            fits(v, a) for a in args[1:] for v in value.values()
+        )
+    if target in (int, float):
+        return isinstance(value, (int, target)) and not isinstance(value, bool)
+    if target is bool:
+        return isinstance(value, int)
+    if getattr(target, "_is_protocol", False):
+        plain = _PLAIN if "__call__" in vars(target) else (*_PLAIN, *_FUNCTIONS)
+        return not isinstance(value, plain)
+    return isinstance(value, target)
+
+
+def _is_list(value: Any, target: type, args: tuple[Any, ...]) -> bool:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return False
+    if not isinstance(value, abc.Collection):  # a generator, which can be read only once
+        return True
+    if target is tuple and args and args[-1] is not Ellipsis:
+        return len(value) == len(args) and all(map(fits, value, args))
+    return all(fits(item, args[0]) for item in value) if args else True
+
+
+def is_list(hint: Any) -> bool:
+    """Whether `hint` promises a list and, beside None, nothing else."""
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return all((get_origin(o) or o) in _LISTS for o in options if o is not type(None))
+
+
+def describe(hint: Any) -> str:
+    """What `hint` promises, in words."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return describe(args[0])
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(describe(option) for option in args))
+    if origin is Literal:
+        return " or ".join(map(repr, args))
+    target = origin or hint
+    if target is abc.Callable:
+        return "a function"
+    if target is tuple and args and args[-1] is not Ellipsis:
+        return f"({', '.join(map(describe, args))})"
+    if target in _LISTS:
+        return "a list" if not args or args[0] is Any else f"a list of {describe(args[0])}"
+    if is_typeddict(target) or (isinstance(target, type) and issubclass(target, Mapping)):
+        return "a dict"
+    name = getattr(target, "__name__", str(target))
+    return _WORDS.get(target) or _WORDS.get(name) or name

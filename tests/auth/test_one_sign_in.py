@@ -1,0 +1,333 @@
+"""One sign-in releases all that wait for it, and only an accepted answer's credential is used."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests._oauth import Provider
+from tests._postgres import new_database
+
+from toolwright import Agent, Approve, AuthenticatedFunctionTool, Result, Runner, UsageError
+from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall
+from toolwright.errors import StoreError
+from toolwright.messages import (
+    AuthConfig,
+    AuthCredential,
+    AuthCredentialTypes,
+    CustomAuthScheme,
+    Scope,
+)
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+
+def first(credential: AuthCredential) -> str:
+    """Read the first calendar."""
+    return f"first {credential.bearer_token is not None}"
+
+
+def second(credential: AuthCredential) -> str:
+    """Read the second calendar."""
+    return f"second {credential.bearer_token is not None}"
+
+
+def runner_at(folder: Path, provider: Provider) -> Runner:
+    config = provider.oidc()
+    tools = [AuthenticatedFunctionTool(func=f, auth_config=config) for f in (first, second)]
+    turns = [*[[call("first"), call("second")]] * 3, *["Done."] * 4]
+    agent = Agent(name="reader", model=ScriptedModel(*turns), tools=tools)
+    store = f"sqlite:///{folder}/s.db"
+    return Runner(agent, store=store, credentials=f"sqlite:///{folder}/credentials.db")
+
+
+def texts(result: Result) -> list[str]:
+    return [r.text for m in result.history if m.kind == "tool" for r in m.results]
+
+
+async def test_one_sign_in_releases_every_call_of_the_user_in_all_sessions(
+    tmp_path: Path, provider: Provider
+) -> None:
+    async with runner_at(tmp_path, provider) as runner:
+        mine = [await runner.run("go", user_id="ada", session_id=s) for s in ("s1", "s2")]
+        other = await runner.run("go", user_id="bob", session_id="s3")
+        assert [len(r.pending) for r in (*mine, other)] == [2, 2, 2]
+
+        waiting = mine[0].pending[0]
+        came_back = provider.sign_in(waiting.payload["auth_uri"])
+        assert await runner.answer("s1", waiting.call_id, came_back) == "accepted"
+
+        assert {p.session_id for p in await runner.pending()} == {"s3"}
+        for session in ("s2", "s1"):
+            done = await runner.resume(session)
+            assert (done.status, texts(done)) == ("done", ["first True", "second True"])
+        assert (await runner.resume("s3")).status == "paused"
+
+
+async def test_a_callback_that_knows_only_the_address_finds_who_waits(
+    tmp_path: Path, provider: Provider
+) -> None:
+    async with runner_at(tmp_path, provider) as runner:
+        paused = await runner.run("go", user_id="ada", session_id="s1")
+        came_back = provider.sign_in(paused.pending[0].payload["auth_uri"])
+        assert await runner.answer_sign_in(came_back, user_id="eve") == []
+        assert await runner.answer_sign_in("https://app.example/callback?code=x") == []
+        assert set(await runner.answer_sign_in(came_back, user_id="ada")) == {"s1"}
+        assert (await runner.resume("s1")).status == "done"
+        assert await runner.answer_sign_in(came_back) == []
+
+
+@pytest.mark.parametrize("wrong", [None, "", {}, [], 0, True, Approve()])
+async def test_what_is_no_credential_is_refused_and_nobody_stops_waiting(wrong: Any) -> None:
+    def fetch(credential: AuthCredential) -> str:
+        """Fetch."""
+        return "fetched"
+
+    tool = AuthenticatedFunctionTool(func=fetch, auth_config=KEY)
+    model = ScriptedModel(*[call("fetch")] * 2, *["Done."] * 2)
+    runner = Runner(Agent(name="a", model=model, tools=[tool]), credentials="memory://")
+    ids = [(await runner.run("go", session_id=s)).pending[0].call_id for s in ("s1", "s2")]
+    with pytest.raises(UsageError, match="waits for a credential"):
+        await runner.answer("s1", ids[0], wrong)
+    assert len(await runner.pending()) == 2
+    assert await runner.answer("s1", ids[0], "a-wrong-key") == "accepted"
+    assert len(await runner.pending("s2")) == 1, "nobody else is released before it proved good"
+    assert (await runner.resume("s1")).status == "done"
+    assert await runner.pending("s2") == []
+    assert (await runner.resume("s2")).status == "done"
+
+
+KEY = AuthConfig(
+    auth_scheme=CustomAuthScheme(type="apiKey", location="header", name="X-Key"),
+    credential_key="api",
+)
+
+
+def api_key(value: str) -> AuthCredential:
+    return AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key=value)
+
+
+class SlowCredentials:
+    """Keeps credentials, and lets others run before each save."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], Any] = {}
+
+    async def load(self, scope: Scope, key: str) -> Any:
+        return self.kept.get((scope.user_id, key))
+
+    async def save(self, scope: Scope, key: str, credential: Any) -> None:
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        self.kept[scope.user_id, key] = credential
+
+    async def delete(self, scope: Scope, key: str) -> None:
+        self.kept.pop((scope.user_id, key), None)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+async def test_of_two_who_answer_at_once_the_accepted_ones_credential_is_used(
+    reverse: bool,
+) -> None:
+    used: list[str | None] = []
+
+    def fetch(credential: AuthCredential) -> str:
+        """Fetch."""
+        used.append(credential.api_key)
+        return "fetched"
+
+    tool = AuthenticatedFunctionTool(func=fetch, auth_config=KEY)
+    agent = Agent(name="a", model=ScriptedModel(call("fetch"), "Done."), tools=[tool])
+    credentials = SlowCredentials()
+    runner = Runner(agent, credentials=credentials)
+    paused = await runner.run("go", session_id="s")
+    outcomes: dict[str, str] = {}
+
+    async def answer(value: str) -> None:
+        outcomes[value] = await runner.answer("s", paused.pending[0].call_id, api_key(value))
+
+    async with anyio.create_task_group() as group:
+        for value in ("second", "first") if reverse else ("first", "second"):
+            group.start_soon(answer, value)
+    accepted = [value for value, outcome in outcomes.items() if outcome == "accepted"]
+    assert sorted(outcomes.values()) == ["accepted", "duplicate"]
+    assert (await runner.resume("s")).status == "done"
+    assert used == accepted
+    left = [name for _, name in credentials.kept if name.startswith("answer:")]
+    assert left == [], "what was brought is kept no longer than it is needed"
+
+
+def fetching(used: list[str | None], sessions: int = 1) -> Agent:
+    def fetch(credential: AuthCredential) -> str:
+        """Fetch."""
+        used.append(credential.api_key)
+        return "fetched"
+
+    tool = AuthenticatedFunctionTool(func=fetch, auth_config=KEY)
+    model = ScriptedModel(*[call("fetch")] * sessions, *["Done."] * sessions)
+    return Agent(name="a", model=model, tools=[tool])
+
+
+@pytest.mark.parametrize(
+    "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
+async def test_of_sign_ins_in_several_sessions_at_once_one_is_accepted_and_all_calls_released(
+    kind: str, tmp_path: Path
+) -> None:
+    address = {"sqlite": f"sqlite:///{tmp_path}/s.db"}.get(kind, "")
+    store = MemoryStore() if kind == "memory" else address or new_database()
+    used: list[str | None] = []
+    agent, credentials = fetching(used, 4), SlowCredentials()
+    processes = [Runner(agent, store=store, credentials=credentials) for _ in range(4)]
+    waiting = {
+        f"s{number}": (await runner.run("go", session_id=f"s{number}")).pending[0].call_id
+        for number, runner in enumerate(processes)
+    }
+    outcomes: dict[str, str] = {}
+
+    async def answer(runner: Runner, session: str) -> None:
+        outcomes[session] = await runner.answer(session, waiting[session], f"key-{session}")
+
+    async with anyio.create_task_group() as group:
+        for runner, session in zip(processes, waiting, strict=True):
+            group.start_soon(answer, runner, session)
+    assert sorted(outcomes.values()) == ["accepted", *["duplicate"] * 3]
+    assert await processes[0].pending() == []
+    for session in waiting:
+        assert (await processes[0].resume(session)).status == "done"
+    [accepted] = [session for session, outcome in outcomes.items() if outcome == "accepted"]
+    assert used == [f"key-{accepted}"] * 4
+    assert [name for _, name in credentials.kept if name.startswith("answer:")] == []
+    for runner in processes:
+        await runner.close()
+
+
+async def test_a_sign_in_while_the_run_of_another_tries_its_credential_is_a_duplicate() -> None:
+    used: list[str | None] = []
+    credentials, second = SlowCredentials(), ""
+
+    class Flows(AuthlibFlows):
+        async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
+            nonlocal second
+            if not second:
+                second = "being answered"
+                second = await runner.answer("s2", ids["s2"], "another-key")
+            return await super().finish(scope, config, answer)
+
+    runner = Runner(fetching(used, 2), credentials=credentials, auth=Flows(credentials))
+    ids = {s: (await runner.run("go", session_id=s)).pending[0].call_id for s in ("s1", "s2")}
+    assert await runner.answer("s1", ids["s1"], "a-key") == "accepted"
+    for session in ids:
+        assert (await runner.resume(session)).status == "done"
+    assert second == "duplicate"
+    assert used == ["a-key", "a-key"]
+
+
+async def test_what_one_has_brought_and_nobody_can_use_any_more_stands_in_nobodys_way() -> None:
+    used: list[str | None] = []
+    credentials = SlowCredentials()
+    runner = Runner(fetching(used, 2), credentials=credentials)
+    ids = {s: (await runner.run("go", session_id=s)).pending[0].call_id for s in ("s1", "s2")}
+    assert await runner.answer("s1", ids["s1"], "lost-key") == "accepted"
+    credentials.kept.clear()
+    assert await runner.answer("s2", ids["s2"], "new-key") == "accepted"
+    assert (await runner.resume("s2")).status == "done"
+    assert used == ["new-key"]
+
+
+async def test_a_later_answer_to_the_same_call_is_a_duplicate_and_its_secret_is_not_kept() -> None:
+    credentials = SlowCredentials()
+    runner = Runner(fetching([]), credentials=credentials)
+    paused = await runner.run("go", session_id="s1")
+    for outcome in ("accepted", "duplicate"):
+        assert await runner.answer("s1", paused.pending[0].call_id, "a-key") == outcome
+    assert len(credentials.kept) == 1
+    await runner.resume("s1")
+    assert await runner.answer("s1", paused.pending[0].call_id, "a-key") == "duplicate"
+    assert await runner.answer("s1", "other", "a-key") == "unknown"
+
+
+async def test_users_and_keys_are_told_apart() -> None:
+    runner = Runner(fetching([], 2), credentials=SlowCredentials())
+    ids = {
+        user: (await runner.run("go", user_id=user, session_id=user)).pending[0].call_id
+        for user in ("ada", "bob")
+    }
+    for user, call_id in ids.items():
+        assert await runner.answer(user, call_id, f"key-of-{user}") == "accepted"
+
+
+class SteppedStore(MemoryStore):
+    """Lets others run, and be cancelled, before and after an answer is taken."""
+
+    async def answer(self, *args: Any, **settings: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+        outcome = await super().answer(*args, **settings)
+        await anyio.lowlevel.checkpoint()
+        return outcome
+
+    async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
+        await anyio.lowlevel.checkpoint()
+        return await super().open_calls(app_name, session_id)
+
+
+@pytest.mark.parametrize("how", ["scope", "task"])
+async def test_a_secret_is_kept_if_and_only_if_its_answer_was_accepted_wherever_it_is_cancelled(
+    how: str,
+) -> None:
+    kept = set()
+    for steps in range(25):
+        credentials = SlowCredentials()
+        runner = Runner(fetching([]), store=SteppedStore(), credentials=credentials)
+        call_id = (await runner.run("go", session_id="s")).pending[0].call_id
+        await _cancelled_after(steps, runner, call_id, how)
+        [row] = await runner.store.open_calls("app")
+        assert row.answered == any(key.startswith("answer:") for _, key in credentials.kept)
+        kept.add(row.answered)
+    assert kept == {True, False}, "the test must have cancelled before it and after it"
+
+
+async def _cancelled_after(steps: int, runner: Runner, call_id: str, how: str) -> None:
+    async def answer() -> None:
+        with anyio.CancelScope() as scope:
+            scopes.append(scope)
+            await runner.answer("s", call_id, "a-key")
+
+    scopes: list[anyio.CancelScope] = []
+    task = asyncio.create_task(answer())
+    for _ in range(steps + 1):
+        await anyio.lowlevel.checkpoint()
+    if how == "task":
+        task.cancel()
+    else:
+        scopes[0].cancel()
+    await asyncio.wait([task])
+
+
+class FailingStore(MemoryStore):
+    """Takes an answer, or does not, and then fails."""
+
+    after = False
+
+    async def answer(self, *args: Any, **settings: Any) -> Any:
+        if self.after:
+            await super().answer(*args, **settings)
+        raise StoreError("the connection was lost")
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_secret_is_kept_if_its_answer_was_taken_though_the_stores_word_was_lost(
+    after: bool,
+) -> None:
+    credentials, store = SlowCredentials(), FailingStore()
+    store.after = after
+    used: list[str | None] = []
+    runner = Runner(fetching(used), store=store, credentials=credentials)
+    paused = await runner.run("go", session_id="s")
+    with pytest.raises(StoreError, match="lost"):
+        await runner.answer("s", paused.pending[0].call_id, "a-key")
+    assert len(credentials.kept) == after
+    assert (await runner.resume("s")).status == ("done" if after else "paused")
+    assert used == ["a-key"] * after

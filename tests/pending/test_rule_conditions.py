@@ -1,0 +1,184 @@
+"""What a rule can look at: the tool, the arguments, the path, the user, the cost and the time."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwright import Agent, AgentTool, Result, Rule, Runner, UsageError, rules, tool
+from toolwright.messages import ToolEnded, Usage
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Tool
+from toolwright.tools._expression import Expression, Unknown
+
+pytestmark = pytest.mark.anyio
+
+
+@tool
+def pay(cents: int, to: str = "", note: dict[str, Any] | None = None) -> str:
+    """Pay."""
+    return "paid"
+
+
+PAID = pay.replace(source="mcp:bank@https://bank.example")
+
+
+def results(result: Result) -> dict[str, str]:
+    ended = [event.result for event in result.events if isinstance(event, ToolEnded)]
+    return {r.name: r.status for r in ended}
+
+
+async def verdict(rule: Rule, *, user: str = "ada", tool: Tool = PAID, **arguments: Any) -> str:
+    """What the rule makes of a call of `pay` by an agent inside another one."""
+    inner = Agent(
+        name="clerk", description="", model=ScriptedModel(call("pay", **arguments), "."),
+        tools=[tool], policy=rules(rule, otherwise="allow"),
+    )  # fmt: skip
+    model = ScriptedModel(call("clerk", request="go"), ".")
+    runner = Runner(Agent(name="desk", model=model, tools=[AgentTool(inner)]))
+    result = await runner.run("go", user_id=user)
+    return "ask" if result.status == "paused" else results(result)["pay"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "fits"),
+    [
+        ("cents > 1000", False),
+        ("cents > 100 and cents <= 500", True),
+        ("100 < cents < 600", True),
+        ("to in ['ann', 'bob']", True),
+        ("to not in ('ann', 'bob')", False),
+        ("not starts(to, 'a')", False),
+        ("ends(lower(to), 'n') and len(to) == 3", True),
+        ("matches(to, 'a?n')", True),
+        ("note['deep'][0] == -1", True),
+        ("args['cents'] == 500", True),
+        ("call.tool == 'pay' and call.effects == 'write'", True),
+        ("starts(call.source, 'mcp:bank')", True),
+        ("call.agent == 'clerk' and call.path == 'desk/clerk'", True),
+        ("call.user == 'ada' and call.cost == 0", True),
+        ("call.hour >= 0 and call.hour < 24", True),
+        ("call.weekday in ['mon','tue','wed','thu','fri','sat','sun']", True),
+    ],
+)
+async def test_conditions_compare_arguments_and_what_is_known_of_the_call(
+    condition: str, fits: bool
+) -> None:
+    rule = Rule.deny("pay", when=condition)
+    found = await verdict(rule, cents=500, to="ann", note={"deep": [-1]})
+    assert found == ("denied" if fits else "ok")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["to == 'ann'", "note['deep'] == 1", "cents > 'much'", "note[0] == 1", "missing == 1"],
+)
+async def test_what_cannot_be_compared_is_never_allowed_on_a_guess(condition: str) -> None:
+    assert await verdict(Rule.deny("pay", when=condition), cents=5) == "denied"
+    assert await verdict(Rule.ask("pay", when=condition), cents=5) == "ask"
+    allowing = rules(Rule.allow("pay", when=condition), otherwise="deny")
+    agent = Agent(
+        name="a", model=ScriptedModel(call("pay", cents=5), "."), tools=[pay], policy=allowing
+    )
+    assert results(await agent.run("go")) == {"pay": "denied"}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "__import__('os').system('true')",
+        "().__class__",
+        "call.__class__",
+        "call.run",
+        "[x for x in to]",
+        "lambda: 1",
+        "to.upper() == 'X'",
+        "f'{to}'",
+        "cents ** cents",
+        "to * 10 == ''",
+        "cents if to else 1",
+        "(x := 5) == 5",
+        "to[cents]",
+        "len(to, 1)",
+        "len(*to)",
+        "b'x' == to",
+        "cents is None",
+        "cents >",
+        "",
+        "1; 2",
+        "x" * 20_000 + " ==",
+    ],
+)
+def test_what_is_no_comparison_is_refused_when_the_rule_is_written(condition: str) -> None:
+    with pytest.raises(UsageError):
+        rules(Rule.deny(when=condition))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="()[]{}'\"\\ .,=<>-_ainotcdlerx0159", max_size=40), st.integers())
+def test_any_text_is_refused_or_compares(text: str, value: int) -> None:
+    try:
+        condition = Expression(text)
+    except UsageError:
+        return
+    with suppress(Unknown):
+        assert condition({"a": value, "x": "text"}, {}) in (True, False)
+
+
+async def test_rules_look_at_source_user_and_agents_on_the_path() -> None:
+    fitting = [
+        Rule.deny("pay", source="mcp:*"),
+        Rule.deny("pay", user="a*"),
+        Rule.deny("pay", agent="desk"),
+        Rule.deny(agent="clerk", user="ada", source="mcp:bank@*"),
+    ]
+    others = [
+        Rule.deny("pay", source="openapi:*"),
+        Rule.deny("pay", user="eve"),
+        Rule.deny("pay", agent="boss"),
+        Rule.deny("pay", agent="desk", user="eve"),
+    ]
+    assert [await verdict(rule, cents=1) for rule in fitting] == ["denied"] * 4
+    assert [await verdict(rule, cents=1) for rule in others] == ["ok"] * 4
+
+
+async def test_a_rule_can_look_at_what_the_session_has_cost_so_far() -> None:
+    def costly(request: Any) -> Any:
+        return call("pay", cents=1)
+
+    class Priced(ScriptedModel):
+        async def respond(self, request: Any, on_delta: Any = None) -> Any:
+            from dataclasses import replace
+
+            reply = await super().respond(request, on_delta)
+            return replace(reply, usage=Usage(cost=0.75))
+
+    policy = rules(Rule.ask("pay", when="call.cost > 1", reason="Dear."), otherwise="allow")
+    model = Priced(costly, ".", costly, ".")
+    runner = Runner(Agent(name="a", model=model, tools=[pay], policy=policy))
+    assert (await runner.run("go", session_id="s")).status == "done"
+    asked = await runner.run("go", session_id="s")
+    assert (asked.status, asked.pending[0].hint) == ("paused", "Dear.")
+
+
+def test_a_rule_reads_as_it_was_written() -> None:
+    rule = Rule.ask("pay", "buy", effects="write", source="mcp:*", when="cents > 1")
+    assert str(rule) == "Rule.ask('pay', 'buy', effects='write', source='mcp:*', when='cents > 1')"
+    assert str(Rule.deny(when=bool)) == "Rule.deny(when=…)"
+
+
+async def test_explain_says_which_rule_decides_and_runs_nothing() -> None:
+    inner = rules(Rule.ask("pay", when="cents > 10", reason="Much."), otherwise="allow")
+    agent = Agent(name="a", model=ScriptedModel(), tools=[pay], policy=inner)
+    runner = Runner(agent, policy=rules(Rule.deny("pay", user="eve"), otherwise="allow"))
+    asked = await runner.explain("pay", {"cents": 50})
+    assert (asked.verdict, asked.decided and asked.decided.reason) == ("ask", "Much.")
+    assert [decision.rule for decision in asked.decisions] == [
+        "otherwise='allow' in the policy of the runner",
+        "Rule.ask('pay', when='cents > 10') in the policy of agent 'a'",
+    ]
+    assert (await runner.explain("pay", {"cents": 50}, user_id="eve")).verdict == "deny"
+    assert (await runner.explain("pay", {"cents": 5})).verdict == "allow"
+    assert await runner.sessions() == []

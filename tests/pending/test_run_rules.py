@@ -1,0 +1,338 @@
+"""Rules belong to the run: helpers can add to them, and nothing takes one away."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from toolwright import (
+    Agent,
+    AgentTool,
+    Approve,
+    Hooks,
+    Result,
+    Rule,
+    Runner,
+    Tool,
+    ToolContext,
+    UsageError,
+    create_deep_agent,
+    rules,
+    tool,
+)
+from toolwright.kits import load_agent_file
+from toolwright.messages import ToolEnded
+from toolwright.models import ModelRequest
+from toolwright.tasks import Orchestrator
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Args, Toolset, combined, filtered, prefixed, searchable
+
+pytestmark = pytest.mark.anyio
+
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_has_run() -> None:
+    ran.clear()
+
+
+@tool
+def wipe(what: str = "") -> str:
+    """Wipe something."""
+    ran.append(f"wipe {what}")
+    return "wiped"
+
+
+@tool(effects="read")
+def look(what: str = "") -> str:
+    """Look at something."""
+    ran.append(f"look {what}")
+    return "seen"
+
+
+class Listed(Toolset):
+    """A toolset with tools of its own, or with none while its server is away."""
+
+    def __init__(self, *tools: Tool, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.tools: Sequence[Tool] = tools
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        return list(self.tools)
+
+
+def results(result: Result) -> dict[str, tuple[str, str]]:
+    ended = [event.result for event in result.events if isinstance(event, ToolEnded)]
+    return {r.name: (r.status, r.text) for r in ended}
+
+
+def helper(*script: Any, tools: Any = (wipe,), **settings: Any) -> Agent:
+    return Agent(
+        name="helper", description="", model=ScriptedModel(*script), tools=tools, **settings
+    )
+
+
+def deep(*script: Any, **settings: Any) -> Agent:
+    task = call("task", agent="general_purpose", description="d")
+    return create_deep_agent(model=ScriptedModel(task, *script, "sub", "top"), **settings)
+
+
+async def test_a_deep_agents_policy_holds_for_its_helpers(tmp_path: Path) -> None:
+    denying = rules(Rule.deny("execute", reason="no commands"), otherwise="allow")
+    run = call("execute", command=f"touch {tmp_path}/it-ran")
+    result = await deep(run, execution="local", policy=denying, work_dir=tmp_path).run("x")
+    assert results(result)["execute"] == ("denied", "Denied: no commands")
+    assert not (tmp_path / "it-ran").exists()
+
+    asking = rules(Rule.ask("write_file"), otherwise="allow")
+    result = await deep(call("write_file", file_path="/a", content="x"), policy=asking).run("x")
+    assert [pending.name for pending in result.pending] == ["write_file"]
+
+
+@pytest.mark.parametrize("inherited", ["toolset", "ready-made"])
+async def test_interrupt_on_holds_for_toolsets_and_ready_made_sub_agents(inherited: str) -> None:
+    if inherited == "toolset":
+        agent = deep(call("wipe"), tools=[Listed(wipe)], interrupt_on={"wipe": True})
+    else:
+        task = call("task", agent="helper", description="d")
+        agent = create_deep_agent(
+            model=ScriptedModel(task, "top"),
+            subagents=[helper(call("wipe"), ".")],
+            interrupt_on={"wipe": True},
+        )
+    result = await agent.run("go")
+    assert (result.status, ran) == ("paused", [])
+
+
+async def test_a_sub_agent_cannot_switch_off_its_parents_rule() -> None:
+    spec: Any = {
+        "name": "lax",
+        "description": "d",
+        "tools": [wipe],
+        "model": ScriptedModel(call("wipe"), "."),
+        "interrupt_on": {"wipe": False},
+    }
+    task = call("task", agent="lax", description="d")
+    agent = create_deep_agent(
+        model=ScriptedModel(task, "."), subagents=[spec], interrupt_on={"wipe": True}
+    )
+    assert (await agent.run("go")).status == "paused"
+
+
+async def test_the_strictest_of_all_on_the_path_counts_and_the_question_names_it() -> None:
+    inner = helper(
+        [call("wipe"), call("look")], ".", tools=[wipe, look],
+        policy=rules(Rule.ask("look", reason="Careful."), otherwise="allow"),
+    )  # fmt: skip
+    outer = Agent(
+        name="outer",
+        model=ScriptedModel(call("helper", request="go"), "."),
+        tools=[AgentTool(inner)],
+        policy=rules(Rule.ask("wipe"), otherwise="allow"),
+    )
+    runner = Runner(outer, policy=rules(Rule.deny("wipe", reason="never"), otherwise="allow"))
+    result = await runner.run("go")
+    assert results(result)["wipe"] == ("denied", "Denied: never")
+    [pending] = result.pending
+    assert (pending.name, pending.hint) == ("look", "Careful.")
+    assert pending.rule == "Rule.ask('look') in the policy of agent 'helper'"
+    [denied] = [e.result for e in result.events if isinstance(e, ToolEnded)]
+    assert denied.data == {"rule": "Rule.deny('wipe') in the policy of the runner"}
+
+
+async def test_a_helpers_own_rules_do_not_bind_whoever_calls_it() -> None:
+    strict = helper(".", tools=[wipe], policy=rules(otherwise="deny"))
+    model = ScriptedModel(call("helper", request="go"), call("wipe"), ".")
+    await Agent(name="outer", model=model, tools=[AgentTool(strict), wipe]).run("go")
+    assert ran == ["wipe "]
+
+
+async def test_after_a_transfer_and_a_restart_the_rules_of_the_root_still_hold() -> None:
+    def desk(*script: Any) -> Agent:
+        clerk = Agent(name="clerk", model=ScriptedModel(*script), tools=[wipe])
+        first = ScriptedModel(call("transfer_to_agent", agent_name="clerk"))
+        return Agent(name="desk", model=first, sub_agents=[clerk], interrupt_on={"wipe": True})
+
+    runner = Runner(desk("Hello."))
+    await runner.run("hi", session_id="s")
+    again = Runner(desk(call("wipe"), "."), store=runner.store)
+    paused = await again.run("wipe", session_id="s")
+    assert (paused.status, paused.agent, ran) == ("paused", "clerk", [])
+
+
+async def test_an_agents_hooks_see_what_its_helpers_do() -> None:
+    seen: list[str] = []
+
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> None:
+        seen.append(f"{ctx.agent_name} calls {tool.name}")
+
+    async def before_model(ctx: ToolContext, request: ModelRequest) -> None:
+        seen.append(f"{ctx.agent_name} asks")
+
+    inner = helper(call("wipe", what="x"), ".")
+    model = ScriptedModel(call("helper", request="go"), ".")
+    hooks = Hooks(before_tool=before_tool, before_model=before_model)
+    await Agent(name="outer", model=model, tools=[AgentTool(inner)], hooks=hooks).run("go")
+    assert seen == [
+        "outer asks", "outer calls helper",
+        "helper asks", "helper calls wipe", "helper asks",
+        "outer asks",
+    ]  # fmt: skip
+
+
+async def test_the_arguments_that_a_parents_hook_changes_are_the_ones_that_are_judged() -> None:
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> Args | None:
+        return {"what": "everything"} if tool.name == "wipe" else None
+
+    inner = helper(call("wipe", what="nothing"), ".")
+    outer = Agent(
+        name="outer",
+        model=ScriptedModel(call("helper", request="go"), "."),
+        tools=[AgentTool(inner)],
+        hooks=Hooks(before_tool=before_tool),
+        policy=rules(Rule.deny("wipe", when="what == 'everything'"), otherwise="allow"),
+    )
+    assert results(await outer.run("go"))["wipe"][0] == "denied"
+    assert ran == []
+
+
+# -- names that no tool has ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"interrupt_on": {"wpie": True}},
+        {"policy": rules(Rule.deny("wpie"))},
+        {"policy": rules(Rule.allow("look"), Rule.ask("look", "wpie"))},
+    ],
+)
+async def test_a_rule_for_a_name_that_no_tool_has_is_refused_with_the_nearest(
+    settings: Any,
+) -> None:
+    with pytest.raises(UsageError, match=r"no tool 'wpie', which .* names; near names: wipe"):
+        Agent(name="a", model=ScriptedModel(), tools=[wipe, look], **settings)
+    agent = Agent(
+        name="a", model=ScriptedModel(call("wipe"), "."), tools=[Listed(wipe), look], **settings
+    )
+    with pytest.raises(UsageError, match=r"no tool 'wpie', which .* names; near names: wipe"):
+        await agent.run("go")
+    assert ran == []
+
+
+async def test_a_misspelt_name_in_the_runners_policy_and_in_a_file_is_refused(
+    tmp_path: Path,
+) -> None:
+    agent = Agent(name="a", model=ScriptedModel("."), tools=[wipe])
+    with pytest.raises(UsageError, match="'wip_', which the policy of the runner names"):
+        await Runner(agent, policy=rules(Rule.deny("wip_"))).run("go")
+    file = tmp_path / "agent.yaml"
+    file.write_text("tools: {preset: coding}\napprovals: {deny: [bsah]}\n")
+    with pytest.raises(UsageError, match=r"no tool 'bsah'.*near names: bash"):
+        load_agent_file(file, ScriptedModel())
+
+
+async def test_a_pattern_that_fits_no_tool_is_refused_unless_it_is_optional() -> None:
+    with pytest.raises(UsageError, match=r"no tool 'drop_\*'"):
+        Agent(name="a", model=ScriptedModel(), tools=[wipe], policy=rules(Rule.deny("drop_*")))
+    company = rules(Rule.deny("drop_*", "bash", optional=True), otherwise="allow")
+    result = await Agent(
+        name="a", model=ScriptedModel(call("wipe"), "."), tools=[wipe], policy=company
+    ).run("go")
+    assert (result.status, ran) == ("done", ["wipe "])
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [searchable([wipe, look])],
+        [prefixed(searchable(prefixed([wipe], "x")), "y")],
+        [combined([wipe], [look])],
+        [AgentTool(Agent(name="inner", model=ScriptedModel(), tools=[Listed(wipe)]))],
+        [Listed(AgentTool(Agent(name="inner", model=ScriptedModel(), tools=[wipe])))],
+    ],
+)
+async def test_names_of_tools_that_are_found_later_or_inside_are_known(tools: Any) -> None:
+    policy = rules(Rule.ask("*wipe"), otherwise="allow")
+    agent = Agent(name="a", model=ScriptedModel("."), tools=tools, policy=policy)
+    assert (await agent.run("go")).status == "done"
+
+
+async def test_while_a_server_is_away_a_rule_for_its_tools_waits_for_the_next_listing() -> None:
+    server = Listed()
+    server.cache_listing = False
+    model = ScriptedModel(".", call("wipe"), ".", call("wipe"), ".")
+    agent = Agent(name="a", model=model, tools=[server], interrupt_on={"wipe": True})
+    assert (await agent.run("go")).status == "done"
+    server.tools = [wipe]
+    assert (await agent.run("go")).status == "paused"
+
+
+async def test_a_misspelt_tool_filter_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no tool 'wpie'.*near names: wipe"):
+        await Listed(wipe, look, tool_filter=["look", "wpie"]).list_tools()
+    with pytest.raises(UsageError, match=r"no tool 'wpie'.*near names: wipe"):
+        await filtered([wipe], ["wpie"]).list_tools()
+    assert await Listed(tool_filter=["wipe"]).list_tools() == []
+
+
+async def test_a_filter_keeps_what_stands_in_for_tools_that_cannot_be_listed_yet() -> None:
+    sign_in = look.replace(placeholder=True)
+    assert await Listed(sign_in, tool_filter=["wipe"]).list_tools() == [sign_in]
+
+
+# -- child tasks -----------------------------------------------------------------------------------
+
+
+async def test_child_tasks_run_under_the_rules_of_whoever_started_them(tmp_path: Path) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    calls = [call("wipe", what="x"), call("look", what="y")]
+    made.register(Agent(name="child", model=ScriptedModel(calls, "."), tools=[wipe, look]))
+    starter = helper(
+        call("start_child_tasks", prompts=["go"]), ".", tools=[made.child_tasks("child")],
+        policy=rules(Rule.ask("look"), otherwise="allow"),
+    )  # fmt: skip
+    parent = Agent(
+        name="parent",
+        model=ScriptedModel(call("helper", request="go"), "."),
+        tools=[AgentTool(starter)],
+    )
+    made.register(parent, policy=rules(Rule.deny("wipe", reason="never"), otherwise="allow"))
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            parent_id = await made.enqueue("parent", "go")
+            while not (waiting := [p for p in await made.pending() if p[1].kind != "result"]):
+                await made.changed(0.5)
+            [(child_id, pending)] = waiting
+            assert (pending.name, ran) == ("look", [])
+            assert pending.rule == "Rule.ask('look') in the policy of agent 'helper'"
+            await made.answer(task_id=child_id, tool_call_id=pending.call_id, result=Approve())
+            assert (await made.wait(parent_id)).status == "COMPLETED"
+            worker.drain()
+    events = await made.stored_events(child_id)
+    ended = {e.result.name: e.result.status for e in events if isinstance(e, ToolEnded)}
+    assert (ended, ran) == ({"wipe": "denied", "look": "ok"}, ["look y"])
+    assert "_under" not in await made.agents["child"].runner.state(child_id)
+    await made.close()
+
+
+async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(
+    tmp_path: Path,
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made.register(Agent(name="child", model=ScriptedModel(call("wipe"), "."), tools=[wipe]))
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            child_id = await made.enqueue("child", "go", state={"_under": ["parent"]})
+            task = await made.wait(child_id)
+            worker.drain()
+    assert (task.status, ran) == ("FAILED", [])
+    assert "register it as well" in task.reason
+    await made.close()
