@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from tests.cli.program import DESK, here
 from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import UsageError
-from toolwright.cli._words import as_json, parse_answer, question
+from toolwright.cli._words import as_json, choices, parse_answer, question
 from toolwright.messages import Approve, Pending, Reject
 
-CONFIRM = Pending(call_id="c1", name="wipe", kind="confirmation", arguments={"scope": "x"})
+CONFIRM = Pending(
+    rule="a rule", call_id="c1", name="wipe", kind="confirmation", arguments={"scope": "x"}
+)
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def test_what_is_no_answer_is_refused_in_words_for_a_shell_and_the_call_still_wa
         words = ("sessions", "answer", session, "c1", *words)
         return here(*words, *DESK_AGENT, cwd=desk, check=2).stderr
 
-    assert "answer with approve, reject REASON" in refused("perhaps")
+    assert "answer with approve | reject REASON" in refused("perhaps")
     assert "not JSON" in refused("edit", "{")
     assert """edit '{"scope": "staging"}'""" in refused("edit")
     assert "approve | reject REASON" in refused()
@@ -158,7 +161,11 @@ def test_an_agent_file_without_sessions_gets_no_directory_by_looking(desk: Path)
         ("y", Approve()),
         ("YES", Approve()),
         ("true", Approve()),
-        ("always", Approve(remember=True)),
+        ("always", Approve(remember="session")),
+        ("a", Approve(remember="session")),
+        ("always arguments", Approve(remember="arguments")),
+        ("always session", Approve(remember="session")),
+        ("always user", Approve(remember="user")),
         ("no", Reject()),
         ("n  not now", Reject(reason="not now")),
         ("reject too much", Reject(reason="too much")),
@@ -170,11 +177,31 @@ def test_words_that_answer_a_confirmation(text: str, answer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ok?", "yes but not today", "always not", "1", "edit 5", "{}"]
+    "text", ["", "ok?", "yes but not today", "always not", "always source", "1", "edit 5", "{}"]
 )
 def test_what_is_not_clearly_a_yes_is_not_a_yes(text: str) -> None:
     with pytest.raises(UsageError):
         parse_answer(CONFIRM, text)
+
+
+def test_only_what_can_be_remembered_is_offered() -> None:
+    moved = replace(CONFIRM, payload={"source": "mcp:files", "changes": []})
+    assert choices(CONFIRM) == (
+        "approve | reject REASON | always [arguments|session|user] | edit '{…}'"
+    )
+    assert "always [arguments|session|user|source]" in choices(moved)
+    assert parse_answer(moved, "always source") == Approve(remember="source")
+    own = replace(CONFIRM, rule="")
+    assert "always" not in choices(own)
+    with pytest.raises(UsageError, match="is no answer"):
+        parse_answer(own, "always")
+
+
+def test_a_question_names_its_rule_and_the_words_that_look_like_others() -> None:
+    shown = question(replace(CONFIRM, arguments={"to": "p\u0430ypal"}))
+    assert "(asked by a rule)" in shown
+    assert "letters that look like others: “p\u0430ypal” has \u0430 (U+0430)" in shown
+    assert "careful" not in question(replace(CONFIRM, arguments={"to": "Москва, Größe"}))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.messages import count_marks, visible
+from toolwright.messages import count_marks, lookalikes, visible
 
 OBEYED = [
     "\x00", "\x07", "\x08", "\r", "\x1b", "\x7f", "\x80", "\x9b", "\x9d",  # controls
@@ -53,3 +53,23 @@ def test_nothing_that_is_obeyed_is_left_and_the_length_says_whether_something_ch
 @given(st.text(st.characters()))
 def test_json_made_visible_is_the_same_json(text: str) -> None:
     assert json.loads(visible(json.dumps([text], ensure_ascii=False), lines=False)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("p\u0430ypal.com", "\u0430"),  # Cyrillic
+        ("rm \u03bfut", "\u03bf"),  # Greek
+        ("\U0001d42bm", "\U0001d42b"),  # a mathematical r
+        ("\uff52m", "\uff52"),  # full width
+    ],
+    ids=["cyrillic", "greek", "mathematical", "wide"],
+)
+def test_letters_that_look_like_others_are_named(text: str, odd: str) -> None:
+    [word] = lookalikes(text)
+    assert f"has {odd} (U+{ord(odd):04X})" in word
+
+
+@pytest.mark.parametrize("text", ["Москва", "Größe, naïve", "αβγ", "东京 Tokyo", "plain"])
+def test_words_of_one_alphabet_are_no_lookalikes(text: str) -> None:
+    assert lookalikes(text) == []

@@ -7,16 +7,13 @@ from toolwright.cli._go import UNANSWERED
 from toolwright.cli._lines import drop_typed_ahead, read_line
 from toolwright.cli._shorten import Room
 from toolwright.cli._terminal import Terminal
-from toolwright.cli._words import as_json, parse_answer, question
+from toolwright.cli._words import as_json, parse_answer, question, remember_words
 from toolwright.errors import UsageError
 from toolwright.messages import Pending, Reject
 
 __all__ = ["ask_person", "edit_arguments"]
 
-_CONFIRM = (
-    "approve (y) · reject REASON (n) · edit (e) · show: in full · "
-    "always (a): not again in this session"
-)
+_CONFIRM = "approve (y) · reject REASON (n) · edit (e) · show: in full"
 _FORM = f"Ctrl-C leaves it waiting · {REJECT} REASON refuses"
 _ANSWER = "Enter alone leaves it waiting · /show: in full · /reject REASON refuses"
 _FEWEST_ROWS = 6
@@ -57,7 +54,8 @@ def _ask(pending: Pending, terminal: Terminal) -> None:
 
 def _help(pending: Pending) -> str:
     if pending.kind == "confirmation":
-        return _CONFIRM
+        words = "|".join(remember_words(pending))
+        return f"{_CONFIRM} · always [{words}] (a): not again" if words else _CONFIRM
     return _FORM if fields_of(pending) else _ANSWER
 
 

@@ -152,7 +152,7 @@ def sessions_answer(
     call
         The call's id.
     answer
-        approve, reject REASON, always or edit '{…}' for a confirmation; for other calls the value,
+        approve, reject REASON, always [WHAT] or edit '{…}' for a confirmation; for other calls the value,
         as JSON or as text.
     """
     # A call made by hand is answered without a model.

@@ -153,7 +153,7 @@ def tasks_answer(
     call
         The call's id; `toolwright tasks show` has it.
     answer
-        approve, reject REASON, always or edit '{…}' for a confirmation; for other calls the value,
+        approve, reject REASON, always [WHAT] or edit '{…}' for a confirmation; for other calls the value,
         as JSON or as text.
     """
 

@@ -3,12 +3,12 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 from toolwright.cli._shorten import Room, fit, height
 from toolwright.errors import UsageError
-from toolwright.messages import Approve, Pending, Reject, count_marks, visible
+from toolwright.messages import Approve, Pending, Reject, Remember, count_marks, lookalikes, visible
 from toolwright.tools import answer_from_text
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "parse_answer",
     "question",
     "quoted_id",
+    "remember_words",
 ]
 
 _YES = frozenset({"approve", "yes", "y", "true"})
@@ -26,6 +27,8 @@ _NO = frozenset({"reject", "no", "n", "false"})
 # A space in a command is not the same as another that looks like it.
 _ODD_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _MARKED = r"(careful: {count} characters that would not be seen are written as \u….)"
+_LOOKALIKE = "(careful: letters that look like others: {word}.)"
+_LOOKALIKES_SHOWN = 5
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
@@ -45,8 +48,13 @@ def question(pending: Pending, room: Room | None = None) -> str:
     if pending.payload is not None:
         bodies.append(_payload(pending))
     parts = [head, *bodies] if room is None else _shortened(head, bodies, room)
-    if marks := _marks([pending.hint, pending.arguments, pending.payload]):
+    if pending.rule:
+        parts.append(_line(f"(asked by {pending.rule})"))
+    texts = list(_texts([pending.hint, pending.arguments, pending.payload]))
+    if marks := sum(count_marks(text) + len(_ODD_SPACES.findall(text)) for text in texts):
         parts.append(_MARKED.format(count=marks))
+    words = dict.fromkeys(word for text in texts for word in lookalikes(text))
+    parts += [_line(_LOOKALIKE.format(word=word)) for word in list(words)[:_LOOKALIKES_SHOWN]]
     return "\n".join(parts)
 
 
@@ -63,13 +71,14 @@ def _line(text: str) -> str:
     return visible(text, lines=False)
 
 
-def _marks(value: Any) -> int:
-    """How many characters in the texts of a JSON value are written as marks."""
+def _texts(value: Any) -> Iterator[str]:
+    """The texts of a JSON value."""
     if isinstance(value, str):
-        return count_marks(value) + len(_ODD_SPACES.findall(value))
-    if isinstance(value, dict):
-        return sum(_marks(part) for pair in value.items() for part in pair)
-    return sum(map(_marks, value)) if isinstance(value, list | tuple) else 0
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+    elif isinstance(value, list | tuple):
+        yield from (text for part in value for text in _texts(part))
 
 
 def find_call(waiting: Iterable[Pending], call: str) -> Pending | None:
@@ -94,8 +103,23 @@ def how_to_answer(pending: Pending, command: str) -> str:
 def choices(pending: Pending) -> str:
     """The answers that the call takes, as words."""
     if pending.kind == "confirmation":
-        return "approve | reject REASON | always | edit '{…}'"
+        always = f" | always [{'|'.join(words)}]" if (words := remember_words(pending)) else ""
+        return f"approve | reject REASON{always} | edit '{{…}}'"
     return "VALUE | --reject REASON"
+
+
+def remember_words(pending: Pending) -> dict[str, str]:
+    """What may follow `always`, and what it means; a tool's own question is asked every time."""
+    if not pending.rule:
+        return {}
+    words = {
+        "arguments": "the same arguments in this session",
+        "session": f"{pending.name} in this session",
+        "user": f"{pending.name} for this user until it changes",
+    }
+    if isinstance(pending.payload, dict) and isinstance(pending.payload.get("source"), str):
+        words["source"] = f"all tools of {pending.payload['source']} as they are now"
+    return words
 
 
 def _payload(pending: Pending) -> str:
@@ -135,11 +159,14 @@ def _confirmation(pending: Pending, text: str) -> Approve | Reject:
     # More words after a yes may take it back: "yes, but not today" is not clearly a yes.
     if word in _YES and not rest:
         return Approve()
-    if word in ("always", "a") and not rest:
-        return Approve(remember=True)
+    words = remember_words(pending)
+    if word in ("always", "a") and words:
+        if (rest or "session") in words:
+            return Approve(remember=cast("Remember", rest or "session"))
+        offered = "; ".join(f"{key}: {meaning}" for key, meaning in words.items())
+        raise UsageError(f"After `always` comes nothing or one of these words. {offered}.")
     raise UsageError(
-        f"{_line(text)!r} is no answer to {pending.call_id}; answer with approve, "
-        "reject REASON, always (do not ask again in this session) or edit '{…}'."
+        f"{_line(text)!r} is no answer to {pending.call_id}; answer with {choices(pending)}."
     )
 
 

@@ -96,7 +96,7 @@ from toolwright.messages._results import (
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
-from toolwright.messages._visible import count_marks, visible
+from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
     "MEMBER",
@@ -189,6 +189,7 @@ __all__ = [
     "is_stored",
     "json_copy",
     "jsonable",
+    "lookalikes",
     "member_key",
     "redact",
     "secrets_of",

@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 
-__all__ = ["count_marks", "visible"]
+__all__ = ["count_marks", "lookalikes", "visible"]
 
 _ODD = re.compile(r"[^ -~]")
 # Characters without a shape of their own that Unicode counts among letters, marks and symbols.
@@ -13,6 +13,9 @@ _SHAPELESS = re.compile(
 )
 _EMOJI_STYLE = "\ufe0f"
 _JOINER = "\u200d"
+_WORD = re.compile(r"\w+")
+# Alphabets with letters that look like Latin ones.
+_OTHERS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 
 
 def visible(text: str, *, lines: bool = True) -> str:
@@ -34,6 +37,30 @@ def visible(text: str, *, lines: bool = True) -> str:
 def count_marks(text: str) -> int:
     """How many characters `visible` writes as marks, newlines and tabs not counted."""
     return sum(_is_marked(found, text, lines=True) for found in _ODD.finditer(text))
+
+
+def lookalikes(text: str) -> list[str]:
+    """Words with letters of several alphabets, or with letters that only look like plain ones."""
+    if text.isascii():
+        return []
+    found = {}
+    for word in _WORD.findall(text):
+        is_latin = any(_alphabet(char) == "LATIN" for char in word)
+        odd = [char for char in dict.fromkeys(word) if _looks_like_another(char, is_latin)]
+        if odd:
+            found[f"“{word}” has {', '.join(f'{char} (U+{ord(char):04X})' for char in odd)}"] = True
+    return list(found)
+
+
+def _looks_like_another(char: str, in_latin: bool) -> bool:
+    if char <= "\u00ff":
+        return False
+    plain = unicodedata.normalize("NFKC", char)
+    return (in_latin and _alphabet(char) in _OTHERS) or (plain.isascii() and plain.isalnum())
+
+
+def _alphabet(char: str) -> str:
+    return unicodedata.name(char, "").partition(" ")[0]
 
 
 def _shown(found: re.Match[str], text: str, lines: bool) -> str:
