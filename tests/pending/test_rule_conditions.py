@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright import Agent, AgentTool, Result, Rule, Runner, UsageError, rules, tool
+from toolwright import (
+    Agent,
+    AgentTool,
+    Result,
+    Rule,
+    Runner,
+    SequentialAgent,
+    ToolError,
+    UsageError,
+    Workflow,
+    rules,
+    tool,
+)
 from toolwright.messages import ToolEnded, Usage
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Tool
@@ -182,3 +194,35 @@ async def test_explain_says_which_rule_decides_and_runs_nothing() -> None:
     assert (await runner.explain("pay", {"cents": 50}, user_id="eve")).verdict == "deny"
     assert (await runner.explain("pay", {"cents": 5})).verdict == "allow"
     assert await runner.sessions() == []
+
+
+async def test_explain_follows_the_way_to_another_agents_call() -> None:
+    careful = rules(Rule.ask("pay", reason="Ask Ada."), otherwise="allow")
+
+    def helper() -> Agent:
+        return Agent(name="helper", model=ScriptedModel(), tools=[pay], policy=careful)
+
+    top = rules(Rule.deny("pay", when="cents > 99"), otherwise="allow")
+    tops = {
+        "transfer": Agent(name="top", model=ScriptedModel(), sub_agents=[helper()], policy=top),
+        "tool": Agent(name="top", model=ScriptedModel(), tools=[AgentTool(helper())], policy=top),
+    }
+    for root in tops.values():
+        runner = Runner(root)
+        asked = await runner.explain("helper/pay", {"cents": 5})
+        assert (asked.verdict, asked.decided and asked.decided.reason) == ("ask", "Ask Ada.")
+        assert (await runner.explain("helper/pay", {"cents": 500})).verdict == "deny"
+        with pytest.raises(ToolError, match="write the agents on the way, 'helper/pay'"):
+            await runner.explain("pay", {"cents": 5})
+        with pytest.raises(ToolError, match="no agent 'helpr' below it; there are: helper"):
+            await runner.explain("helpr/pay", {"cents": 5})
+
+
+async def test_explain_looks_into_workflows() -> None:
+    careful = rules(Rule.ask("pay"), otherwise="allow")
+    helper = Agent(name="helper", model=ScriptedModel(), tools=[pay], policy=careful)
+    steps = SequentialAgent(name="steps", sub_agents=[helper])
+    assert (await Runner(steps).explain("helper/pay", {"cents": 5})).verdict == "ask"
+    graph = Workflow(name="graph", nodes={"pay": pay}, edges=[("start", "pay")])
+    runner = Runner(graph, policy=rules(Rule.deny("pay"), otherwise="allow"))
+    assert (await runner.explain("pay", {"cents": 5})).verdict == "deny"

@@ -273,7 +273,10 @@ class Runner(Sealed):
     async def explain(
         self, tool: str, arguments: Mapping[str, Any], *, user_id: str = "user"
     ) -> Explanation:
-        """Which rule decides about a call, and why; nothing runs and nothing is stored."""
+        """Which rule decides about a call, and why; nothing runs and nothing is stored.
+
+        `helper/pay` is a call of `pay` by the agent `helper`, below this one or inside its tools.
+        """
         scope = Scope(app_name=self.app_name, user_id=user_id, session_id="explain")
         start = Start(
             log=Log(scope),

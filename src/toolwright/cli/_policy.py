@@ -35,7 +35,7 @@ def policy_explain(
     Parameters
     ----------
     name
-        The tool.
+        The tool; HELPER/TOOL for a call of an agent below, or inside a tool.
     arguments
         key=value words; a value that reads as JSON is taken as JSON.
     """
