@@ -181,8 +181,9 @@ def _open(job: Job) -> None:
     if message is not None:
         _leave_rounds(run)
         _leave_open_calls(run)
-        if run.thread.calls:
-            # Calls that were answered come first; the message follows their results.
+        if run.thread.calls or (isinstance(run.agent, ChatNode) and _is_behind(run)):
+            # Calls that were answered come first, and messages that nobody has read yet: a process
+            # may have ended before it did.
             queued.insert(0, message)
             message = None
     run.emit(RunStarted, message=message)
@@ -195,6 +196,11 @@ def _open(job: Job) -> None:
         run.history.append(message)
     asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
     run.user_content = job.message or next(asked, None)
+
+
+def _is_behind(run: Run) -> bool:
+    """Whether an earlier message still waits to be put in."""
+    return any(waiting.queued for waiting in run.log.inbox)
 
 
 def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
