@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def test_the_help_names_every_command(desk: Path) -> None:
     names = [words for words in COMMANDS if " " not in words] + list(GROUPS)
     assert [name for name in names if f"\n  {name} " not in shown] == []
     assert here(cwd=desk).stdout == here("-h", cwd=desk).stdout == shown
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "toolwright", "--version"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{version('toolwright')}\n"
 
 
 def test_the_agent_is_the_first_word_or_an_option(desk: Path) -> None:
