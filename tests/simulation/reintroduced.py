@@ -200,7 +200,7 @@ def never_look_for_the_dead() -> AbstractContextManager[Any]:
     async def cross_out_dead(self: Any) -> int:
         return 0
 
-    return patch.object(_roll.Roll, "cross_out_dead", cross_out_dead)
+    return patch.object(_roll.WorkerRoll, "cross_out_dead", cross_out_dead)
 
 
 def forget_early_children() -> AbstractContextManager[Any]:

@@ -26,6 +26,7 @@ def sql_seams(sim: Simulation) -> Iterator[Callable[[], list[Place]]]:
             ("toolwright.backends.sql._database", "Database._prepare", _preparing(databases)),
             ("toolwright.tasks._orchestrator", "open_bell", exchange.open_bell),
             ("toolwright.tasks._worker", "Heartbeat", SimulatedHeartbeat),
+            ("toolwright.backends.sql._holds", "Heartbeat", SimulatedHeartbeat),
         ]
     finally:
         databases.close()
