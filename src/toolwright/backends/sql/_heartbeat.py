@@ -19,6 +19,8 @@ class Heartbeat:
         self._beat = beat
         self._pause = pause
         self._stop = threading.Event()
+        self._busy = threading.Lock()
+        """Held while it beats."""
         self._thread = threading.Thread(target=self._run, name="toolwright-heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -30,13 +32,26 @@ class Heartbeat:
         self._stop.set()
         self._thread.join()
 
+    def stop_soon(self) -> bool:
+        """End; False when a beat is under way, which is then the last."""
+        self._stop.set()
+        is_idle = self._busy.acquire(blocking=False)
+        if is_idle:
+            self._busy.release()
+        return is_idle
+
     def _run(self) -> None:
         while not self._stop.wait(self._pause):
-            try:
-                if not self._beat():
+            with self._busy:
+                if self._stop.is_set() or not self._goes_on():
                     return
-            except StoreError as error:
-                logger.warning("%s could not show that it is alive: %s", self._name, error)
-            except Exception:
-                # Whatever it was: without beats others would take what this process holds.
-                logger.exception("%s could not show that it is alive", self._name)
+
+    def _goes_on(self) -> bool:
+        try:
+            return self._beat()
+        except StoreError as error:
+            logger.warning("%s could not show that it is alive: %s", self._name, error)
+        except Exception:
+            # Whatever it was: without beats others would take what this process holds.
+            logger.exception("%s could not show that it is alive", self._name)
+        return True

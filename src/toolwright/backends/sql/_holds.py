@@ -57,6 +57,7 @@ class Holds:
         if hold.last:
             return {"hold_after": None, "holder_after": None, "since_after": None}
         if self._heartbeat is None:
+            self._roll.forget_dead(connection)
             self._roll.join_in(connection, self._name, self._lease)
         return {"hold_after": hold.id, "holder_after": self._name, "since_after": hold.since}
 
@@ -92,18 +93,15 @@ class Holds:
             self._owed.pop(hold_id, None)
 
     async def close(self) -> None:
-        """Beat no more; sign out, unless a run is still going, which signs in again when it writes."""
+        """Beat no more; a run that is still going begins to beat again with its next append.
+
+        Whoever signs in next sees that this process is gone, and crosses it out.
+        """
         with self._lock:
             heartbeat, self._heartbeat = self._heartbeat, None
-        if heartbeat is None:
-            return
-        await anyio.to_thread.run_sync(heartbeat.stop)
-        with self._lock:
-            name, holds_nothing = self._name, not (self._live or self._owed)
-            self._name = "" if holds_nothing else name
-        if holds_nothing and name:
-            with suppress(StoreError):  # Then its process will be seen to be gone.
-                await self._database.write(lambda c: self._sign_out(c, name))
+        if heartbeat is not None and not heartbeat.stop_soon():
+            # It would open the database again that is about to be closed.
+            await anyio.to_thread.run_sync(heartbeat.stop, abandon_on_cancel=True)
 
     # -- staying alive -----------------------------------------------------------------------
 
@@ -123,7 +121,7 @@ class Holds:
                 self._name, self._heartbeat, self._idle = "", None, 0
         if leaves:
             with suppress(StoreError):  # Then it is seen by its silence.
-                self._database.write_now(lambda c: self._sign_out(c, name))
+                self._database.write_now(lambda c: self._roll.cross_out(c, name))
             return False
         self._database.write_now(lambda c: self._show_life(c, name, owed))
         with self._lock:
@@ -136,10 +134,6 @@ class Holds:
         self._roll.join_in(connection, name, self._lease)
         for hold_id, where in owed.items():
             connection.execute(sql.RELEASE, where | {"by": hold_id})
-
-    def _sign_out(self, connection: Connection, name: str) -> None:
-        self._roll.cross_out(connection, name)
-        self._roll.forget_dead(connection)
 
     # -- looking at others -------------------------------------------------------------------
 

@@ -102,6 +102,11 @@ class SimulatedHeartbeat:
         if self._next is not None:
             self._next.cancel()
 
+    def stop_soon(self) -> bool:
+        """End; no beat is ever under way, since each is one step."""
+        self.stop()
+        return True
+
     def _run(self) -> None:
         try:
             goes_on = self._beat()
