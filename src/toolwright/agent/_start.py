@@ -422,4 +422,6 @@ async def stream_events(
             log.listeners.remove(queue.put_nowait)
         if not task.done():
             task.cancel()
-            await asyncio.wait([task])
+            # Shielded: whoever was cancelled finds the run ended, and its session free.
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([task])
