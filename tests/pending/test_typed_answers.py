@@ -19,7 +19,7 @@ from toolwright import (
     deferred_tool,
     tool,
 )
-from toolwright.backends import MemoryStore
+from toolwright.backends import Hold, MemoryStore
 from toolwright.errors import StoreError
 from toolwright.messages import Event, PendingChanged, Scope
 from toolwright.testing import ScriptedModel, call
@@ -150,11 +150,11 @@ class DyingStore(MemoryStore):
 
     dead = False
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
         self.dead = self.dead or any(isinstance(event, PendingChanged) for event in events)
         if self.dead:
             raise StoreError("the process is dead")
-        await super().append(scope, events)
+        await super().append(scope, events, hold)
 
 
 async def interrupted(runs: list[str], **settings: Any) -> tuple[Runner, DyingStore]:

@@ -10,6 +10,7 @@ _COSTLY = (
     "budget_over_resumes",
     "child_tasks",
     "deferred_death",
+    "held_session",
     "steering_and_cancel",
     "tasks_on_workers",
 )

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.backends._store import Loaded, OpenCall, SessionRow, Store
+from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, Store
 
 if TYPE_CHECKING:
     from toolwright.backends._fetch import Fetch, Fetched
@@ -159,6 +159,8 @@ __all__ = [
     "Files",
     "FilesystemBackend",
     "Finished",
+    "Hold",
+    "Holder",
     "HostSecret",
     "Job",
     "KeyringCredentials",

@@ -37,6 +37,7 @@ from toolwright.messages import (
     ToolStarted,
     UserMessage,
 )
+from toolwright.testing._check_held import HELD_CHECKS
 from toolwright.testing._checks import raises, run_checks
 
 __all__ = ["STORE_CHECKS", "check_store"]
@@ -478,6 +479,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_listed_latest_first,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
+    *HELD_CHECKS,
 )
 """Each takes a fresh, empty store; its docstring says what it proves."""
 

@@ -5,6 +5,7 @@ awaiting every statement, nothing can be cancelled halfway, and no connection is
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -15,14 +16,20 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Engine,
+    Float,
     Integer,
     MetaData,
     Table,
     Text,
+    cast,
     create_engine,
     event,
+    func,
+    inspect,
+    literal,
     select,
     text,
 )
@@ -30,6 +37,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
+from sqlalchemy.schema import CreateColumn
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
@@ -80,6 +88,12 @@ class Database:
     def insert(self) -> Callable[[Table], Any]:
         """`insert` with the database's own `on_conflict_…`."""
         return sqlite.insert if self.is_sqlite else postgresql.insert
+
+    def clock(self) -> ColumnElement[float]:
+        """Seconds since the epoch by the one clock that all who use the database share."""
+        if self.is_sqlite:
+            return literal(time.time())
+        return cast(func.extract("epoch", func.clock_timestamp()), Float(53))
 
     def add(self, component: str, version: int, metadata: MetaData) -> None:
         """Make these tables in the same database; to be said before the first use."""
@@ -150,6 +164,11 @@ class Database:
                 f"The {component} tables in {self} have version {found}; this program knows "
                 f"versions up to {version}. Upgrade toolwright, or use another database."
             )
+        elif found < version:
+            _add_columns(connection, metadata)
+            metadata.create_all(connection)
+            newer = _VERSIONS.update().where(_VERSIONS.c.component == component)
+            connection.execute(newer.values(version=version))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -164,6 +183,19 @@ class Database:
 
     def __repr__(self) -> str:
         return f"Database({str(self)!r})"
+
+
+def _add_columns(connection: Connection, metadata: MetaData) -> None:
+    """Give tables that an older version has made the columns that are new since."""
+    found = inspect(connection)
+    for table in metadata.sorted_tables:
+        if not found.has_table(table.name):
+            continue
+        has = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in has:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
 
 
 class _Threads:
