@@ -118,6 +118,7 @@ PENDING = Table(
     METADATA,
     _session_key(),
     Column("call_id", AnyText, primary_key=True),
+    Column("position", Integer),
     Column("body", Text, nullable=False),
     Column("deadline", Float(53)),
     Column("answered_at", Float(53)),
@@ -125,4 +126,5 @@ PENDING = Table(
     Column("closed", Boolean, nullable=False, default=False),
     Index("toolwright_pending_open", "closed", "session_key"),
 )
-"""Closed calls stay, so that a late answer is told from an unknown one; their answers do not."""
+"""Closed calls stay, so that a late answer is told from an unknown one; their answers do not.
+`position` is the order in which a session's calls were asked about."""

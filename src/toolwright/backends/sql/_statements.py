@@ -110,7 +110,7 @@ CALLS = (
     select(PENDING, SESSIONS)
     .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
     .where(IS_OPEN, SESSIONS.c.app_name == bindparam("app"))
-    .order_by(PENDING.c.session_key, PENDING.c.call_id)
+    .order_by(PENDING.c.session_key, PENDING.c.position, PENDING.c.call_id)
 )
 SESSION_CALLS = CALLS.where(SESSIONS.c.session_id == bindparam("session"))
 ANSWER = (

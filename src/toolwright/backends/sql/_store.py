@@ -347,7 +347,11 @@ class SqlStore(Sealed):
             ]
             connection.execute(self._upsert_state, values)
         if found.opened:
-            opened = [rows.pending_row(key, pending) for pending in found.opened]
+            first = bodies[0]["seq"]
+            opened = [
+                rows.pending_row(key, position, pending)
+                for position, pending in enumerate(found.opened, first)
+            ]
             connection.execute(sql.INSERT_PENDING, opened)
         if found.changed:
             changed = [
