@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-import httpx
+import httpx2
 import pytest
 
 from toolwright.backends import Reachable, guarded_client, guarded_transport
@@ -102,7 +102,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
             return ["127.0.0.1"] if len(asked) == 1 else ["203.0.113.1"]
 
     with _serving() as port:
-        async with httpx.AsyncClient(transport=guarded_transport(Moving())) as client:
+        async with httpx2.AsyncClient(transport=guarded_transport(Moving())) as client:
             response = await client.get(f"http://rebinding.example:{port}/")
     assert response.text == "hello"
     assert asked == ["rebinding.example"]

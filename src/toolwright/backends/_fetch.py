@@ -12,7 +12,7 @@ from toolwright.backends._network import guarded_client
 from toolwright.errors import ToolError
 
 try:
-    import httpx
+    import httpx2
 except ImportError as error:
     raise ImportError("Web access needs an extra: pip install 'toolwright[web]'") from error
 
@@ -69,11 +69,11 @@ class Fetch:
                     return await self._read(response)
         except TimeoutError as error:
             raise ToolError(f"{url!r} did not answer within {self.timeout:g} seconds.") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise ToolError(f"{url!r} could not be fetched: {reason}.") from error
 
-    async def _read(self, response: httpx.Response) -> Fetched:
+    async def _read(self, response: httpx2.Response) -> Fetched:
         inflater = _Inflater(response.headers.get("Content-Encoding", ""), self.max_bytes)
         async for chunk in response.aiter_raw():
             if not inflater.feed(chunk):
@@ -117,7 +117,7 @@ class _Inflater:
 
 def _checked(url: str) -> str:
     """`url`, if it is one that may be fetched."""
-    parsed = httpx.URL(url)
+    parsed = httpx2.URL(url)
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ToolError(f"{url!r} is not a web address; give one that starts with https://.")
     return url

@@ -11,8 +11,8 @@ from toolwright._sealed import sealed
 from toolwright.errors import ToolError, UsageError
 
 try:
-    import httpcore
-    import httpx
+    import httpcore2
+    import httpx2
 except ImportError as error:
     raise ImportError("Web access needs an extra: pip install 'toolwright[web]'") from error
 
@@ -70,8 +70,8 @@ class Reachable:
 
 def guarded_transport(
     reachable: Reachable | None = None, *, verify: Any = True, retries: int = 0
-) -> httpx.AsyncHTTPTransport:
-    """An httpx transport that connects to `reachable` addresses only, by default the public ones.
+) -> httpx2.AsyncHTTPTransport:
+    """An httpx2 transport that connects to `reachable` addresses only, by default the public ones.
 
     The address that was checked is the one that is connected to, so a name that resolves
     differently a moment later gains nothing.
@@ -79,30 +79,30 @@ def guarded_transport(
     return _GuardedTransport(reachable or Reachable(), verify=verify, retries=retries)
 
 
-def guarded_client(allow: Sequence[str] = (), **settings: Any) -> httpx.AsyncClient:
-    """An httpx client that reaches public addresses and those in `allow`."""
-    return httpx.AsyncClient(transport=guarded_transport(Reachable(allow)), **settings)
+def guarded_client(allow: Sequence[str] = (), **settings: Any) -> httpx2.AsyncClient:
+    """An httpx2 client that reaches public addresses and those in `allow`."""
+    return httpx2.AsyncClient(transport=guarded_transport(Reachable(allow)), **settings)
 
 
-class _GuardedTransport(httpx.AsyncHTTPTransport):
+class _GuardedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, reachable: Reachable, *, verify: Any, retries: int) -> None:
-        context = httpx.create_ssl_context(verify=verify, trust_env=False)
+        context = httpx2.create_ssl_context(verify=verify, trust_env=False)
         super().__init__(verify=context, retries=retries)
-        # httpx offers no setting for the layer below TLS, where the address is chosen and the
-        # certificate is still checked against the name; httpcore does.
-        self._pool = httpcore.AsyncConnectionPool(
+        # httpx2 offers no setting for the layer below TLS, where the address is chosen and the
+        # certificate is still checked against the name; httpcore2 does.
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context,
             retries=retries,
             network_backend=_GuardedNetwork(reachable),
         )
 
 
-class _GuardedNetwork(httpcore.AsyncNetworkBackend):
+class _GuardedNetwork(httpcore2.AsyncNetworkBackend):
     """Connects only to addresses that `reachable` has checked."""
 
     def __init__(self, reachable: Reachable) -> None:
         self._reachable = reachable
-        self._network = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
+        self._network = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,
@@ -111,20 +111,20 @@ class _GuardedNetwork(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         addresses = await self._reachable.addresses(host, port)
         for address in addresses[:-1]:
             try:
                 return await self._network.connect_tcp(
                     address, port, timeout, local_address, socket_options
                 )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
         return await self._network.connect_tcp(
             addresses[-1], port, timeout, local_address, socket_options
         )
 
-    async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+    async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
         raise ToolError("Refused to connect to a local socket.")
 
     async def sleep(self, seconds: float) -> None:

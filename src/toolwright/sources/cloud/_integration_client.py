@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
@@ -106,10 +106,10 @@ class IntegrationClient:
         return f"{self._connectors_url}/v1/{self.parent}/connections/{name}"
 
     async def _ask(self, method: str, url: str, **request: Any) -> dict[str, Any]:
-        async with httpx.AsyncClient(timeout=self._timeout) as client:
+        async with httpx2.AsyncClient(timeout=self._timeout) as client:
             try:
                 answer = await client.request(method, url, headers=await self.headers(), **request)
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 raise UsageError(f"{url} could not be reached: {error}") from error
         if answer.is_error:
             raise UsageError(f"{url} answered HTTP {answer.status_code}: {answer.text[:500]}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-import httpx
+import httpx2
 
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._load import TextKind, parse_text
@@ -120,9 +120,9 @@ def _reader_of_site(url: str, verify: Any) -> Reader:
         if urlsplit(address)[:2] != site:
             raise BrokenRef(f"{address!r} is on another host than the document {url!r}")
         try:
-            answer = httpx.get(address, follow_redirects=address == url, verify=verify, timeout=30)
+            answer = httpx2.get(address, follow_redirects=address == url, verify=verify, timeout=30)
             return answer.raise_for_status().content
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise UsageError(f"Cannot fetch the OpenAPI document {address!r}: {error}") from error
 
     return read

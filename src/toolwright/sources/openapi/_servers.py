@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import httpx
+import httpx2
 
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._document import Document
@@ -29,13 +29,13 @@ class Servers:
         self._server_url = server_url
         self._variables = variables
 
-    def url_for(self, operation: Operation) -> httpx.URL:
+    def url_for(self, operation: Operation) -> httpx2.URL:
         """The address that the operation's path is appended to."""
         text = self._server_url or self._named_by(operation.raw, operation.shared)
         try:
-            url = httpx.URL(text).copy_with(userinfo=b"", fragment=None)
-        except httpx.InvalidURL:
-            url = httpx.URL("")
+            url = httpx2.URL(text).copy_with(userinfo=b"", fragment=None)
+        except httpx2.InvalidURL:
+            url = httpx2.URL("")
         if url.scheme not in ("http", "https") or not url.host:
             raise ToolError(
                 f"This API's document names no server that can be called (found {text!r}); "
