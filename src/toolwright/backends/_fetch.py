@@ -8,7 +8,7 @@ import anyio
 
 from toolwright._sealed import sealed
 from toolwright.backends._charset import decode_text
-from toolwright.backends._network import guarded_client
+from toolwright.backends._network import Reachable, guarded_client
 from toolwright.errors import ToolError
 
 try:
@@ -46,8 +46,11 @@ class Fetched:
 class Fetch:
     """Fetches URLs. Private addresses are refused unless they are in `allow_private`."""
 
-    allow_private: Sequence[str] = ()
-    """Host names, addresses and networks (`10.0.0.0/8`) that may be reached though not public."""
+    allow_private: Sequence[str] | Reachable = ()
+    """Host names, addresses and networks (`10.0.0.0/8`) that may be reached though not public.
+
+    Or a `Reachable`, which can have a resolver of its own.
+    """
     max_bytes: int = 10 * 1024 * 1024
     timeout: float = 30.0
     """Seconds for everything, redirects included."""

@@ -3,7 +3,7 @@
 import email.utils
 import ssl
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
@@ -23,7 +23,7 @@ SslVerify = bool | str | Path | ssl.SSLContext | None
 _MAX_REDIRECTS = 5
 _TRY_AGAIN = (429, 503)
 # About how the content travelled, which is over once it was read.
-_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
+_FRAMING = (b"content-encoding", b"content-length", b"transfer-encoding")
 _SAFE_TO_REPEAT = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY")
 
 
@@ -61,9 +61,9 @@ class Api:
     """Connections to one API, kept open between calls and never shared between event loops."""
 
     def __init__(
-        self, *, allow: Sequence[str], verify: bool | ssl.SSLContext, limits: CallLimits
+        self, *, reachable: Reachable, verify: bool | ssl.SSLContext, limits: CallLimits
     ) -> None:
-        self._allow = allow
+        self._reachable = reachable
         self._verify = verify
         self.limits = limits
         self._client: RunVar[httpx2.AsyncClient | None] = RunVar("client", None)
@@ -116,7 +116,8 @@ class Api:
             content = await self._read(streamed)
         finally:
             await streamed.aclose()
-        headers = [(k, v) for k, v in streamed.headers.multi_items() if k.lower() not in _FRAMING]
+        # As bytes: what a server sends need not be text.
+        headers = [(k, v) for k, v in streamed.headers.raw if k.lower() not in _FRAMING]
         response = httpx2.Response(
             streamed.status_code, headers=headers, content=content, request=request
         )
@@ -139,7 +140,7 @@ class Api:
         client = self._client.get()
         if client is None:
             client = httpx2.AsyncClient(
-                transport=guarded_transport(Reachable(self._allow), verify=self._verify),
+                transport=guarded_transport(self._reachable, verify=self._verify),
                 timeout=self.limits.timeout,
                 # Cookies set for one user must not be sent for the next one.
                 cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
