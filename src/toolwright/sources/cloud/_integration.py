@@ -92,7 +92,7 @@ class ApplicationIntegrationToolset(Toolset):
             or GoogleCredentialsConfig(service_account_json=service_account_json),
             integrations_endpoint=integrations_endpoint,
             connectors_endpoint=connectors_endpoint,
-            timeout=self._limits.timeout,
+            limits=self._limits,
         )
         self._tools = Once(self._ask)
         self._closing: list[OpenAPIToolset | Api] = []
