@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from toolwright import Agent, Runner, tool
 from toolwright.messages import ModelMessage, TextPart, ToolCall, Usage
@@ -97,7 +97,7 @@ def used(pid: int) -> tuple[float, float]:
 
 async def load(port: int, pid: int, streams: int, runs: int) -> None:
     base = f"http://127.0.0.1:{port}"
-    async with httpx.AsyncClient(base_url=base, timeout=120) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=120) as http:
         sessions = [(await http.post("/api/sessions", json={})).json()["id"] for _ in range(runs)]
         memory, cpu = used(pid)
         print(f"idle                    {memory:8.1f} MB")
@@ -143,8 +143,8 @@ def free_port() -> int:
 
 
 def wait_until_up(port: int) -> None:
-    transport = httpx.HTTPTransport(retries=8)
-    with httpx.Client(transport=transport, timeout=30) as http:
+    transport = httpx2.HTTPTransport(retries=8)
+    with httpx2.Client(transport=transport, timeout=30) as http:
         http.get(f"http://127.0.0.1:{port}/api/health")
 
 

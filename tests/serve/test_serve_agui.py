@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
     settings = ServeSettings(requests_per_second=0, agui=True)
     with serving(create_app(bench_runner(), settings=settings)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             yield http
 
 
-async def run(http: httpx.AsyncClient, message: str = "", **fields: Any) -> list[dict[str, Any]]:
+async def run(http: httpx2.AsyncClient, message: str = "", **fields: Any) -> list[dict[str, Any]]:
     messages = [{"id": "m1", "role": "user", "content": message}] if message else []
     body = {"threadId": "t", "runId": "r", "messages": messages, **fields}
     reply = await http.post("/agui", json=body)

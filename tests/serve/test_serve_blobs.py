@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from toolwright.testing import ScriptedModel
 
 
 @pytest.fixture(scope="module")
-def http() -> Iterator[httpx.Client]:
+def http() -> Iterator[httpx2.Client]:
     @tool
     async def decode(given: str) -> BlobPart:
         """Give back the bytes that are written in hexadecimal digits."""
@@ -24,14 +24,14 @@ def http() -> Iterator[httpx.Client]:
 
     runner = Runner(Agent(name="a", model=ScriptedModel(), tools=[decode]), app_name="test")
     app = create_app(runner, settings=ServeSettings(requests_per_second=0))
-    with serving(app) as address, httpx.Client(base_url=address, timeout=20) as client:
+    with serving(app) as address, httpx2.Client(base_url=address, timeout=20) as client:
         yield client
 
 
 @settings(max_examples=30)
 @given(data=st.binary(max_size=60) | st.just(b"\xfb\xef\xbe\xff\xff\xff"))
 def test_any_bytes_come_back_from_results_events_and_streams(
-    http: httpx.Client, data: bytes
+    http: httpx2.Client, data: bytes
 ) -> None:
     body = {"arguments": {"given": data.hex()}}
     done = http.post("/api/tools/decode/call", json=body).json()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from pydantic import AfterValidator
 from tests.serve._serving import listening, new_session, say, serving, until
@@ -75,25 +75,25 @@ class Caller:
 
 
 @asynccontextmanager
-async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def client(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
     agent = Agent(name="caller", model=Caller(), tools=TOOLS)
     orchestrator = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
     orchestrator.register(agent, credentials="memory://")
     runner = Runner(agent, credentials="memory://")
     settings = ServeSettings(requests_per_second=0, agui=True, work=True)
     with serving(create_app(runner, settings=settings, tasks=orchestrator)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             yield http
 
 
-async def asked(http: httpx.AsyncClient, place: str, number: str) -> dict[str, Any]:
+async def asked(http: httpx2.AsyncClient, place: str, number: str) -> dict[str, Any]:
     """What a session or a task waits for, once it does."""
     async with listening(http, f"/api/{place}s/{number}/stream") as frames:
         await until(frames, "run_ended", status="paused")
     return await waiting(http, number)
 
 
-async def waiting(http: httpx.AsyncClient, number: str) -> dict[str, Any]:
+async def waiting(http: httpx2.AsyncClient, number: str) -> dict[str, Any]:
     [found] = [one for one in (await http.get("/api/pending")).json() if one["id"] == number]
     return found
 
@@ -113,7 +113,7 @@ async def test_sessions_and_tasks_refuse_wrong_answers(place: str, tmp_path: Pat
                 assert await waiting(http, number) == before
 
 
-async def enqueue(http: httpx.AsyncClient, message: str) -> str:
+async def enqueue(http: httpx2.AsyncClient, message: str) -> str:
     reply = await http.post("/api/tasks", json={"agent": "caller", "message": message})
     return reply.json()["id"]
 

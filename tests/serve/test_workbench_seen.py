@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.serve._workbench import STORY, bench_runner, workbench
@@ -34,8 +34,8 @@ def address() -> Iterator[str]:
 
 
 def begin(page: Page, address: str, message: str) -> None:
-    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
+    session = httpx2.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
     page.goto(f"{address}/#/chat/{session}")
 
 

@@ -18,9 +18,9 @@ const addressOf = (tool: ToolInfo) =>
 export function asPython(tool: ToolInfo, args: JsonObject, token: boolean): string {
   const secret = `\n    headers={"Authorization": f"Bearer {os.environ['TOOLWRIGHT_TOKEN']}"},`;
   const address = addressOf(tool);
-  return `${token ? "import os\n\n" : ""}import httpx
+  return `${token ? "import os\n\n" : ""}import httpx2
 
-reply = httpx.post(
+reply = httpx2.post(
     ${JSON.stringify(address)},
     json={"arguments": ${python(args)}},${token ? secret : ""}
 )

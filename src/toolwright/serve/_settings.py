@@ -1,10 +1,10 @@
 """How the server listens and what it refuses."""
 
-import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from toolwright._hosts import is_plainly_local
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 
@@ -85,9 +85,4 @@ def host_name(host: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return is_plainly_local(host)

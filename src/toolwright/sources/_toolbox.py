@@ -21,6 +21,7 @@ from toolwright.tools import (
     nearest,
     schema_parser,
     to_output,
+    with_timeout,
 )
 
 try:
@@ -53,7 +54,8 @@ class ToolboxToolset(Toolset):
 
     With `toolset_name` all tools of that toolset are loaded, with `tool_names` these tools, with
     neither all there are. A bound parameter is filled in here and never shown to the model.
-    `credentials` is called for a token, which is sent to the server with each request.
+    `credentials` is called for a token, which is sent to the server with each request. `timeout` is
+    how many seconds the server has to list its tools, and for each call.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class ToolboxToolset(Toolset):
         if credentials is not None:
             self._headers["Authorization"] = _bearer(credentials)
         self._required = required
+        self._timeout = timeout
         self._loaded: Reopening[_Loaded] = Reopening(
             self._open, f"Toolbox server {server_url!r}", timeout
         )
@@ -135,12 +138,13 @@ class ToolboxToolset(Toolset):
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
                 raise ToolError(f"{name!r} failed: {error}") from error
 
-        return Tool(
+        made = Tool(
             spec=ToolSpec(name=name, description=remote._description, parameters=parameters),
             parse=schema_parser(name, parameters),
             run=run,
             source=f"toolbox:{self._url}",
         )
+        return with_timeout(made, self._timeout)
 
 
 def _bearer(token: Callable[[], Any]) -> Callable[[], Awaitable[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 
 from toolwright.messages import Effects, ToolSpec
 from toolwright.sources.cloud._integration_client import Connection, IntegrationClient
@@ -89,7 +89,7 @@ class Connector:
             "host": self.connection.host,
         }
         path = f"{self.client.parent}/integrations/{self.integration}:execute"
-        request = httpx.Request(
+        request = httpx2.Request(
             "POST",
             f"{self.client.integrations_url}/v2/{path}",
             params={"triggerId": f"api_trigger/{self.integration}"},

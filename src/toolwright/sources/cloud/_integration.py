@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright.backends import Reachable
 from toolwright.concurrency import Once, close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
@@ -91,7 +92,7 @@ class ApplicationIntegrationToolset(Toolset):
             or GoogleCredentialsConfig(service_account_json=service_account_json),
             integrations_endpoint=integrations_endpoint,
             connectors_endpoint=connectors_endpoint,
-            timeout=self._limits.timeout,
+            limits=self._limits,
         )
         self._tools = Once(self._ask)
         self._closing: list[OpenAPIToolset | Api] = []
@@ -126,7 +127,8 @@ class ApplicationIntegrationToolset(Toolset):
 
     async def _from_connection(self) -> list[Tool]:
         name = self._connection or ""
-        api = Api(allow=_hosts(self._endpoint), verify=True, limits=self._limits)
+        reachable = Reachable(_hosts(self._endpoint))
+        api = Api(reachable=reachable, verify=True, limits=self._limits)
         self._closing.append(api)
         connector = Connector(
             self._client, await self._client.connection(name), api, self._template

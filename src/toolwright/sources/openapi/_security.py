@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 from pydantic import ValidationError
 
 from toolwright.errors import ToolError
@@ -186,7 +186,7 @@ def _header_of(scheme: AuthScheme) -> str:
 
 
 def apply_credential(
-    request: httpx.Request, scheme: AuthScheme, credential: AuthCredential
+    request: httpx2.Request, scheme: AuthScheme, credential: AuthCredential
 ) -> set[str]:
     """Put a credential into a request; returns the headers that now hold a secret."""
     if isinstance(scheme, CustomAuthScheme) and scheme.type == "apiKey" and credential.api_key:
@@ -195,7 +195,7 @@ def apply_credential(
     return {"authorization"}
 
 
-def _apply_key(request: httpx.Request, scheme: CustomAuthScheme, key: str) -> set[str]:
+def _apply_key(request: httpx2.Request, scheme: CustomAuthScheme, key: str) -> set[str]:
     name = scheme.name or ""
     if scheme.location == "query":
         request.url = with_query(request.url, [(quote(name, safe=""), quote(key, safe=""))])

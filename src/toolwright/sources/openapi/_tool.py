@@ -8,7 +8,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
-import httpx
+import httpx2
 
 from toolwright.messages import ToolSpec
 from toolwright.sources.openapi._answers import to_answer
@@ -111,7 +111,7 @@ class _Call:
 
     async def _send(
         self, args: Args, ctx: ToolContext, headers: Mapping[str, str], granted: Granted
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         server = self.connection.servers.url_for(self.operation)
         request = await build_request(self.operation, self.plan, server, args, ctx)
         request.headers.update(headers)

@@ -1,20 +1,27 @@
 """The operations of an OpenAPI document as tools."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright.backends import Reachable
 from toolwright.concurrency import Once, in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
-from toolwright.sources.openapi._document import Document, document_at, document_from
+from toolwright.sources.openapi._document import (
+    Document,
+    document_at,
+    document_from,
+    document_of_site,
+)
 from toolwright.sources.openapi._load import TextKind
 from toolwright.sources.openapi._operations import list_operations
 from toolwright.sources.openapi._security import Security
-from toolwright.sources.openapi._servers import Servers
+from toolwright.sources.openapi._servers import Servers, host_of
+from toolwright.sources.openapi._site import Site
 from toolwright.sources.openapi._tool import Connection, HeaderProvider, RestApiTool
 from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
 
@@ -45,7 +52,7 @@ class OpenAPIToolset(Toolset):
         preserve_property_names: bool = False,
         server_url: str | None = None,
         server_variables: Mapping[str, str] | None = None,
-        allow_private: Sequence[str] = (),
+        allow_private: Sequence[str] | Reachable = (),
         limits: CallLimits | None = None,
     ) -> None:
         """Prepare the toolset.
@@ -65,7 +72,8 @@ class OpenAPIToolset(Toolset):
             preserve_property_names: Keep `camelCase` arguments instead of snake-casing them.
             server_url: Call this server, whatever the document says.
             server_variables: Values for variables in the document's server addresses.
-            allow_private: Hosts, addresses or networks that may be called though not public.
+            allow_private: Hosts, addresses or networks that may be called though not public, or a
+                `Reachable` with a resolver of its own.
             limits: Time, retries, size and redirects of calls.
         """
         super().__init__(
@@ -79,14 +87,14 @@ class OpenAPIToolset(Toolset):
         self._header_provider = header_provider
         self._preserve_property_names = preserve_property_names
         self._server = server_url, dict(server_variables or {})
-        self._allow_private = tuple(allow_private)
+        self._allow_private = Reachable.of(allow_private)
         self._limits = limits or CallLimits()
         self._document = None if source is not None else document_from(
             spec_dict if spec_dict is not None else spec_str or "", spec_str_type
         )  # fmt: skip
         if source is not None and not _is_web(source):
             self._document = document_at(source)
-        self._fetched = Once(partial(in_io_thread, self._fetch))
+        self._fetched = Once(self._fetch)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
         """A tool for each operation, in the document's order."""
@@ -114,19 +122,17 @@ class OpenAPIToolset(Toolset):
 
     @cached_property
     def _tools(self) -> dict[str, RestApiTool]:
-        if self._document is None:
-            self._document = self._fetch()
-        found = list_operations(self._document)
+        found = list_operations(self._read())
         made = [RestApiTool(op, self._connection, self._prefix + op.name) for op in found.values()]
         return {tool.name: tool for tool in made}
 
     @cached_property
     def _connection(self) -> Connection:
-        document = self._document or self._fetch()
+        document = self._read()
         servers = Servers(document, *self._server)
         return Connection(
             api=Api(
-                allow=[*self._allow_private, *servers.private_hosts()],
+                reachable=Reachable.of(self._allow_private, *servers.private_hosts()),
                 verify=self._verify,
                 limits=self._limits,
             ),
@@ -137,8 +143,22 @@ class OpenAPIToolset(Toolset):
             source=f"openapi:{_title(document)}@{servers.main_host()}",
         )
 
-    def _fetch(self) -> Document:
-        return document_at(self._source or "", verify=self._verify)
+    async def _fetch(self) -> Document:
+        url, site = str(self._source), self._site
+        return await in_io_thread(document_of_site, await site.fetch(url), url, site.read)
+
+    def _read(self) -> Document:
+        if self._document is None:
+            url, site = str(self._source), self._site
+            self._document = document_of_site(site.read(url), url, site.read)
+        return self._document
+
+    @property
+    def _site(self) -> Site:
+        url = str(self._source)
+        # The developer's own word: this host may be private, what it redirects to may not.
+        reachable = Reachable.of(self._allow_private, *filter(None, [host_of(url)]))
+        return Site(url, verify=self._verify, reachable=reachable)
 
 
 def _title(document: Document) -> str:
