@@ -150,6 +150,12 @@ async def test_waiting_ends_when_its_time_is_up(open_it: Open) -> None:
     assert desk.paid == ["first"]
 
 
+@pytest.mark.parametrize("wrong", [-1.0, float("nan")])
+def test_a_wait_is_a_number_of_seconds(wrong: float) -> None:
+    with pytest.raises(UsageError, match="wait_if_held is a number of seconds; got"):
+        Runner(Agent(name="a", model=ScriptedModel()), wait_if_held=wrong)
+
+
 @pytest.mark.parametrize("by", ["the caller", "the runner"])
 async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing(
     open_it: Open, by: str

@@ -88,6 +88,8 @@ class Runner(Sealed):
         retry_writes: float = RETRY_SECONDS,
         wait_if_held: float = 0.0,
     ) -> None:
+        if not wait_if_held >= 0:  # which NaN is not either
+            raise UsageError(f"wait_if_held is a number of seconds; got {wait_if_held!r}.")
         self.agent = agent
         self.retry_writes = retry_writes
         """How many seconds a write that the store refuses is tried again before the run ends."""

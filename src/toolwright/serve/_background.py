@@ -101,7 +101,10 @@ class Background:
 
     def problems(self) -> dict[str, str]:
         """The parts that are not well, and why."""
-        return {part.name: part.problem for part in self._parts if part.problem}
+        found = {part.name: part.problem for part in self._parts}
+        # That part is the store's own: it shows that this process is alive, for what it holds.
+        found["heartbeat"] = getattr(self._bench.runner.store, "problem", "")
+        return {name: problem for name, problem in found.items() if problem}
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:

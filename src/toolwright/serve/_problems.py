@@ -12,6 +12,7 @@ from toolwright.errors import (
     ArgumentError,
     LimitError,
     ModelError,
+    StoreConflict,
     StoreError,
     ToolError,
     ToolwrightError,
@@ -67,6 +68,7 @@ _STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (UsageError, 400),
     (LimitError, 429),
     (ModelError, 502),
+    (StoreConflict, 409),
     (StoreError, 503),
     (ToolwrightError, 500),
 )

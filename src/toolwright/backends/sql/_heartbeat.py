@@ -23,6 +23,11 @@ class Heartbeat:
         """Held while it beats."""
         self._thread = threading.Thread(target=self._run, name="toolwright-heartbeat", daemon=True)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has begun, and has not ended."""
+        return self._thread.is_alive()
+
     def start(self) -> None:
         """Begin."""
         self._thread.start()

@@ -6,6 +6,7 @@ takes a session, in its transaction, and signs out when it has held nothing for 
 
 import logging
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -43,6 +44,16 @@ class Holds:
         """Those of runs that have ended, which the database has refused to release, and where."""
         self._idle = 0
         """How many beats ago it held something."""
+        self._beat_at = 0.0
+        """When it last showed life, by the clock that never jumps."""
+
+    @property
+    def problem(self) -> str:
+        """Why others may take over what this process holds; empty while it shows life."""
+        silence = time.monotonic() - self._beat_at
+        if not self._live or silence < self._lease:
+            return ""
+        return f"There was no sign of life for {silence:.0f} s; the lease is {self._lease:g} s."
 
     # -- with each append --------------------------------------------------------------------
 
@@ -56,7 +67,7 @@ class Holds:
         """What the session's row says from now on; this process is signed in by then."""
         if hold.last:
             return {"hold_after": None, "holder_after": None, "since_after": None}
-        if self._heartbeat is None:
+        if not self._beats:
             self._roll.forget_dead(connection)
             self._roll.join_in(connection, self._name, self._lease)
         return {"hold_after": hold.id, "holder_after": self._name, "since_after": hold.since}
@@ -66,7 +77,7 @@ class Holds:
         with self._lock:
             if hold.last:
                 self._live.discard(hold.id)
-            elif self._heartbeat is None:
+            elif not self._beats:
                 self._begin_to_beat()
 
     def refused(self, hold: Hold) -> None:
@@ -81,12 +92,13 @@ class Holds:
         with self._lock:
             self._live.discard(hold_id)
             self._owed[hold_id] = where
+            self._name = self._name or processes.new_name()
         try:
             await self._database.write(lambda c: c.execute(sql.RELEASE, where | {"by": hold_id}))
         except StoreError as error:
             logger.warning("session %s will be released later: %s", where["session"], error)
             with self._lock:
-                if self._heartbeat is None:
+                if not self._beats:
                     self._begin_to_beat()
             return
         with self._lock:
@@ -105,8 +117,12 @@ class Holds:
 
     # -- staying alive -----------------------------------------------------------------------
 
+    @property
+    def _beats(self) -> bool:
+        return self._heartbeat is not None and self._heartbeat.is_alive
+
     def _begin_to_beat(self) -> None:
-        self._name = self._name or processes.new_name()
+        self._beat_at = time.monotonic()
         pause = self._lease / BEATS_PER_LEASE
         self._heartbeat = Heartbeat(self._name, self._beat, pause)
         self._heartbeat.start()
@@ -125,6 +141,7 @@ class Holds:
             return False
         self._database.write_now(lambda c: self._show_life(c, name, owed))
         with self._lock:
+            self._beat_at = time.monotonic()
             for hold_id in owed:
                 self._owed.pop(hold_id, None)
         return True

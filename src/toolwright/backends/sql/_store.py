@@ -31,12 +31,17 @@ class SqlStore(Sealed):
     """
 
     def __init__(self, url: str, *, lease: float = LEASE_SECONDS) -> None:
-        if lease <= 0:
+        if not lease > 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
         self.database = Database(url, "sessions", VERSION, METADATA)
         self._holds = Holds(self.database, lease)
         self._insert_session = sql.insert_session(self.database)
         self._upsert_state = sql.upsert_state(self.database)
+
+    @property
+    def problem(self) -> str:
+        """Why others may take over the sessions that this process holds; empty while all is well."""
+        return self._holds.problem
 
     async def open(self, scope: Scope) -> SessionRow:
         """The session, made if it is new; `UsageError` when it belongs to another user."""

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
+from toolwright.errors import SessionHeld, StoreConflict
 from toolwright.kits import hand_runner
 from toolwright.messages import (
     Answered,
@@ -31,6 +32,8 @@ __all__ = ["LiveRuns"]
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+"""How often a session that another process holds is looked at."""
 _LATEST = 3
 """How many events may be stored from the end of a run on."""
 
@@ -48,6 +51,8 @@ class LiveRuns:
         """The number of the first event of each run that is going."""
         self._wanted: set[str] = set()
         """Sessions to go on with once their run has paused, because an answer came meanwhile."""
+        self._awaited: set[str] = set()
+        """Sessions to go on with once another process has released them, for the same reason."""
         self._group: TaskGroup
         self._closing = False
 
@@ -76,6 +81,13 @@ class LiveRuns:
     def is_running(self, session_id: str) -> bool:
         """Whether a run is going in the session, here."""
         return session_id in self._going
+
+    async def elsewhere(self, session_id: str) -> str:
+        """Why a run cannot be reached from here, when another process has it; else empty."""
+        holder = None if self.is_running(session_id) else await self.runner.holder(session_id)
+        if holder is None:
+            return ""
+        return f"The run of this session is going in {holder}; it can only be reached there."
 
     @property
     def running(self) -> int:
@@ -160,8 +172,26 @@ class LiveRuns:
         # Asked again after the await: another answer may have set the run going meanwhile.
         if self.is_running(session_id):
             self._wanted.add(session_id)
-        else:
+            return
+        try:
             await self.go_on(row)
+        except SessionHeld:
+            if session_id not in self._awaited:
+                self._awaited.add(session_id)
+                self._group.start_soon(self._go_on_when_free, row)
+
+    async def _go_on_when_free(self, row: SessionRow) -> None:
+        """Another process has the session: it uses the answer, unless it was about to end."""
+        session_id = row.scope.session_id
+        try:
+            with _failure_logged(session_id):
+                while await self.runner.holder(session_id) is not None:  # noqa: ASYNC110  elsewhere
+                    await anyio.sleep(_LOOK_SECONDS)
+                self._awaited.discard(session_id)
+                if await self._has_answers(session_id):
+                    await self._after_answer(row)
+        finally:
+            self._awaited.discard(session_id)
 
     async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
         if self._closing:
@@ -242,7 +272,8 @@ class LiveRuns:
             for last in await self.runner.store.events(row.scope, row.last_seq - 1):
                 if isinstance(last, RunEnded) and last.reason == "cancelled":
                     mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
-                    await self.runner.store.append(row.scope, [mark])
+                    with suppress(StoreConflict):  # Another process goes on with it already.
+                        await self.runner.store.append(row.scope, [mark])
 
     async def _end_is_stored(self, session_id: str, user_id: str) -> bool:
         """Whether a reader of the store knows that the run has ended, which it has all but done."""

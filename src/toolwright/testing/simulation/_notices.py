@@ -92,6 +92,7 @@ class SimulatedHeartbeat:
         self._loop: Any = asyncio.get_running_loop()
         self._next: asyncio.TimerHandle | None = None
         self._context = contextvars.copy_context()
+        self.is_alive = True
 
     def start(self) -> None:
         """Begin."""
