@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
+    from toolwright.tools._yes_or_no import Spelling, read_decision
 
 _LAZY = {
     "accept_answer": "_answers",
@@ -77,6 +78,8 @@ _LAZY = {
     "LongRunningFunctionTool": "_waiting",
     "deferred_tool": "_waiting",
     "with_deferral": "_waiting",
+    "Spelling": "_yes_or_no",
+    "read_decision": "_yes_or_no",
 }
 """Names that most agents do not need, and the file each is in."""
 
@@ -112,6 +115,7 @@ __all__ = [
     "SearchableToolset",
     "Services",
     "SessionInfo",
+    "Spelling",
     "State",
     "StateTable",
     "Tool",
@@ -141,6 +145,7 @@ __all__ = [
     "parse_edited",
     "plain_schema",
     "prefixed",
+    "read_decision",
     "renamed",
     "reshaped",
     "rules",

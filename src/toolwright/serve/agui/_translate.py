@@ -50,7 +50,7 @@ _VERSION = "1.0"
 
 
 class Translator:
-    """Translates the events of one run, in order; agents inside calls are not shown."""
+    """Translates the events of one run, in order; of agents inside calls only what they ask is shown."""
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         self._thread = thread_id
@@ -63,6 +63,8 @@ class Translator:
 
     def translate(self, event: Event) -> list[BaseEvent]:
         """What a front end is told of `event`."""
+        if isinstance(event, PendingOpened):  # Also inside a call: a person must be able to answer.
+            self._pending[event.pending.call_id] = event.pending
         if event.path:
             return []
         match event:
@@ -81,8 +83,7 @@ class Translator:
                 return [CustomEvent(name="tool_progress", value=value)]
             case ToolEnded():
                 return self._ended(event)
-            case PendingOpened(pending=pending):
-                self._pending[pending.call_id] = pending
+            case PendingOpened():
                 return _state(event.actions.state_delta if event.actions else {})
             case StateChanged(delta=delta):
                 return _state(delta)
@@ -197,5 +198,10 @@ def _interrupt(pending: Pending) -> Interrupt:
         tool_call_id=pending.call_id.partition("~")[0],
         response_schema=pending.schema,
         expires_at=expires,
-        metadata={"tool": pending.name, "arguments": pending.arguments, "payload": pending.payload},
+        metadata={
+            "tool": pending.name,
+            "arguments": pending.arguments,
+            "payload": pending.payload,
+            "rule": pending.rule,
+        },
     )
