@@ -21,7 +21,7 @@ from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
-from toolwright.tools._state import APPROVED, PINNED, State, StateTable, checked_state
+from toolwright.tools._state import APPROVED, PINNED, RESERVED, State, StateTable, checked_state
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
     BaseToolset,
@@ -86,6 +86,7 @@ _LAZY = {
 __all__ = [
     "APPROVED",
     "PINNED",
+    "RESERVED",
     "Args",
     "Artifacts",
     "AuthFlows",

@@ -43,6 +43,7 @@ from toolwright.messages import (
     ToolProgress,
     Transferred,
 )
+from toolwright.tools import RESERVED
 
 __all__ = ["Translator"]
 
@@ -174,9 +175,10 @@ class Translator:
 
 
 def _state(delta: dict[str, Any]) -> list[BaseEvent]:
-    if not delta:
+    # What the framework keeps for itself is nothing for a front end to show.
+    patch = [_operation(k, value) for k, value in delta.items() if not k.startswith(RESERVED)]
+    if not patch:
         return []
-    patch = [_operation(key, value) for key, value in delta.items()]
     return [StateDeltaEvent.model_validate({"delta": patch})]
 
 

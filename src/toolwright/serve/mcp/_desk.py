@@ -161,6 +161,9 @@ class _Whole(Toolset):
     async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
         return await self._inner.all_tools(context)
 
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        return await self._inner.hidden_tools(context)
+
     async def file_digests(self) -> dict[str, dict[str, str]]:
         return await self._inner.file_digests()
 

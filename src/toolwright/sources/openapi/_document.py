@@ -10,7 +10,7 @@ import httpx
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._load import TextKind, parse_text
 
-__all__ = ["BrokenRef", "Document", "document_at", "document_from"]
+__all__ = ["BrokenRef", "Document", "document_at", "document_from", "is_web"]
 
 _MAX_HOPS = 50
 Reader = Callable[[str], bytes]
@@ -60,6 +60,12 @@ class Document:
             value = _step(value, unquote(step).replace("~1", "/").replace("~0", "~"), ref)
         return value, home
 
+    def look_up_here(self, ref: str) -> "tuple[Any, Document] | None":
+        """The same, but None for what would have to be fetched from the web."""
+        address = ref.partition("#")[0]
+        elsewhere = bool(address) and urljoin(self.base, address) != self.base
+        return None if elsewhere and is_web(self.base) else self.look_up(ref)
+
     def _other(self, address: str) -> "Document":
         if self._read is None:
             raise BrokenRef(f"{address!r} is another file, and this document has no address")
@@ -87,10 +93,15 @@ def document_from(value: Mapping[str, Any] | str, kind: TextKind = "json") -> Do
     return _checked(Document(value), "spec_dict")
 
 
+def is_web(address: str) -> bool:
+    """Whether it is a web address, and not a path."""
+    return urlsplit(address).scheme in ("http", "https")
+
+
 def document_at(source: str | Path, *, verify: Any = True) -> Document:
     """A document from a file or a web address; it may refer to files below or hosts beside it."""
     text = str(source)
-    if urlsplit(text).scheme in ("http", "https"):
+    if is_web(text):
         read = _reader_of_site(text, verify)
         return _checked(Document(parse_text(read(text), origin=text), base=text, read=read), text)
     path = Path(source).expanduser().resolve()
