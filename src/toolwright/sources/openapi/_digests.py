@@ -64,10 +64,12 @@ class Digests:
         number: dict[_Place, int] = {}
         lowest: dict[_Place, int] = {}
         open_: list[_Place] = []
+        begins: dict[_Place, int] = {}
         way: list[tuple[_Place, Iterator[_Place]]] = []
 
         def enter(place: _Place) -> None:
             number[place] = lowest[place] = len(number)
+            begins[place] = len(open_)
             open_.append(place)
             way.append((place, iter(self._part(place)[1])))
 
@@ -86,12 +88,11 @@ class Digests:
                 if way:
                     lowest[way[-1][0]] = min(lowest[way[-1][0]], lowest[place])
                 if lowest[place] == number[place]:
-                    self._close(open_, place)
+                    self._close(open_[begins[place] :])
+                    del open_[begins[place] :]
 
-    def _close(self, open_: list[_Place], place: _Place) -> None:
-        """Give those that lead to each other, the last of the open ones, their digest."""
-        together = open_[open_.index(place) :]
-        del open_[-len(together) :]
+    def _close(self, together: list[_Place]) -> None:
+        """Give those that lead to each other their digest."""
         parts = [self._parts[one] for one in together]
         beyond = {self._whole[o] for _, others in parts for o in others if o in self._whole}
         told = [*sorted(own for own, _ in parts), b"|", *sorted(beyond)]
