@@ -21,7 +21,7 @@ from toolwright import (
 )
 from toolwright.backends import Hold, MemoryStore
 from toolwright.errors import StoreError
-from toolwright.messages import Event, PendingChanged, Scope
+from toolwright.messages import Event, Given, PendingChanged, Scope
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Output
 
@@ -107,7 +107,16 @@ async def test_an_approval_is_no_result_and_a_value_is_no_approval() -> None:
     ids = {pending.name: pending.call_id for pending in paused.pending}
     with pytest.raises(UsageError, match="an approval is not"):
         await runner.answer("s", ids["order"], Approve())
-    for value in (None, 0, 1, "yes", "", [], {}, {"approved": True}, {"kind": "approve", "x": 1}):
+    unclear = [
+        {"approved": True},
+        {"kind": "approve", "x": 1},
+        {"kind": "approve", "reason": "no"},
+        {"kind": "reject", "arguments": {}},
+        {"kind": "Approve"},
+        {"kind": ["approve"]},
+        Given(value=True),
+    ]
+    for value in (None, 0, 1, "yes", "", [], {}, *unclear):
         with pytest.raises(UsageError, match="waits for a confirmation"):
             await runner.answer("s", ids["wipe"], value)
     assert len(await runner.pending("s")) == 2

@@ -3,8 +3,8 @@
 import pytest
 
 from toolwright import Runner, tool
-from toolwright.messages import Pending, ToolProgress, ToolResult
-from toolwright.serve.mcp._desk import Desk
+from toolwright.messages import ToolProgress, ToolResult
+from toolwright.serve.mcp._desk import Asked, Desk
 
 pytestmark = pytest.mark.anyio
 
@@ -28,10 +28,10 @@ async def test_calls_that_nobody_comes_back_to_are_forgotten_the_oldest_first() 
     asked = [await desk.call(f"s{n}", "wipe", {"disk": "sda"}, ignore) for n in range(110)]
     kept = {row.scope.session_id for row in await sessions_of(desk).sessions()}
     assert kept == {f"s{number}" for number in range(10, 110)}
-    assert await desk.waiting("s9") is None
+    assert await desk.waiting("s9") == []
     last = asked[-1]
-    assert isinstance(last, Pending)
-    done = await desk.answer("s109", last, True, ignore)
+    assert isinstance(last, Asked)
+    done = await desk.answer("s109", last.pending, True, ignore)
     assert isinstance(done, ToolResult)
     assert done.text == "sda is empty"
     assert len(await sessions_of(desk).sessions()) == 99

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from tests.serve._agents import wiping
 
@@ -23,12 +23,12 @@ THEIRS = Hold(id="theirs", since=0.0)
 
 
 @asynccontextmanager
-async def client(runner: Runner) -> AsyncIterator[httpx.AsyncClient]:
+async def client(runner: Runner) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server in this event loop, so that the test can be the other process."""
     app = create_app(runner, settings=ServeSettings(requests_per_second=0, agui=True))
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             yield http
 
 
@@ -40,11 +40,11 @@ async def take(store: MemoryStore) -> None:
     await store.append(SCOPE, [started], replace(THEIRS, first=True))
 
 
-async def status(http: httpx.AsyncClient) -> str:
+async def status(http: httpx2.AsyncClient) -> str:
     return (await http.get("/api/sessions/s")).json()["status"]
 
 
-async def becomes(http: httpx.AsyncClient, wanted: str) -> None:
+async def becomes(http: httpx2.AsyncClient, wanted: str) -> None:
     with anyio.fail_after(30):
         while await status(http) != wanted:
             await anyio.lowlevel.checkpoint()

@@ -111,8 +111,7 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, answer: Approve | None) -> None
     """Note how a tool from outside is, now that it may run."""
     if change_of(run, tool) is None:
         return pin_used(ctx, tool)
-    whole = answer is not None and answer.remember == "source" and run.box is not None
-    return accept(ctx, tool, run.box.outside if whole and run.box is not None else None)
+    return accept(ctx, tool, whole=answer is not None and answer.remember == "source")
 
 
 def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:

@@ -137,6 +137,8 @@ class Run:
         self.user_content: UserMessage | None = None
         self.memo = ListingMemo()
         self.box: Toolbox | None = None
+        self._pinned: Toolbox | None = None
+        """The tools that were last compared with what the session knows of their sources."""
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.output_retries = 0
@@ -440,8 +442,9 @@ class Run:
         spill = self.shared.spill
         extra = (self._read_output(),) if spill.used else ()
         self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
-        if self.box.outside:
-            pin_listed(self, self.box.outside)
+        if self.box is not self._pinned:
+            await pin_listed(self, self.box.outside, self.agent.maker.toolsets)
+            self._pinned = self.box
         for guard in self.rules:
             if guard.unchecked:
                 top = guard.owner or self.shared.root

@@ -13,7 +13,12 @@ import anyio
 from toolwright import backends
 from toolwright._sealed import Sealed
 from toolwright.agent._asked_tool import changes_arguments
-from toolwright.agent._credentials import forget_brought, sign_in, waiting_for_state
+from toolwright.agent._credentials import (
+    check_sign_in,
+    forget_brought,
+    sign_in,
+    waiting_for_state,
+)
 from toolwright.agent._explain import Explanation, explain
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import RETRY_SECONDS, Log
@@ -44,6 +49,7 @@ from toolwright.messages import (
     Answered,
     AnyEvent,
     Event,
+    Given,
     Pending,
     Prompt,
     Reject,
@@ -258,14 +264,42 @@ class Runner(Sealed):
         still waits. A credential releases every call of its user that waits for the same one.
         Then `resume` the session.
         """
-        rows = await self.store.open_calls(self.app_name, session_id)
-        row = next((row for row in rows if row.pending.call_id == call_id), None)
+        return (await self.answer_all(session_id, {call_id: value}))[call_id]
+
+    async def answer_all(self, session_id: str, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        """Answer several pending calls, by call id; if one does not fit, none is stored.
+
+        What became of each is that of `answer`.
+        """
+        rows = {
+            row.pending.call_id: row
+            for row in await self.store.open_calls(self.app_name, session_id)
+        }
+        checked = {
+            call_id: await self._checked(rows.get(call_id), value)
+            for call_id, value in answers.items()
+        }
+        return {
+            call_id: await self._store_answer(session_id, call_id, rows.get(call_id), value)
+            for call_id, value in checked.items()
+        }
+
+    async def _checked(self, row: OpenCall | None, value: Any) -> Any:
+        """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""
         if row is None:
-            return await self.store.answer(self.app_name, session_id, call_id, None)
-        if row.pending.kind == "credential" and not isinstance(value, Reject):
-            return await sign_in(self.store, self.services.credentials, row, value)
-        answer = accept_answer(row.pending, value, await self._parse_of(row, value))
-        return await self.store.answer(self.app_name, session_id, call_id, answer)
+            return None
+        if not _is_sign_in(row, value):
+            return accept_answer(row.pending, value, await self._parse_of(row, value))
+        brought = value.value if isinstance(value, Given) else value
+        check_sign_in(self.services.credentials, row, brought)
+        return brought
+
+    async def _store_answer(
+        self, session_id: str, call_id: str, row: OpenCall | None, checked: Any
+    ) -> Answered:
+        if row is not None and _is_sign_in(row, checked):
+            return await sign_in(self.store, self.services.credentials, row, checked)
+        return await self.store.answer(self.app_name, session_id, call_id, checked)
 
     async def answer_sign_in(self, callback: str, *, user_id: str | None = None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.
@@ -506,6 +540,10 @@ class _Plan:
     given: Mapping[str, Any] | None = None
     task_id: str | None = None
     above: Above = ABOVE_ALL
+
+
+def _is_sign_in(row: OpenCall, answer: Any) -> bool:
+    return row.pending.kind == "credential" and not isinstance(answer, Reject)
 
 
 def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:

@@ -22,7 +22,8 @@ class Toolbox:
     free: Collection[str] = ()
     """The framework's own tools, which no rule and no hook is asked about."""
     outside: tuple[Tool, ...] = ()
-    """Those that came from elsewhere, which may have changed since they were last seen."""
+    """Those that came from elsewhere, which may have changed since they were last seen; among them
+    those that others of the tools call."""
 
     def find(self, name: str, ctx: ReadonlyContext) -> Tool:
         """The tool to run, or a `ToolError` that helps the model to a better call."""
@@ -141,5 +142,6 @@ def _build(
 ) -> Toolbox:
     by_name = check_names(agent, tools)
     specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
-    outside = tuple(tool for tool in tools if tool.source and not tool.placeholder)
+    inside = (inner for tool in tools for inner in tool.inside if isinstance(inner, Tool))
+    outside = tuple(tool for tool in (*tools, *inside) if tool.source)
     return Toolbox(by_name, specs, free, outside)

@@ -9,6 +9,7 @@ from typing import Any
 
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
+from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening, Unavailable
 from toolwright.tools import (
     Args,
@@ -18,6 +19,7 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    digest_of,
     nearest,
     schema_parser,
     to_output,
@@ -104,6 +106,11 @@ class ToolboxToolset(Toolset):
             loaded.tools = [self._make_tool(remote) for remote in loaded.remote]
         return loaded.tools
 
+    def _listed_as(self, tool: Tool) -> str:
+        """By what was asked of the server; what is bound is not in the schemas."""
+        asked = [self._toolset_name, list(self._tool_names or ()), sorted(self._bound)]
+        return f"{tool.source}#{digest_of(asked)[:16]}"
+
     async def close(self) -> None:
         """End the connection."""
         await self._loaded.close()
@@ -132,7 +139,11 @@ class ToolboxToolset(Toolset):
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             # Called anew for each loop: the client's connections belong to one.
-            current = {tool.__name__: tool for tool in (await self._loaded.get()).remote}[name]
+            loaded = {tool.__name__: tool for tool in (await self._loaded.get()).remote}
+            current = loaded.get(name)
+            now = None if current is None else _said(current)
+            refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
+            assert current is not None
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
@@ -145,6 +156,10 @@ class ToolboxToolset(Toolset):
             source=f"toolbox:{self._url}",
         )
         return with_timeout(made, self._timeout)
+
+
+def _said(remote: ToolboxTool) -> tuple[str, dict[str, Any]]:
+    return remote._description, _json_schema(remote._params)
 
 
 def _bearer(token: Callable[[], Any]) -> Callable[[], Awaitable[str]]:

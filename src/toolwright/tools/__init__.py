@@ -21,7 +21,7 @@ from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
-from toolwright.tools._state import APPROVED, PINNED, State, StateTable, checked_state
+from toolwright.tools._state import APPROVED, PINNED, RESERVED, State, StateTable, checked_state
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
     BaseToolset,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
+    from toolwright.tools._yes_or_no import Spelling, read_decision
 
 _LAZY = {
     "accept_answer": "_answers",
@@ -77,12 +78,15 @@ _LAZY = {
     "LongRunningFunctionTool": "_waiting",
     "deferred_tool": "_waiting",
     "with_deferral": "_waiting",
+    "Spelling": "_yes_or_no",
+    "read_decision": "_yes_or_no",
 }
 """Names that most agents do not need, and the file each is in."""
 
 __all__ = [
     "APPROVED",
     "PINNED",
+    "RESERVED",
     "Args",
     "Artifacts",
     "AuthFlows",
@@ -112,6 +116,7 @@ __all__ = [
     "SearchableToolset",
     "Services",
     "SessionInfo",
+    "Spelling",
     "State",
     "StateTable",
     "Tool",
@@ -141,6 +146,7 @@ __all__ = [
     "parse_edited",
     "plain_schema",
     "prefixed",
+    "read_decision",
     "renamed",
     "reshaped",
     "rules",

@@ -24,6 +24,7 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._tool import Output
+from toolwright.tools._yes_or_no import read_decision
 
 __all__ = ["accept_answer", "answer_from_text", "parse_edited", "with_defaults"]
 
@@ -83,12 +84,8 @@ def answer_from_text(pending: Pending, text: str) -> Any:
 
 
 def _decision(pending: Pending, value: Any, parse: Parse | None) -> StoredAnswer:
-    decision = _decoded(value)
-    if decision is None:
-        raise UsageError(
-            f"Call {pending.call_id!r} waits for a confirmation; answer with Approve() or "
-            f"Reject(reason=…), not {reprlib.repr(value)}."
-        )
+    is_one = isinstance(value, Approve)
+    decision = value if is_one else read_decision(pending.call_id, value, "kind")
     decision = _sound(pending, decision)
     if isinstance(decision, Reject):
         return decision
@@ -97,19 +94,6 @@ def _decision(pending: Pending, value: Any, parse: Parse | None) -> StoredAnswer
     if decision.payload is not None:
         decision = replace(decision, payload=_fitting(pending, pending.schema, decision.payload))
     return decision
-
-
-def _decoded(value: Any) -> Approve | Reject | None:
-    if isinstance(value, Approve):
-        return value
-    if isinstance(value, bool):
-        return Approve() if value else Reject()
-    kinds = {"approve": Approve, "reject": Reject}
-    kind = kinds.get(str(value.get("kind"))) if isinstance(value, dict) else None
-    try:
-        return None if kind is None else kind(**value)
-    except TypeError:
-        return None
 
 
 def _sound(pending: Pending, decision: Approve | Reject) -> Approve | Reject:

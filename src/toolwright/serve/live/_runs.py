@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -137,20 +137,25 @@ class LiveRuns:
 
         `ProblemError` when the answer does not fit the call.
         """
+        return (await self.answer_all(row, {call_id: value}))[call_id]
+
+    async def answer_all(self, row: SessionRow, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        """Answer pending calls, by call id: `ProblemError` before any is, when one does not fit."""
         session_id = row.scope.session_id
-        runner = self._runner_of(session_id)
         with refusal_is_a_problem():
-            outcome = await runner.answer(session_id, call_id, value)
-        if outcome == "accepted":
+            outcomes = await self._runner_of(session_id).answer_all(session_id, answers)
+        accepted = [call_id for call_id, outcome in outcomes.items() if outcome == "accepted"]
+        for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())
             self._notices.publish(Notice("session", session_id, event))
+        if accepted:
             # The answer is stored: what fails from here on is the run's failure, not the answer's.
             with _failure_logged(session_id):
                 await self._after_answer(row)
-        if outcome in ("accepted", "duplicate"):
+        if accepted or "duplicate" in outcomes.values():
             with _failure_logged(session_id):
                 await self._go_on_with_signed_in(row.scope.user_id)
-        return outcome
+        return outcomes
 
     async def _go_on_with_signed_in(self, user_id: str) -> None:
         """One sign-in releases calls in other sessions, and that of whoever signs in too late."""

@@ -69,6 +69,7 @@ class APIHubToolset(Toolset):
             "auth_credential": auth_credential,
             "tool_filter": tool_filter,
             "tool_name_prefix": tool_name_prefix,
+            "name": self._name,
             **openapi_settings,
         }
         self._api: OpenAPIToolset | None = None

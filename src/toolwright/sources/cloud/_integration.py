@@ -18,7 +18,7 @@ from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.sources.cloud._integration_client import IntegrationClient
 from toolwright.sources.openapi import CallLimits, OpenAPIToolset
 from toolwright.sources.openapi._client import Api
-from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset, with_name
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset, digest_of, with_name
 
 __all__ = ["ApplicationIntegrationToolset"]
 
@@ -101,6 +101,11 @@ class ApplicationIntegrationToolset(Toolset):
         """The tools; asked of Google Cloud once."""
         return await self._tools.get()
 
+    def _listed_as(self, tool: Tool) -> str:
+        """By the operations that were asked for."""
+        asked = [self._entities, list(self._actions)]
+        return f"{tool.source}#{digest_of(asked)[:16]}"
+
     async def close(self) -> None:
         """Close the connections."""
         await close_all([opened.close for opened in self._closing])
@@ -116,6 +121,7 @@ class ApplicationIntegrationToolset(Toolset):
         scheme, credential = self._auth
         toolset = OpenAPIToolset(
             spec_str=document,
+            name=f"{self._client.parent}/integrations/{self._integration}",
             auth_scheme=scheme,
             auth_credential=credential,
             server_url=self._endpoint,
@@ -130,9 +136,9 @@ class ApplicationIntegrationToolset(Toolset):
         reachable = Reachable(_hosts(self._endpoint))
         api = Api(reachable=reachable, verify=True, limits=self._limits)
         self._closing.append(api)
-        connector = Connector(
-            self._client, await self._client.connection(name), api, self._template
-        )
+        connection = await self._client.connection(name)
+        source = f"connector:{self._client.parent}/connections/{name}"
+        connector = Connector(self._client, connection, api, self._template, source)
         tools: list[Tool] = []
         for entity, wanted in self._entities.items():
             schema, offered = await self._client.entity(name, entity)

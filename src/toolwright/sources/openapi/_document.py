@@ -8,7 +8,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._load import TextKind, parse_text
 
-__all__ = ["BrokenRef", "Document", "document_at", "document_from", "document_of_site"]
+__all__ = [
+    "BrokenRef",
+    "Document",
+    "document_at",
+    "document_from",
+    "document_of_site",
+    "is_web",
+]
 
 _MAX_HOPS = 50
 Reader = Callable[[str], bytes]
@@ -58,6 +65,12 @@ class Document:
             value = _step(value, unquote(step).replace("~1", "/").replace("~0", "~"), ref)
         return value, home
 
+    def look_up_here(self, ref: str) -> "tuple[Any, Document] | None":
+        """The same, but None for what would have to be fetched from the web."""
+        address = ref.partition("#")[0]
+        elsewhere = bool(address) and urljoin(self.base, address) != self.base
+        return None if elsewhere and is_web(self.base) else self.look_up(ref)
+
     def _other(self, address: str) -> "Document":
         if self._read is None:
             raise BrokenRef(f"{address!r} is another file, and this document has no address")
@@ -83,6 +96,11 @@ def document_from(value: Mapping[str, Any] | str, kind: TextKind = "json") -> Do
     if isinstance(value, str):
         return _checked(Document(parse_text(value, kind, origin="spec_str")), "spec_str")
     return _checked(Document(value), "spec_dict")
+
+
+def is_web(address: str) -> bool:
+    """Whether it is a web address, and not a path."""
+    return urlsplit(address).scheme in ("http", "https")
 
 
 def document_at(path: str | Path) -> Document:

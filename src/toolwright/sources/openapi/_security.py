@@ -70,6 +70,18 @@ class Security:
             missing = missing or granted.missing
         return Granted(missing=missing)
 
+    def described(self, operation: Operation) -> list[dict[str, Any]]:
+        """How the document wants requests to be signed in, scheme by scheme; empty where the
+        developer says how."""
+        if self._scheme is not None:
+            return []
+        listed = as_list(operation.raw.get("security", self._document.root.get("security")))
+        return [
+            {str(name): [scopes, self._raw_scheme(str(name))] for name, scopes in entry.items()}
+            for entry in listed
+            if isinstance(entry, Mapping)
+        ]
+
     def alternatives(self, operation: Operation) -> list[Alternative]:
         """What the operation accepts, best first; empty when it wants nothing."""
         if self._scheme is not None:
@@ -98,15 +110,21 @@ class Security:
         return AuthConfig(auth_scheme=scheme, raw_auth_credential=raw, credential_key=key)
 
     def _scheme_named(self, name: str) -> AuthScheme | None:
+        raw = self._raw_scheme(name)
+        try:
+            return _read_scheme(raw) if isinstance(raw, Mapping) else None
+        except ValidationError:
+            return None
+
+    def _raw_scheme(self, name: str) -> Any:
         root = self._document.root
         if self._document.is_swagger:
             listed = schemes_from_swagger(root)
         else:
             listed = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
         try:
-            raw, _ = self._document.follow(listed.get(name))
-            return _read_scheme(raw) if isinstance(raw, Mapping) else None
-        except (BrokenRef, ValidationError):
+            return self._document.follow(listed.get(name))[0]
+        except BrokenRef:
             return None
 
 

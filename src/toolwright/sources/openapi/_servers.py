@@ -41,6 +41,14 @@ class Servers:
             )
         return url
 
+    def address(self, operation: Operation) -> str:
+        """Where requests of the operation go, in words; what the document says where that is no
+        address."""
+        try:
+            return str(self.url_for(operation)).rstrip("/")
+        except ToolError:
+            return self._named_by(operation.raw, operation.shared)
+
     def main_host(self) -> str:
         """The host that most operations are at; empty when the document does not say."""
         return host_of(self._server_url or self._named_by())

@@ -4,18 +4,20 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from toolwright.backends import Reachable
 from toolwright.concurrency import Once, in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources._secret_names import digest_of_plain
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
 from toolwright.sources.openapi._document import (
     Document,
     document_at,
     document_from,
     document_of_site,
+    is_web,
 )
 from toolwright.sources.openapi._load import TextKind
 from toolwright.sources.openapi._operations import list_operations
@@ -23,7 +25,7 @@ from toolwright.sources.openapi._security import Security
 from toolwright.sources.openapi._servers import Servers, host_of
 from toolwright.sources.openapi._site import Site
 from toolwright.sources.openapi._tool import Connection, HeaderProvider, RestApiTool
-from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset
 
 __all__ = ["OpenAPIToolset"]
 
@@ -54,6 +56,7 @@ class OpenAPIToolset(Toolset):
         server_variables: Mapping[str, str] | None = None,
         allow_private: Sequence[str] | Reachable = (),
         limits: CallLimits | None = None,
+        name: str | None = None,
     ) -> None:
         """Prepare the toolset.
 
@@ -75,6 +78,8 @@ class OpenAPIToolset(Toolset):
             allow_private: Hosts, addresses or networks that may be called though not public, or a
                 `Reachable` with a resolver of its own.
             limits: Time, retries, size and redirects of calls.
+            name: What rules and sessions know the API by, as `openapi:NAME@HOST`; without it, the
+                document's address or the name of its file.
         """
         super().__init__(
             tool_filter=_with_prefix(tool_filter, tool_name_prefix), tool_name_prefix=None
@@ -82,6 +87,7 @@ class OpenAPIToolset(Toolset):
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
         self._prefix = _joined(tool_name_prefix)
         self._source = source
+        self._name = name
         self._auth = auth_scheme, auth_credential, credential_key
         self._verify = read_ssl(ssl_verify)
         self._header_provider = header_provider
@@ -92,7 +98,7 @@ class OpenAPIToolset(Toolset):
         self._document = None if source is not None else document_from(
             spec_dict if spec_dict is not None else spec_str or "", spec_str_type
         )  # fmt: skip
-        if source is not None and not _is_web(source):
+        if source is not None and not is_web(str(source)):
             self._document = document_at(source)
         self._fetched = Once(self._fetch)
 
@@ -140,7 +146,7 @@ class OpenAPIToolset(Toolset):
             security=Security(document, *self._auth),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
-            source=f"openapi:{_title(document)}@{servers.main_host()}",
+            source=f"openapi:{self._name or _name_of(self._source)}@{servers.main_host()}",
         )
 
     async def _fetch(self) -> Document:
@@ -160,10 +166,33 @@ class OpenAPIToolset(Toolset):
         reachable = Reachable.of(self._allow_private, *filter(None, [host_of(url)]))
         return Site(url, verify=self._verify, reachable=reachable)
 
+    def _listed_as(self, tool: Tool) -> str:
+        """By what the developer has given, and not by what the document says of itself.
 
-def _title(document: Document) -> str:
-    info = document.root.get("info") if isinstance(document.root, Mapping) else None
-    return str(info.get("title", "")) if isinstance(info, Mapping) else ""
+        A document that is handed over as a value, without a name, can only be told by its host.
+        """
+        server, variables = self._server
+        settings = {f"{{{name}}}": value for name, value in variables.items()}
+        settings |= {"server": server} if server else {}
+        settings |= {"names": "preserved"} if self._preserve_property_names else {}
+        if self._name:
+            return f"openapi:{self._name}{digest_of_plain(settings)}"
+        if self._source is None:
+            return f"{tool.source}{digest_of_plain(settings)}"
+        if not is_web(str(self._source)):
+            return f"openapi:{self._source}{digest_of_plain(settings)}"
+        query = dict(parse_qsl(urlsplit(str(self._source)).query))
+        return f"openapi:{_name_of(self._source)}{digest_of_plain({**settings, **query})}"
+
+
+def _name_of(source: str | Path | None) -> str:
+    """The document's address without what may be a secret in it, or the name of its file."""
+    if source is None:
+        return ""
+    parts = urlsplit(str(source))
+    if not is_web(str(source)):
+        return Path(source).name
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _check_one_given(**sources: Any) -> None:
@@ -173,10 +202,6 @@ def _check_one_given(**sources: Any) -> None:
             f"Give the document as exactly one of {', '.join(sources)}; "
             f"got {' and '.join(given) or 'none'}."
         )
-
-
-def _is_web(source: str | Path) -> bool:
-    return urlsplit(str(source)).scheme in ("http", "https")
 
 
 def _joined(prefix: str | None) -> str:
