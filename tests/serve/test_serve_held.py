@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -13,7 +14,7 @@ from tests.serve._agents import wiping
 from toolwright import Runner
 from toolwright.backends import Hold, MemoryStore, SqlStore
 from toolwright.messages import Approve, RunEnded, RunStarted, Scope, user_message
-from toolwright.serve import ServeSettings, create_app
+from toolwright.serve import ServeSettings, _background, create_app
 from toolwright.serve.live import LiveRuns, Notices, _runs
 from toolwright.testing import call
 
@@ -82,17 +83,41 @@ async def test_what_needs_the_session_is_refused_with_the_reason() -> None:
     assert (len(events), wiped) == (1, [])
 
 
-async def test_a_server_that_starts_leaves_alone_what_another_process_runs() -> None:
+async def test_a_server_that_starts_goes_on_with_what_another_process_leaves_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_runs, "_LOOK_SECONDS", 0.001)
     store = MemoryStore()
     await take(store)
     runner, _ = wiping(store=store, turns=["Gone on with."])
     async with client(runner) as http:
         assert await status(http) == "running"
         assert len(await store.events(SCOPE)) == 1
-        await store.release(SCOPE, "theirs")
-        assert await status(http) == "interrupted"
-    async with client(runner) as http:
+        await store.release(SCOPE, "theirs")  # as when it has died
         await becomes(http, "done")
+
+
+async def test_a_server_that_starts_leaves_alone_what_another_process_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_runs, "_LOOK_SECONDS", 0.001)
+    looked, look = anyio.Event(), _background._look_again
+
+    async def look_again(*args: Any) -> None:
+        await look(*args)
+        looked.set()
+
+    monkeypatch.setattr(_background, "_look_again", look_again)
+    store = MemoryStore()
+    await take(store)
+    runner, _ = wiping(store=store, turns=["Once more."])
+    async with client(runner) as http:
+        end = RunEnded(seq=2, status="done", text="Ended there.")
+        await store.append(SCOPE, [end], replace(THEIRS, last=True))
+        with anyio.fail_after(30):
+            await looked.wait()
+        assert await status(http) == "done"
+    assert len(await store.events(SCOPE)) == 2
 
 
 async def test_an_answer_to_a_held_session_is_taken_and_used_when_that_is_free(

@@ -234,19 +234,30 @@ async def test_a_process_signs_in_with_the_first_session_and_out_when_it_holds_n
     assert holds._heartbeat is not None
 
 
-async def test_the_first_session_crosses_out_processes_that_have_died(store: Store) -> None:
-    first, second, third = store(), store(), store()
+async def test_whoever_signs_in_crosses_out_processes_of_this_machine_that_have_ended(
+    store: Store,
+) -> None:
+    first, second = store(), store()
     await take(first)
     await change(second, pid=_ended().pid)
     await take(second, Hold(id="x", since=2.0, instead_of="mine"))
-    [name] = await names(third)
-    assert name == second._holds._name
-    await change(third, machine="elsewhere", beat_at=WORKERS.c.beat_at - 90_000)
-    await third.append(replace(ADA, session_id="s2"), [])
-    await third.open(replace(ADA, session_id="s2"))
-    own = Hold(id="y", since=2.0, first=True)
-    await third.append(replace(ADA, session_id="s2"), [RunStarted(seq=1)], own)
-    assert await names(third) == [third._holds._name]
+    assert await names(second) == [second._holds._name]
+
+
+async def test_a_process_elsewhere_that_is_silent_for_a_day_is_watched_and_then_crossed_out(
+    store: Store, clocks: Clocks
+) -> None:
+    first, second = store(), store()
+    await take(first)
+    await change(second, machine="elsewhere", beat_at=WORKERS.c.beat_at - 86_401)
+    another, own = replace(ADA, session_id="s2"), Hold(id="y", since=2.0, first=True)
+    await second.open(another)
+    await second.append(another, [RunStarted(seq=1)], own)
+    # It may be the clock: a process that lives would beat.
+    assert len(await names(second)) == 2
+    clocks.steady += LEASE / 2
+    second._holds._beat()
+    assert await names(second) == [second._holds._name]
 
 
 async def test_a_store_that_is_closed_under_a_run_beats_again_with_its_next_event(

@@ -151,6 +151,7 @@ class Holds:
         self._roll.join_in(connection, name, self._lease)
         for hold_id, where in owed.items():
             connection.execute(sql.RELEASE, where | {"by": hold_id})
+        self._roll.forget_dead(connection)
 
     # -- looking at others -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from toolwright.backends import _processes as processes
 from toolwright.backends.sql._database import Database
@@ -24,7 +24,8 @@ _SILENCE = 2 / 3
 _CLOSE_LOOK = 1 / 2
 """The part of its lease that one is watched whose last beat is said to be a lease ago."""
 _FORGOTTEN = 86_400.0
-"""A process of another machine that was silent for so many seconds is not listed any more."""
+"""A process whose last beat is said to be so many seconds ago is looked at, and then not listed any
+more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,14 @@ class Roll:
 
     def forget_dead(self, connection: Connection) -> None:
         """Cross out those after whom nobody has asked since they died: the list stays short."""
-        rows = connection.execute(select(WORKERS, self._database.clock().label("now"))).all()
-        for row in sorted(rows, key=lambda row: row.name):
-            old = row.beat_at is not None and row.now - row.beat_at > _FORGOTTEN
-            if old or not _is_running(row):
+        clock, here = self._database.clock(), processes.this_process().machine
+        is_old = WORKERS.c.beat_at < clock - _FORGOTTEN
+        query = select(WORKERS, is_old.label("is_old")).where(
+            or_(WORKERS.c.machine == here, is_old)
+        )
+        for row in sorted(connection.execute(query), key=lambda row: row.name):
+            silent = row.is_old and self._silence(row) >= row.lease * _CLOSE_LOOK
+            if silent or not _is_running(row):
                 self.cross_out(connection, row.name, row.beat)
 
     def cross_out(self, connection: Connection, name: str, beat: int | None = None) -> bool:

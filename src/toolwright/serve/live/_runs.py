@@ -2,8 +2,17 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -52,7 +61,7 @@ class LiveRuns:
         self._wanted: set[str] = set()
         """Sessions to go on with once their run has paused, because an answer came meanwhile."""
         self._awaited: set[str] = set()
-        """Sessions to go on with once another process has released them, for the same reason."""
+        """Sessions to go on with once another process has them no more."""
         self._group: TaskGroup
         self._closing = False
 
@@ -181,20 +190,27 @@ class LiveRuns:
         try:
             await self.go_on(row)
         except SessionHeld:
-            if session_id not in self._awaited:
-                self._awaited.add(session_id)
-                self._group.start_soon(self._go_on_when_free, row)
+            # Whoever has it uses the answer, unless it was about to end.
+            self.go_on_when_free(row, partial(self._go_on_with_answers, row))
 
-    async def _go_on_when_free(self, row: SessionRow) -> None:
-        """Another process has the session: it uses the answer, unless it was about to end."""
+    async def _go_on_with_answers(self, row: SessionRow) -> None:
+        if await self._has_answers(row.scope.session_id):
+            await self._after_answer(row)
+
+    def go_on_when_free(self, row: SessionRow, go_on: Callable[[], Awaitable[None]]) -> None:
+        """Call `go_on` once no other process has the session any more."""
         session_id = row.scope.session_id
+        if session_id not in self._awaited:
+            self._awaited.add(session_id)
+            self._group.start_soon(self._wait_until_free, session_id, go_on)
+
+    async def _wait_until_free(self, session_id: str, go_on: Callable[[], Awaitable[None]]) -> None:
         try:
             with _failure_logged(session_id):
                 while await self.runner.holder(session_id) is not None:  # noqa: ASYNC110  elsewhere
                     await anyio.sleep(_LOOK_SECONDS)
                 self._awaited.discard(session_id)
-                if await self._has_answers(session_id):
-                    await self._after_answer(row)
+                await go_on()
         finally:
             self._awaited.discard(session_id)
 
