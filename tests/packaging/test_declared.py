@@ -132,7 +132,7 @@ def test_the_extra_that_a_file_names_brings_what_the_file_imports() -> None:
 def test_the_guard_against_private_addresses_is_declared_wherever_it_is_used() -> None:
     guard = imports_of(SOURCES / "backends" / "_network.py")
     assert {"httpx2", "httpcore2"} <= guard
-    for extra in ("web", "openapi"):
+    for extra in ("web", "openapi", "mcp"):
         assert guard <= declared(extra).keys()
 
 

@@ -23,6 +23,10 @@ __all__ = ["APIHubToolset"]
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/apis/[^/]+(/versions/[^/]+(/specs/[^/]+)?)?\Z")
 
 
+class _RegisteredApi(OpenAPIToolset):
+    _from_elsewhere = True
+
+
 class APIHubToolset(Toolset):
     """One tool for each operation of an API whose OpenAPI document is registered in API Hub.
 
@@ -110,7 +114,7 @@ class APIHubToolset(Toolset):
         name = _spec_name(client, self._name, deadline)
         text = client.get_spec_contents(name=name, retry=deadline, timeout=None).contents.decode()
         kind = "json" if text.lstrip().startswith("{") else "yaml"
-        return OpenAPIToolset(spec_str=text, spec_str_type=kind, **self._settings)
+        return _RegisteredApi(spec_str=text, spec_str_type=kind, **self._settings)
 
     def _sign_in(self) -> Any:
         return Credentials(self._token) if self._token else self._credentials.load()

@@ -53,14 +53,14 @@ class Servers:
         """The host that most operations are at; empty when the document does not say."""
         return host_of(self._server_url or self._named_by())
 
-    def private_hosts(self) -> list[str]:
+    def private_hosts(self, *, handed_over: bool) -> list[str]:
         """Hosts that may be private addresses, because the developer or their document says so.
 
         The developer's own word counts for any host, the word of a document that they hand over for
-        this machine alone. A document from the web says nothing about this network.
+        this machine alone. A document from elsewhere says nothing about this network.
         """
         named = {host_of(self._server_url or ""), host_of(self._document.base)}
-        if not _is_web(self._document.base) and is_plainly_local(self.main_host()):
+        if handed_over and is_plainly_local(self.main_host()):
             named.add(self.main_host())
         return sorted(named - {""})
 

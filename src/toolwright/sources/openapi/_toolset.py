@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from toolwright.backends import Reachable
@@ -36,6 +36,9 @@ class OpenAPIToolset(Toolset):
     Give the document as `source` (a path or web address), `spec_dict` or `spec_str`. A document
     from the web is fetched when its tools are first asked for; any other is read right away.
     """
+
+    _from_elsewhere: ClassVar[bool] = False
+    """Whether the document was not the developer's to look at before it was used."""
 
     def __init__(
         self,
@@ -136,9 +139,11 @@ class OpenAPIToolset(Toolset):
     def _connection(self) -> Connection:
         document = self._read()
         servers = Servers(document, *self._server)
+        handed_over = not self._from_elsewhere and not _is_web(self._source or "")
+        private = servers.private_hosts(handed_over=handed_over)
         return Connection(
             api=Api(
-                reachable=Reachable.of(self._allow_private, *servers.private_hosts()),
+                reachable=Reachable.of(self._allow_private, *private),
                 verify=self._verify,
                 limits=self._limits,
             ),
