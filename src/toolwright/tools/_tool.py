@@ -100,8 +100,8 @@ class Tool(Sealed):
     confirm: tuple[Wish, ...] = ()
     """Its own wishes to be confirmed; judged with the rules of the run before each call."""
     source: str = ""
-    """Where it came from: `mcp:files`, `openapi:petstore`, `plugin:…`, `skill:…`; empty for code
-    of the program's own."""
+    """Where it came from: `mcp:SERVER` (`mcp:NAME@SERVER` where the toolset has a name),
+    `openapi:TITLE@HOST`, `plugin:NAME`, `toolbox:URL`; empty for code of the program's own."""
     placeholder: bool = False
     """Stands in for tools that cannot be listed yet, such as a sign-in: no filter takes it out."""
 
