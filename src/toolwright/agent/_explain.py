@@ -14,8 +14,8 @@ from toolwright.agent._run import Run
 from toolwright.agent._start import Start, carry_on
 from toolwright.agent._toolbox import Toolbox
 from toolwright.errors import ToolError
-from toolwright.messages import ToolCall, jsonable
-from toolwright.tools import Args, Decision, Tool, ToolContext, Verdict, stricter
+from toolwright.messages import ToolCall
+from toolwright.tools import Args, Decision, Tool, ToolContext, Verdict, stricter, writable
 
 __all__ = ["Explanation", "explain"]
 
@@ -52,7 +52,7 @@ async def explain(
     for step in way:
         run = await _enter(run, step)
     tool = await _tool(run, name)
-    made = ToolCall(call_id="explain", name=name, arguments=json.dumps(jsonable(dict(arguments))))
+    made = ToolCall(call_id="explain", name=name, arguments=json.dumps(writable(arguments)))
     ctx = ToolContext(run, made)
     ctx.arguments = tool.parse(made.arguments)
     found = await decisions(run, tool, ctx)
@@ -103,5 +103,4 @@ async def _helpers(run: Run) -> dict[str, AgentNode]:
     tools, _ = run.agent.own_tools()
     if isinstance(run.agent, ChatNode):
         tools = list((await run.list_tools()).tools.values())
-    inside = [node for tool in tools for node in tool.inside if isinstance(node, AgentNode)]
-    return {node.name: node for node in (*inside, *run.agent.sub_agents)}
+    return {agent.name: agent for agent in run.agent.helpers(tools)}

@@ -169,6 +169,9 @@ class Log:
         self.threads: dict[str, Thread] = {}
         self.spent: dict[str, Spent] = {}
         """What was used up before this process read the log, by path."""
+        self.asked: UserMessage | None = None
+        """What whoever started the session's runs, or steered them, said last; never an answer of
+        the outside, a summary or another message that a model or a tool has a part in."""
         self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
         self.owed: set[str] = set()
@@ -408,10 +411,13 @@ def _apply(log: Log, event: Event) -> None:
             if event.message is not None:
                 settle_turn(log, event.path)
                 thread.history.append(event.message)
+                if isinstance(event, RunStarted) and not event.path:
+                    log.asked = event.message
             if isinstance(event, Steered):
                 _delivered(log, event)
         case MessageQueued():
             log.inbox.append(Waiting(event.message, queued=event.seq))
+            log.asked = event.message
         case ModelReplied():
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event.message)

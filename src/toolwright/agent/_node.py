@@ -1,7 +1,7 @@
 """An agent's place among others: its name, what it is for, who is above and below it."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -14,7 +14,7 @@ from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.tools import SessionInfo, Tool, Toolset
 
-__all__ = ["AgentNode"]
+__all__ = ["AgentNode", "check_agent_names"]
 
 
 class AgentNode(Sealed):
@@ -22,6 +22,9 @@ class AgentNode(Sealed):
 
     hands_over = True
     """Whether agents below it may hand the conversation to it and to each other."""
+    is_asked_by_person = True
+    """Whether the messages to it, where it is the outermost, are a person's; a program that makes
+    calls is none."""
     on_tool_error: Literal["tell", "raise"] = "tell"
     """What becomes of an exception in a tool: told to whoever called it, or the end of the run."""
     guards: tuple[Guard, ...] = ()
@@ -48,6 +51,7 @@ class AgentNode(Sealed):
         self.parent: AgentNode | None = None
         self.sub_agents = tuple(sub_agents)
         _check_names(name, self.sub_agents)
+        check_agent_names(self)
         for child in self.sub_agents:
             child.join(self)
 
@@ -73,11 +77,17 @@ class AgentNode(Sealed):
         return twin
 
     def find(self, name: str) -> "AgentNode | None":
-        """This agent or the one below it with that name."""
-        if self.name == name:
-            return self
-        found = (child.find(name) for child in self.sub_agents)
-        return next((agent for agent in found if agent is not None), None)
+        """This agent, or the one below it with that name that a conversation can be handed to."""
+        return next((agent for agent in self._in_conversation() if agent.name == name), None)
+
+    def _in_conversation(self) -> Iterator["AgentNode"]:
+        """This agent and those below it that a conversation can be handed to.
+
+        The steps of a workflow have conversations of their own.
+        """
+        yield self
+        for child in self.sub_agents if self.hands_over else ():
+            yield from child._in_conversation()
 
     def reachable(self) -> list["AgentNode"]:
         """The agents a transfer may go to: children, then parent, then siblings, by its rules."""
@@ -95,6 +105,14 @@ class AgentNode(Sealed):
         None: another agent has the conversation now (`run.agent`) and goes on with it.
         """
         raise TypeError(f"{type(self).__name__} must define go(run).")
+
+    def helpers(self, tools: Iterable[Tool] | None = None) -> list["AgentNode"]:
+        """The agents that it can hand something to: those below it, and those inside its tools.
+
+        `tools` are those that it has now, with what toolsets have listed.
+        """
+        own = self.own_tools()[0] if tools is None else tools
+        return [*self.sub_agents, *(agent for tool in own for agent in _agents_in(tool))]
 
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
         """The tools that it calls itself, and the toolsets that list more."""
@@ -120,3 +138,31 @@ def _check_names(parent: str, children: Sequence[AgentNode]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"Agent {parent!r} has two sub-agents named {twice!r}; rename one.")
+
+
+def check_agent_names(parent: AgentNode, tools: Iterable[Tool] = ()) -> None:
+    """`UsageError` when two agents could not be told apart: rules and approvals know them by name.
+
+    Those are the agents that one conversation may be handed to, and those that one agent has below
+    it or inside its tools.
+    """
+    _refuse_twins(parent, parent._in_conversation())
+    _refuse_twins(parent, parent.helpers(tools))
+
+
+def _refuse_twins(parent: AgentNode, agents: Iterable[AgentNode]) -> None:
+    known: dict[str, AgentNode] = {}
+    for agent in agents:
+        if known.setdefault(agent.name, agent) is not agent:
+            raise UsageError(
+                f"Agent {parent.name!r} has two agents named {agent.name!r} below it or inside its "
+                "tools; rename one: rules and approvals tell agents apart by their names."
+            )
+
+
+def _agents_in(tool: Tool) -> Iterator[AgentNode]:
+    for inner in tool.inside:
+        if isinstance(inner, AgentNode):
+            yield inner
+        elif isinstance(inner, Tool):
+            yield from _agents_in(inner)

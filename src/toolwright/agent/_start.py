@@ -210,6 +210,7 @@ def _open(job: Job) -> None:
     run.thread.ended = None
     if message is not None:
         run.history.append(message)
+        run.log.asked = message
     asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
     run.user_content = job.message or next(asked, None)
 

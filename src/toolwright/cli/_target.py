@@ -92,11 +92,13 @@ def open_tools(agent: str | None) -> Runner:
 
 
 def open_target(target: str | None, model: str | None) -> Any:
-    """What is to be served: the tools that a file describes, or the object that is named."""
+    """What is to be served: a runner for the tools that a file describes, and its rules; or the
+    object that is named."""
     if not _is_file(target):
         return import_object(target or "")
-    agent = _from_file(Target(agent=target, model=model or "me")).agent
-    return list(agent.tools) if isinstance(agent, Agent) else agent
+    found = _from_file(Target(agent=target, model=model or "me")).agent
+    assert found is not None
+    return Runner(found, app_name=found.name)
 
 
 def _is_file(target: str | None) -> bool:

@@ -74,7 +74,7 @@ from toolwright.messages._parts import (
     ToolCall,
 )
 from toolwright.messages._plain import jsonable
-from toolwright.messages._redact import Redactor, redact
+from toolwright.messages._redact import REDACTED, Redactor, redact
 from toolwright.messages._results import (
     STORED_AS,
     Actions,
@@ -100,6 +100,7 @@ from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
     "MEMBER",
+    "REDACTED",
     "STORED_AS",
     "VERSION",
     "Actions",

@@ -21,12 +21,14 @@ from toolwright.messages import (
     jsonable,
 )
 from toolwright.tools._arguments import Args
+from toolwright.tools._edits import has_marks, parse_edited
+from toolwright.tools._fingerprint import ONCE
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._tool import Output
 from toolwright.tools._yes_or_no import read_decision
 
-__all__ = ["accept_answer", "answer_from_text", "parse_edited", "with_defaults"]
+__all__ = ["accept_answer", "answer_from_text", "with_defaults"]
 
 Parse = Callable[[str], Args]
 _LEVELS = 200
@@ -125,6 +127,10 @@ def _check_remember(pending: Pending, remember: Any) -> None:
             "'remember' is true, false, 'arguments', 'session', 'user' or 'source', "
             f"not {reprlib.repr(remember)}",
         )
+    if remember == "arguments" and pending.question.rpartition(":")[2].startswith(ONCE):
+        raise _refused(
+            pending, "its arguments are not shown in full, so that they cannot be remembered"
+        )
     if remember == "source":
         changed = isinstance(pending.payload, dict) and "source" in pending.payload
         if not changed:
@@ -145,20 +151,13 @@ def _check_edited(pending: Pending, arguments: dict[str, Any], parse: Parse | No
     try:
         parse_edited(pending.name, check, arguments)
     except ArgumentError as error:
+        if has_marks(pending.arguments) and has_marks(arguments):
+            # What they stand for is known where the call runs; what does not fit asks again there.
+            return
         raise UsageError(
             f"The changed arguments of call {pending.call_id!r} do not fit: "
             f"{'; '.join(error.issues)[:_SHOWN]}. The call still waits."
         ) from error
-
-
-def parse_edited(name: str, parse: Parse, arguments: dict[str, Any]) -> Args:
-    """Arguments that a person has changed; `ArgumentError` when `parse` refuses them in any way."""
-    try:
-        return parse(json.dumps(arguments))
-    except ArgumentError:
-        raise
-    except Exception as error:
-        raise ArgumentError(name, [f"{type(error).__name__}: {error}"]) from error
 
 
 # -- values ----------------------------------------------------------------------------------

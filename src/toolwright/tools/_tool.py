@@ -100,8 +100,8 @@ class Tool(Sealed):
     confirm: tuple[Wish, ...] = ()
     """Its own wishes to be confirmed; judged with the rules of the run before each call."""
     source: str = ""
-    """Where it came from: `mcp:files`, `openapi:petstore`, `plugin:…`, `skill:…`; empty for code
-    of the program's own."""
+    """Where it came from: `mcp:SERVER` (`mcp:NAME@SERVER` where the toolset has a name),
+    `openapi:NAME@HOST`, `plugin:NAME`, `toolbox:URL`; empty for code of the program's own."""
     behind: Callable[[], Mapping[str, Any]] | None = None
     """Says what an approval relies on beside what the model is told, as plain JSON: where the
     requests of a tool from outside go, and how they sign in."""

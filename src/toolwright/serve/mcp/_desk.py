@@ -13,18 +13,8 @@ import anyio
 from toolwright.agent import Agent, AgentTool, BaseAgent, Runner
 from toolwright.backends import Store
 from toolwright.errors import UsageError
-from toolwright.messages import (
-    ModelMessage,
-    Pending,
-    SignedIn,
-    TextPart,
-    ToolCall,
-    ToolEnded,
-    ToolProgress,
-    ToolResult,
-    UserMessage,
-)
-from toolwright.models import ModelRequest, OnDelta
+from toolwright.kits import hand_runner
+from toolwright.messages import Pending, SignedIn, ToolEnded, ToolProgress, ToolResult
 from toolwright.tools import MaxOutput, ReadonlyContext, SessionInfo, Tool, Toolset, as_tool
 
 __all__ = ["Asked", "Desk", "OnProgress"]
@@ -47,17 +37,22 @@ class Asked:
 
 
 class Desk:
-    """Takes calls for `target`: an agent, a tool, a function, a toolset, or a list of these.
+    """Takes calls for `target`: a runner, for the tools of its agent; an agent, a tool, a function, a
+    toolset, or a list of these.
 
     Each call is a run of its own whose "model" makes exactly that call, so validation, approvals,
-    limits, hooks and pauses are those of any agent.
+    rules, limits, hooks and pauses are those of any agent.
     """
 
-    def __init__(self, target: Any, *, store: str | Store = "memory://", **services: Any) -> None:
-        self._things = _things(target)
+    def __init__(self, target: Any, *, store: str | Store = "memory://", **settings: Any) -> None:
+        agent = _agent_of(target)
+        self._things = [*agent.shelf.tools, *agent.shelf.toolsets]
         whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
-        agent = Agent(name="desk", model=_CallingModel(), tools=whole)
-        self._runner = Runner(agent, app_name="mcp", store=store, **services)
+        given = {**_settings_of(target), **settings}
+        runner = Runner(agent.replace(tools=whole), app_name="mcp", store=store, **given)
+        by_hand = hand_runner(runner, by_program=True)
+        assert by_hand is not None
+        self._runner = by_hand
         self._waiting: OrderedDict[str, float] = OrderedDict()
         """The calls that wait for their client to come back, and since when; the oldest first."""
 
@@ -72,8 +67,7 @@ class Desk:
         self, session_id: str, name: str, arguments: dict[str, Any], on_progress: OnProgress
     ) -> "ToolResult | Asked":
         """Make a call; it ends with a result, or waits for the outside."""
-        prompt = json.dumps({"call": {"name": name, "arguments": arguments}})
-        return await self._run(session_id, prompt, on_progress)
+        return await self._run(session_id, f"{name} {json.dumps(arguments)}", on_progress)
 
     async def answer(
         self, session_id: str, pending: Pending, value: Any, on_progress: OnProgress
@@ -174,23 +168,27 @@ class _Whole(Toolset):
         await self._inner.end_session(session)
 
 
-class _CallingModel:
-    """Says what call the prompt describes, and nothing after it."""
+def _agent_of(target: Any) -> Agent:
+    """The agent whose tools are served."""
+    if isinstance(target, Runner):
+        return target.agent if isinstance(target.agent, Agent) else _agent_of(target.agent)
+    return Agent(name="desk", tools=_things(target))
 
-    name = "program:calls"
 
-    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
-        last = request.history[-1]
-        if not isinstance(last, UserMessage):
-            return ModelMessage(parts=(TextPart(""),), model=self.name)
-        try:
-            asked = json.loads(last.text)["call"]
-        except (ValueError, LookupError, TypeError):
-            raise UsageError("A tool served by itself has no model to ask.") from None
-        call = ToolCall(
-            call_id="call", name=asked["name"], arguments=json.dumps(asked["arguments"])
-        )
-        return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
+def _settings_of(target: Any) -> dict[str, Any]:
+    """What calls run with, if that was said: rules, hooks and services."""
+    if not isinstance(target, Runner):
+        return {}
+    services = target.services
+    return {
+        "artifacts": services.artifacts,
+        "memory": services.memory,
+        "credentials": services.credentials,
+        "auth": services.auth,
+        "deps": target.deps,
+        "hooks": target.hooks,
+        "policy": target.policy,
+    }
 
 
 def _things(target: Any) -> list[Tool | Toolset]:

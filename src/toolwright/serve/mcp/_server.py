@@ -36,11 +36,12 @@ _NOT_TAKEN = "That answer was to another question and was not taken; this one wa
 
 
 class McpServer:
-    """Serves `target` over MCP: each tool as a tool, an agent as one tool.
+    """Serves `target` over MCP: each tool as a tool, an agent as one tool, a runner as the tools of
+    its agent, under all its rules.
 
     What a call asks of a person becomes an elicitation: on the connection itself for clients up to
-    2025-11-25, as an `input_required` result for later ones. `services` are `Runner`'s (artifacts,
-    memory, credentials, auth).
+    2025-11-25, as an `input_required` result for later ones. `settings` are `Runner`'s (artifacts,
+    memory, credentials, auth, policy …).
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class McpServer:
         name: str = "toolwright",
         version: str | None = None,
         instructions: str | None = None,
-        **services: Any,
+        **settings: Any,
     ) -> None:
-        self._desk = Desk(target, **services)
+        self._desk = Desk(target, **settings)
         self.server: Server[Any] = Server(
             name,
             version=version or distribution_version("toolwright"),

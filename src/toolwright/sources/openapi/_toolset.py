@@ -139,7 +139,7 @@ class OpenAPIToolset(Toolset):
     def _connection(self) -> Connection:
         document = self._read()
         servers = Servers(document, *self._server)
-        handed_over = not self._from_elsewhere and not _is_web(self._source or "")
+        handed_over = not self._from_elsewhere and not is_web(str(self._source or ""))
         private = servers.private_hosts(handed_over=handed_over)
         return Connection(
             api=Api(
