@@ -112,7 +112,8 @@ class AgentNode(Sealed):
         `tools` are those that it has now, with what toolsets have listed.
         """
         own = self.own_tools()[0] if tools is None else tools
-        return [*self.sub_agents, *(agent for tool in own for agent in _agents_in(tool))]
+        inside = (agent for tool in own if tool.inside for agent in _agents_in(tool))
+        return [*self.sub_agents, *inside]
 
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
         """The tools that it calls itself, and the toolsets that list more."""

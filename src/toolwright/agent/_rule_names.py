@@ -15,6 +15,8 @@ __all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names
 _TRANSFER = "transfer_to_agent"
 """Given to agents that have others around them, when they first run."""
 _WORDS: dict[NameKind, str] = {"tool": "tool", "agent": "agent", "source": "tool from"}
+ANYTHING = ("*", "")
+"""Patterns that are never wrong: for all there is, and for tools that came from nowhere else."""
 Names = Mapping[NameKind, Iterable[str]]
 
 
@@ -152,7 +154,7 @@ def _strike(guard: Guard, names: Names) -> None:
             [
                 (wanted, pattern)
                 for wanted, pattern in guard.unchecked
-                if wanted == kind and (pattern == "*" or fnmatch.filter(found, pattern))
+                if wanted == kind and (pattern in ANYTHING or fnmatch.filter(found, pattern))
             ]
         )
 

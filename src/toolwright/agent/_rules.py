@@ -60,6 +60,8 @@ def guards_around(tools: Iterable[Tool]) -> tuple[Guard, ...]:
     """The policies around tools, and around those that tools call, for the check of their names."""
     found: dict[int, Guard] = {}
     for tool in tools:
+        if not tool.confirm and not tool.inside:
+            continue
         for wish in tool.confirm:
             if isinstance(wish, PolicyWish) and id(wish.policy) not in found:
                 origin = f"the policy around tool {wish.tool.name!r}"
