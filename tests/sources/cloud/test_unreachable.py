@@ -258,7 +258,7 @@ class SilentToolbox(BaseHTTPRequestHandler):
         about = {
             "protocolVersion": asked.get("params", {}).get("protocolVersion", ""),
             "serverInfo": {"name": "toolbox", "version": "1"},
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {"listChanged": True}},
             "tools": [listed],
         }
         reply = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": about}).encode()
