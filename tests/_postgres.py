@@ -14,7 +14,7 @@ from psycopg import sql
 from sqlalchemy.engine import make_url
 from tests._reaper import temporary_prefix
 
-__all__ = ["new_database", "postgres_url"]
+__all__ = ["new_database", "owned_by_ordinary_role", "postgres_url"]
 
 
 @cache
@@ -45,3 +45,21 @@ def new_database() -> str:
     with psycopg.connect(postgres_url(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return make_url(postgres_url()).set(database=name).render_as_string(hide_password=False)
+
+
+def owned_by_ordinary_role(url: str) -> str:
+    """The same database for a new role that owns what is in it and has no privileges besides."""
+    role = sql.Identifier(f"role_{uuid.uuid4().hex[:12]}")
+    with psycopg.connect(url) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(role))
+        connection.execute(sql.SQL("GRANT CREATE ON SCHEMA public TO {}").format(role))
+        relations = connection.execute(
+            "SELECT relname, relkind FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            " AND relkind IN ('r', 'v', 'S', 'm')"
+        ).fetchall()
+        for name, _ in relations:
+            connection.execute(
+                sql.SQL("ALTER TABLE public.{} OWNER TO {}").format(sql.Identifier(name), role)
+            )
+    name = role.as_string()[1:-1]
+    return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwright.sources._mcp_sandbox import McpSandbox
-    from toolwright.sources._sql import SqlToolset
     from toolwright.sources._toolbox import ToolboxToolset
     from toolwright.sources.cloud import (
         APIHubToolset,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
         token_to_scheme_credential,
     )
     from toolwright.sources.plugin import PluginToolset
+    from toolwright.sources.sql import SqlToolset
 
 __all__ = [
     "APIHubToolset",
@@ -112,7 +112,7 @@ _LAZY = {
     "PubSubToolset": "toolwright.sources.cloud",
     "PubSubToolConfig": "toolwright.sources.cloud",
     "GoogleCredentialsConfig": "toolwright.sources.cloud",
-    "SqlToolset": "toolwright.sources._sql",
+    "SqlToolset": "toolwright.sources.sql",
     "ToolboxToolset": "toolwright.sources._toolbox",
     "from_adk": "toolwright.sources.frameworks",
     "from_crewai": "toolwright.sources.frameworks",

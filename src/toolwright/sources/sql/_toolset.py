@@ -1,26 +1,21 @@
 """Tools over any SQL database: list its tables, describe one, and query with bound parameters."""
 
-from collections.abc import Callable
-from functools import cached_property, partial
-from typing import Annotated, Any, TypeVar
+from collections.abc import Collection
+from functools import cached_property
+from typing import Annotated, Any
 
 from pydantic import Field
+from sqlalchemy import Connection, inspect
 
-from toolwright.concurrency import in_io_thread, in_user_thread
-from toolwright.errors import ToolError, UsageError
+from toolwright.errors import UsageError
 from toolwright.messages import Effects
-from toolwright.sources._sql_guard import open_engine, query_options, query_text, transaction
+from toolwright.sources.sql._limits import QueryLimits
+from toolwright.sources.sql._open import open_database
 from toolwright.tools import FunctionTool, ReadonlyContext, ToolFilter, Toolset
-
-try:
-    from sqlalchemy import Connection, inspect, text
-    from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
-except ImportError as error:
-    raise ImportError("SQL tools need an extra: pip install 'toolwright[sql]'") from error
 
 __all__ = ["SqlToolset"]
 
-T = TypeVar("T")
+_MOST_NAMES = 1000
 _Parameters = Annotated[
     dict[str, Any] | None, Field(description="Values for the :names in the query.")
 ]
@@ -30,9 +25,9 @@ _SchemaName = Annotated[str | None, Field(description="A database schema other t
 class SqlToolset(Toolset):
     """`sql_list_tables`, `sql_describe_table` and `sql_query` over one database.
 
-    With `read_only` (the default) the database itself refuses to change anything; that holds
-    whatever the query says. Give Postgres and MySQL an account that may do no more than it needs,
-    as for any program: being read-only does not hide what the account can read.
+    With `read_only` (the default) a query can change nothing: no data, and on Postgres and SQLite
+    no locks, settings, sessions or files either. Give Postgres and MySQL an account that may do no
+    more than it needs: being read-only does not hide what the account can read.
     """
 
     def __init__(
@@ -40,7 +35,11 @@ class SqlToolset(Toolset):
         url: str,
         *,
         read_only: bool = True,
+        allow_superuser: bool = False,
+        allow_functions: Collection[str] = (),
         max_rows: int = 100,
+        max_cell_chars: int = 10_000,
+        max_bytes: int = 2_000_000,
         timeout: float = 30.0,
         tool_filter: ToolFilter = None,
         tool_name_prefix: str | None = None,
@@ -50,20 +49,33 @@ class SqlToolset(Toolset):
         Args:
             url: `sqlite:///shop.db`, `postgresql://…` or `mysql://…`, as SQLAlchemy writes it.
             read_only: Have the database refuse everything but reading.
+            allow_superuser: Take a Postgres account that can reach the server's files, programs
+                or other sessions: a superuser, one that replicates or makes roles, a member of
+                roles such as `pg_read_server_files`.
+            allow_functions: Names of Postgres functions, with or without their schema, that
+                queries may call although they are not declared `STABLE` or `IMMUTABLE`.
             max_rows: Rows a query gives at most; the model is told when there are more.
+            max_cell_chars: Characters of one value; of a longer one the model sees the start.
+            max_bytes: What a query gives in all; reading stops there.
             timeout: Seconds after which the database ends a query.
             tool_filter: Names to keep, or a predicate.
             tool_name_prefix: Put before every tool's name.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        if max_rows < 1 or timeout <= 0:
+        if min(max_rows, max_cell_chars, max_bytes, timeout) <= 0:
             raise UsageError(
-                f"max_rows and timeout must be positive; got {max_rows!r} and {timeout!r}."
+                "max_rows, max_cell_chars, max_bytes and timeout must be positive; got "
+                f"{max_rows!r}, {max_cell_chars!r}, {max_bytes!r} and {timeout!r}."
             )
-        self._engine = open_engine(url, read_only=read_only)
+        self._database = open_database(
+            url,
+            QueryLimits(rows=max_rows, cell=max_cell_chars, bytes=max_bytes, seconds=timeout),
+            read_only=read_only,
+            allow_superuser=allow_superuser,
+            functions=allow_functions,
+        )
         self._read_only = read_only
         self._max_rows = max_rows
-        self._timeout = timeout
 
     async def get_tools(
         self, readonly_context: ReadonlyContext | None = None
@@ -73,12 +85,11 @@ class SqlToolset(Toolset):
 
     async def close(self) -> None:
         """Close the connections."""
-        await in_io_thread(self._engine.dispose)
+        await self._database.close()
 
     @cached_property
     def _tools(self) -> list[FunctionTool]:
         effects: Effects = "read" if self._read_only else "destructive"
-        kind = self._engine.dialect.name
         may = "Only reading is allowed" if self._read_only else "It may change data"
         return [
             FunctionTool(self._list, name="sql_list_tables", effects="read", idempotent=True),
@@ -90,8 +101,9 @@ class SqlToolset(Toolset):
                 name="sql_query",
                 effects=effects,
                 idempotent=self._read_only,
-                description=f"Run one {kind} statement. {may}. At most {self._max_rows} rows come "
-                "back. Put values in as :name and give them in parameters.",
+                description=f"Run one {self._database.kind} statement. {may}. At most "
+                f"{self._max_rows} rows come back. Put values in as :name and give them in "
+                "parameters.",
             ),
         ]
 
@@ -100,51 +112,21 @@ class SqlToolset(Toolset):
 
         def look(connection: Connection) -> dict[str, Any]:
             found = inspect(connection)
-            return {
-                "tables": found.get_table_names(schema=schema),
-                "views": found.get_view_names(schema=schema),
-            }
+            tables = found.get_table_names(schema=schema)
+            views = found.get_view_names(schema=schema)
+            listed = {"tables": tables[:_MOST_NAMES], "views": views[:_MOST_NAMES]}
+            more = len(tables) > _MOST_NAMES or len(views) > _MOST_NAMES
+            return listed | ({"truncated": True} if more else {})
 
-        return await self._run(look)
+        return await self._database.inspect(look)
 
     async def _describe(self, table: str, schema: _SchemaName = None) -> dict[str, Any]:
         """Describe a table or view: its columns, keys and indexes."""
-        return await self._run(lambda connection: _description(connection, table, schema))
+        return await self._database.inspect(lambda opened: _description(opened, table, schema))
 
     async def _query(self, query: str, parameters: _Parameters = None) -> dict[str, Any]:
         """Run one statement."""
-
-        def ask(connection: Connection) -> dict[str, Any]:
-            statement = text(query_text(self._engine, query, read_only=self._read_only))
-            options = query_options(self._engine, read_only=self._read_only)
-            result = connection.execute(statement, parameters or {}, execution_options=options)
-            if not result.returns_rows:
-                return {"changed_rows": result.rowcount}
-            rows = result.fetchmany(self._max_rows + 1)
-            names = _unique_names(list(result.keys()))
-            result.close()
-            shown = [dict(zip(names, row, strict=True)) for row in rows[: self._max_rows]]
-            return {"columns": names, "rows": shown, "truncated": len(rows) > self._max_rows}
-
-        return await self._run(ask)
-
-    async def _run(self, work: Callable[[Connection], T]) -> T:
-        return await in_user_thread(partial(self._in_transaction, work))
-
-    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
-        try:
-            with transaction(
-                self._engine,
-                read_only=self._read_only,
-                seconds=self._timeout,
-                max_rows=self._max_rows,
-            ) as connection:
-                return work(connection)
-        except NoSuchTableError as error:
-            name = str(error).strip("`")
-            raise ToolError(f"There is no table {name!r}; sql_list_tables shows them.") from error
-        except SQLAlchemyError as error:
-            raise ToolError(f"The database refused: {_reason(error)}") from error
+        return await self._database.query(query, parameters or {})
 
 
 def _description(connection: Connection, table: str, schema: str | None) -> dict[str, Any]:
@@ -169,19 +151,3 @@ def _column(column: Any) -> dict[str, Any]:
     told = {"name": column["name"], "type": str(column["type"]), "nullable": column["nullable"]}
     extras = {key: column[key] for key in ("default", "comment") if column.get(key) is not None}
     return told | extras
-
-
-def _unique_names(names: list[str]) -> list[str]:
-    """Column names that can be keys: `SELECT a.id, b.id` gives `id` and `id_2`."""
-    taken: list[str] = []
-    for name in names:
-        unique, number = name, 2
-        while unique in taken:
-            unique, number = f"{name}_{number}", number + 1
-        taken.append(unique)
-    return taken
-
-
-def _reason(error: SQLAlchemyError) -> str:
-    """What the database said, without the statement and its values."""
-    return str(getattr(error, "orig", None) or error).strip()

@@ -1,0 +1,200 @@
+"""Which functions a Postgres statement would call, and which of them may do more than read.
+
+A read-only transaction lets functions lock, notify, end sessions, set settings and write files. The
+server knows each function's volatility: what is declared immutable or stable promises to change
+nothing, and everything else is refused but for a short list. The names come from the statement's
+words, every one that could be a call; what they mean comes from the server's own catalogs.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from toolwright.errors import ToolError
+from toolwright.sources.sql._words import Word
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+__all__ = ["check_functions"]
+
+_HARMLESS = [
+    "array_sample", "array_shuffle", "clock_timestamp", "current_query", "gen_random_uuid",
+    "pg_blocking_pids", "pg_collation_actual_version", "pg_current_wal_flush_lsn",
+    "pg_current_wal_insert_lsn", "pg_current_wal_lsn", "pg_database_size",
+    "pg_get_wal_replay_pause_state", "pg_get_wait_events", "pg_indexes_size", "pg_is_in_recovery",
+    "pg_is_wal_replay_paused", "pg_jit_available", "pg_last_wal_receive_lsn",
+    "pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp", "pg_lock_status",
+    "pg_notification_queue_usage", "pg_partition_ancestors", "pg_partition_tree",
+    "pg_relation_size", "pg_safe_snapshot_blocking_pids", "pg_sequence_last_value",
+    "pg_stat_get_backend_io", "pg_stat_get_backend_wal", "pg_stat_get_io",
+    "pg_stat_get_xact_blocks_fetched", "pg_stat_get_xact_blocks_hit",
+    "pg_stat_get_xact_function_calls", "pg_stat_get_xact_numscans",
+    "pg_stat_get_xact_tuples_deleted", "pg_stat_get_xact_tuples_fetched",
+    "pg_stat_get_xact_tuples_inserted", "pg_stat_get_xact_tuples_returned",
+    "pg_stat_get_xact_tuples_updated", "pg_stat_have_stats", "pg_table_size", "pg_tablespace_size",
+    "pg_total_relation_size", "pg_xact_commit_timestamp", "pg_xact_status", "random",
+    "random_normal", "timeofday", "txid_status", "uuidv4", "uuidv7",
+]  # fmt: skip
+"""Functions of Postgres itself that are declared volatile and only give a value."""
+_REFUSED = [
+    # Run SQL that they are given as text, or read whole tables by name: views among them.
+    "connectby", "crosstab", "crosstab2", "crosstab3", "crosstab4", "cursor_to_xml",
+    "cursor_to_xmlschema", "database_to_xml", "database_to_xml_and_xmlschema", "query_to_xml",
+    "query_to_xml_and_xmlschema", "query_to_xmlschema", "schema_to_xml",
+    "schema_to_xml_and_xmlschema", "table_to_xml", "table_to_xml_and_xmlschema", "ts_stat",
+    "xpath_table",
+    # Take a transaction number.
+    "pg_current_xact_id", "txid_current",
+]  # fmt: skip
+"""Functions that do more than their declaration, which says stable, may suggest."""
+_ALWAYS = ["=", "<>", "<", ">", "<=", ">=", "~", "!~", "~~", "!~~", "~~*", "!~~*"]
+"""Operators that a statement can use without writing them: IN, LIKE, BETWEEN, ORDER BY, CASE."""
+
+_QUERY = """
+WITH RECURSIVE
+called AS (
+    SELECT p.oid
+    FROM unnest(%(schemas)s::text[], %(calls)s::text[]) AS c(schema, name)
+    JOIN pg_catalog.pg_proc p ON p.proname = c.name::name
+    JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+    WHERE CASE WHEN c.schema IS NULL THEN pg_catalog.pg_function_is_visible(p.oid)
+          ELSE n.nspname = c.schema::name END
+      AND NOT 'internal'::regtype = ANY(p.proargtypes)
+  UNION
+    -- TREAT(x AS name) calls a function of pg_catalog, so none may even be named; (row).name calls
+    -- any that takes a row.
+    SELECT p.oid
+    FROM pg_catalog.pg_proc p
+    WHERE (p.proname = ANY(%(names)s::name[]) AND p.pronamespace = 'pg_catalog'::regnamespace
+           AND NOT 'internal'::regtype = ANY(p.proargtypes))
+       OR (p.proname = ANY(%(attributes)s::name[]) AND EXISTS (
+           SELECT FROM pg_catalog.pg_type t
+           WHERE t.oid = p.proargtypes[0] AND t.typtype IN ('c', 'd', 'p')))
+  UNION
+    -- Several operators that stand next to each other are one run of characters.
+    SELECT o.oprcode
+    FROM pg_catalog.pg_operator o, unnest(%(operators)s::text[]) AS run
+    WHERE o.oid >= 16384 AND strpos(run, o.oprname::text) > 0
+  UNION
+    SELECT c.castfunc
+    FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_type t ON t.oid = c.casttarget
+    WHERE c.oid >= 16384 AND t.typname = ANY(%(names)s::name[])
+),
+-- The relations that are named, and those that the views among them read.
+relations AS (
+    SELECT c.oid
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = ANY(%(names)s::name[]) AND c.oid >= 16384
+      AND (pg_catalog.pg_table_is_visible(c.oid) OR n.nspname = ANY(%(names)s::name[]))
+  UNION
+    SELECT d.refobjid
+    FROM relations r
+    JOIN pg_catalog.pg_class c ON c.oid = r.oid AND c.relkind = 'v'
+    JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
+    JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass
+     AND d.objid = w.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
+    WHERE d.refobjid >= 16384
+),
+trees AS (
+    SELECT w.ev_action::text AS tree
+    FROM relations r
+    JOIN pg_catalog.pg_class c ON c.oid = r.oid AND c.relkind = 'v'
+    JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
+  UNION ALL
+    SELECT p.polqual::text FROM relations r JOIN pg_catalog.pg_policy p ON p.polrelid = r.oid
+  UNION ALL
+    SELECT c.conbin::text
+    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_type t ON t.oid = c.contypid
+    WHERE t.typname = ANY(%(names)s::name[])
+),
+within AS (
+    SELECT m[1]::oid AS oid
+    FROM trees, pg_catalog.regexp_matches(
+        tree, ':(?:funcid|opfuncid|aggfnoid|winfnoid) ([0-9]+)', 'g') AS m
+),
+used AS (
+    SELECT oid FROM called UNION SELECT oid FROM within
+  UNION
+    SELECT unnest(ARRAY[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn,
+                        a.aggminvtransfn, a.aggmfinalfn]::oid[])
+    FROM pg_catalog.pg_aggregate a
+    WHERE a.aggfnoid::oid IN (SELECT oid FROM called UNION SELECT oid FROM within)
+)
+SELECT n.nspname, p.proname, p.oid IN (SELECT oid FROM called), l.lanname,
+       p.provolatile = 'v'
+FROM used
+JOIN pg_catalog.pg_proc p ON p.oid = used.oid
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+WHERE (p.proname = ANY(%(refused)s::name[])
+       OR (NOT l.lanpltrusted AND l.lanname NOT IN ('c', 'internal'))
+       OR (p.provolatile = 'v' AND NOT (
+           n.nspname = 'pg_catalog' AND p.proname = ANY(%(harmless)s::name[]))))
+  AND NOT (p.proname::text = ANY(%(allowed)s::text[])
+           OR n.nspname || '.' || p.proname = ANY(%(allowed)s::text[]))
+ORDER BY 3 DESC, 1, 2
+LIMIT 1
+"""
+
+
+def check_functions(
+    connection: "Connection[Any]", words: Sequence[Word], allowed: Collection[str]
+) -> None:
+    """Raise `ToolError` if the statement could call a function that does more than read.
+
+    One that is called through a view, a policy, an operator, a cast, a domain or an aggregate
+    counts too. `allowed` are names that are not checked, with or without their schema.
+    """
+    found = connection.execute(_QUERY, _lookup(words, allowed)).fetchone()
+    if found is not None:
+        schema, name, is_direct, language, is_volatile = found
+        place = "uses" if is_direct else "uses, through a view, a policy or the like,"
+        raise ToolError(
+            f"Refused: the query {place} {schema}.{name}(), {_why(language, is_volatile)}. "
+            "Only functions that do nothing but compute or read can be called."
+        )
+
+
+def _why(language: str, is_volatile: bool) -> str:
+    if language not in ("c", "internal", "sql", "plpgsql"):
+        return f"written in {language}, which can reach beyond the database"
+    if is_volatile:
+        return "which is declared VOLATILE: it may change something"
+    return "which runs other statements or takes a transaction number"
+
+
+def _lookup(words: Sequence[Word], allowed: Collection[str]) -> dict[str, Any]:
+    calls = list(_calls(words))
+    names = {form for word in words if word.is_name for form in _forms(word)}
+    return {
+        "schemas": [schema for schema, _ in calls],
+        "calls": [name for _, name in calls],
+        "attributes": sorted({form for word in _attributes(words) for form in _forms(word)}),
+        "names": sorted(names),
+        "operators": sorted({*_ALWAYS, *(word.text for word in words if word.kind == "operator")}),
+        "refused": _REFUSED,
+        "harmless": _HARMLESS,
+        "allowed": sorted(allowed),
+    }
+
+
+def _calls(words: Sequence[Word]) -> "set[tuple[str | None, str]]":
+    """Every name before a parenthesis, with the schema before it if there is one."""
+    found: set[tuple[str | None, str]] = set()
+    for at, word in enumerate(words[:-1]):
+        if word.is_name and words[at + 1].text == "(":
+            qualified = at >= 2 and words[at - 1].text == "." and words[at - 2].is_name
+            schemas = _forms(words[at - 2]) if qualified else (None,)
+            found.update((schema, name) for schema in schemas for name in _forms(word))
+    return found
+
+
+def _attributes(words: Sequence[Word]) -> list[Word]:
+    return [word for before, word in pairwise(words) if word.is_name and before.text == "."]
+
+
+def _forms(word: Word) -> tuple[str, ...]:
+    """A name as the server may fold it: in some encodings it lowers more letters than ASCII's."""
+    lower = word.text.lower()
+    return (word.text,) if word.kind == "quoted" or lower == word.text else (word.text, lower)

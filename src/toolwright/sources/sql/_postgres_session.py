@@ -1,0 +1,194 @@
+"""Sessions with Postgres: watched while they are used, reset before the next use, of a modest role."""
+
+import array
+import fcntl
+import json
+import termios
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from toolwright.errors import ToolError
+from toolwright.sources.sql._limits import QueryLimits
+
+try:
+    import psycopg
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.json import set_json_loads
+except ImportError as error:
+    raise ImportError(
+        "SQL tools on Postgres need an extra: pip install 'toolwright[postgres]'"
+    ) from error
+
+__all__ = ["driver_of", "postgres_engine", "postgres_session"]
+
+R = TypeVar("R")
+_SLACK = 5.0
+"""Seconds the server has to end a statement by itself before its session is given up."""
+_OVERHEAD = 200_000
+"""Bytes for what is asked besides, and for the names of columns."""
+_CONNECT_SECONDS = 10
+_CLEAN = (TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR)
+_PRIVILEGED = [
+    "pg_checkpoint", "pg_create_subscription", "pg_execute_server_program", "pg_maintain",
+    "pg_read_server_files", "pg_signal_autovacuum_worker", "pg_signal_backend",
+    "pg_use_reserved_connections", "pg_write_server_files",
+    "alloydbsuperuser", "azure_pg_admin", "cloudsqlsuperuser", "rds_superuser",
+]  # fmt: skip
+"""Roles whose members can reach files, programs or other sessions of the server."""
+_ROLE = """
+SELECT session_user, pg_catalog.array_agg(DISTINCT
+         CASE WHEN r.rolsuper THEN 'a superuser'
+              WHEN r.rolreplication THEN 'able to replicate'
+              WHEN r.rolcreaterole THEN 'able to make roles'
+              ELSE 'a member of ' || r.rolname END)
+FROM pg_catalog.pg_roles r
+WHERE (r.rolsuper OR r.rolreplication OR r.rolcreaterole OR r.rolname = ANY(%s::name[]))
+  AND (pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
+       OR pg_catalog.pg_has_role(current_user, r.oid, 'MEMBER'))
+"""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What one use of a session may still take."""
+
+    deadline: float
+    bytes: int
+    abandoned: threading.Event
+
+
+class _WatchedConnection(psycopg.Connection[Any]):
+    """Ends a wait for the server when it takes too long, gives too much, or nobody wants it."""
+
+    watch: _Watch | None = None
+
+    def wait(self, gen: Any, *args: Any, **settings: Any) -> Any:
+        return super().wait(self._watched(gen), *args, **settings)
+
+    def _watched(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
+        """`gen`, which the driver resumes when there is something to read, and every tenth second."""
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if self.watch is not None:
+                    self._check(self.watch)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return cast(R, end.value)
+
+    def _check(self, watch: _Watch) -> None:
+        # Counted before it is read: one value, or one error that quotes it, can be a gigabyte.
+        arrived = array.array("i", [0])
+        fcntl.ioctl(self.pgconn.socket, termios.FIONREAD, arrived)
+        watch.bytes -= arrived[0]
+        if watch.bytes < 0:
+            raise psycopg.OperationalError(
+                "the answer is too large; select fewer rows and columns, or parts of long values"
+            )
+        if watch.abandoned.is_set() or time.monotonic() > watch.deadline:
+            raise psycopg.OperationalError("the query took too long")
+
+
+def postgres_engine(address: URL) -> Engine:
+    """An engine whose sessions keep nothing from one use to the next."""
+    engine = create_engine(
+        address, pool_pre_ping=True, pool_reset_on_return=None, hide_parameters=True
+    )
+    event.listen(engine, "do_connect", _connect)
+    event.listen(engine, "reset", _reset)
+    return engine
+
+
+@contextmanager
+def postgres_session(
+    engine: Engine,
+    limits: QueryLimits,
+    abandoned: threading.Event,
+    *,
+    read_only: bool,
+    allow_superuser: bool,
+) -> Iterator[Connection]:
+    """A transaction that ends with the block; it is committed only if it may write."""
+    with engine.connect() as connection:
+        driver = driver_of(connection)
+        deadline = time.monotonic() + limits.seconds + _SLACK
+        driver.watch = _Watch(deadline, limits.bytes + _OVERHEAD, abandoned)
+        try:
+            connection.execution_options(postgresql_readonly=read_only)
+            _begin(connection, limits.seconds)
+            if not allow_superuser:
+                _check_role(connection)
+            yield connection
+            if not read_only:
+                connection.commit()
+        finally:
+            driver.watch = None
+            if driver.pgconn.transaction_status not in _CLEAN:
+                _give_up(connection, driver)
+
+
+def driver_of(connection: Connection) -> _WatchedConnection:
+    """The driver's own connection."""
+    return cast(_WatchedConnection, connection.connection.driver_connection)
+
+
+def _connect(dialect: Any, record: Any, args: Any, settings: dict[str, Any]) -> Any:
+    given: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **settings}
+    given |= {"client_encoding": "utf8", "prepare_threshold": None}
+    connection = _WatchedConnection.connect(*args, **given)
+    set_json_loads(_loads, context=connection)
+    return connection
+
+
+def _loads(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return text.decode() if isinstance(text, bytes) else text
+
+
+def _reset(driver: Any, record: Any, state: Any) -> None:
+    """Locks, settings, subscriptions, cursors and temporary tables end with the use they are from."""
+    if not driver.closed:
+        driver.rollback()
+        driver.autocommit = True
+        driver.execute("DISCARD ALL")
+        driver.autocommit = False
+
+
+def _check_role(connection: Connection) -> None:
+    """Raise `ToolError` if the account can do what no statement should be able to."""
+    if "modest" in connection.info:
+        return
+    name, found = driver_of(connection).execute(_ROLE, [_PRIVILEGED]).fetchone() or ("", None)
+    if found:
+        reasons = ["a superuser"] if "a superuser" in found else found
+        raise ToolError(
+            f"The database account {name!r} is {', '.join(reasons)}, which no agent's account needs "
+            "to be. Give SqlToolset an account that can only read what it should, or pass "
+            "allow_superuser=True."
+        )
+    connection.info["modest"] = True
+
+
+def _begin(connection: Connection, seconds: float) -> None:
+    # Strings as the standard has them: statements are told apart from their strings by that rule.
+    connection.exec_driver_sql(
+        "SELECT pg_catalog.set_config('statement_timeout', %s, true),"
+        " pg_catalog.set_config('standard_conforming_strings', 'on', true)",
+        (str(max(1, int(seconds * 1000))),),
+    )
+
+
+def _give_up(connection: Connection, driver: _WatchedConnection) -> None:
+    """End a statement that is still running, and the session with it."""
+    with suppress(psycopg.Error):
+        driver.cancel_safe(timeout=_SLACK)
+    connection.invalidate()

@@ -1,0 +1,172 @@
+"""What a query tries to do to Postgres besides reading, it does not: 80 known ways as two roles, and more."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from tests._postgres import new_database, owned_by_ordinary_role
+from tests._reaper import temporary_prefix
+from tests.sources._calling import run_tool, tool_named
+from tests.sources.sql_attempts import EVERYDAY, POSTGRES, POSTGRES_MORE, POSTGRES_READS
+
+from toolwright.errors import ToolError
+from toolwright.sources import SqlToolset
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+ROLES = ["ordinary", "superuser"]
+WORLD = """
+CREATE TABLE t (a int); INSERT INTO t VALUES (1);
+CREATE SEQUENCE sq;
+CREATE SCHEMA hidden; GRANT USAGE ON SCHEMA hidden TO public;
+
+CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS 'BEGIN INSERT INTO t VALUES (5); RETURN 1; END';
+CREATE FUNCTION g() RETURNS void SECURITY DEFINER LANGUAGE sql AS 'SELECT pg_advisory_lock(1)';
+CREATE FUNCTION unmarked() RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION hidden.lock_it() RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE PROCEDURE hidden.go() LANGUAGE sql AS 'SELECT pg_advisory_lock(1)';
+
+-- Stand-ins for extensions: what they do can be seen by the lock.
+CREATE FUNCTION dblink(text, text) RETURNS SETOF record LANGUAGE sql
+    AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION dblink_exec(text, text) RETURNS int LANGUAGE sql
+    AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION pg_file_write(text, text, bool) RETURNS int LANGUAGE sql
+    AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION pg_file_unlink(text) RETURNS int LANGUAGE sql
+    AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION pg_file_rename(text, text) RETURNS int LANGUAGE sql
+    AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION crosstab(text) RETURNS SETOF record STABLE LANGUAGE plpgsql
+    AS 'BEGIN RETURN QUERY EXECUTE $1; END';
+CREATE FUNCTION connectby(text) RETURNS SETOF record STABLE LANGUAGE plpgsql
+    AS 'BEGIN RETURN QUERY EXECUTE $1; END';
+
+CREATE LANGUAGE beyondu HANDLER plpgsql_call_handler;
+CREATE FUNCTION beyond() RETURNS int IMMUTABLE LANGUAGE beyondu
+    AS 'BEGIN PERFORM pg_advisory_lock(1); RETURN 1; END';
+
+CREATE VIEW locking AS SELECT 1 AS a FROM pg_advisory_lock(1);
+CREATE VIEW over_locking AS SELECT * FROM locking;
+CREATE TABLE guarded (a int); INSERT INTO guarded VALUES (1);
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; ALTER TABLE guarded FORCE ROW LEVEL SECURITY;
+CREATE POLICY p ON guarded USING (unmarked() = 1);
+CREATE FUNCTION lock_row(t) RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE FUNCTION lock_two(int, int) RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE OPERATOR ### (LEFTARG = int, RIGHTARG = int, FUNCTION = lock_two);
+CREATE TYPE locked AS (a int);
+CREATE FUNCTION to_locked(int) RETURNS locked LANGUAGE sql
+    AS 'SELECT row(1)::locked FROM pg_advisory_lock(1)';
+CREATE CAST (int AS locked) WITH FUNCTION to_locked(int);
+CREATE DOMAIN lock_checked AS int CHECK (lock_two(value, 1) = 1);
+CREATE AGGREGATE lock_all(int) (SFUNC = lock_two, STYPE = int, INITCOND = '0');
+
+CREATE TABLE sales (id int, customer text, region text, amount numeric, day date);
+INSERT INTO sales VALUES (1, 'Ada', 'north', 10, '2024-01-05'), (2, 'Bo', 'north', 30, '2024-02-01'),
+    (3, 'Ada', 'south', 25, '2024-02-03');
+CREATE TABLE customers (name text, facts jsonb);
+INSERT INTO customers VALUES ('Ada', '{"size": {"width": 3}, "tags": ["x", "y"]}'), ('Bo', '{}');
+CREATE VIEW by_region AS SELECT region, sum(amount), random() > 2 AS odd FROM sales GROUP BY region;
+CREATE FUNCTION total_of(text) RETURNS numeric STABLE LANGUAGE sql
+    AS 'SELECT sum(amount) FROM sales WHERE region = $1';
+CREATE FUNCTION keep(numeric, numeric) RETURNS numeric IMMUTABLE LANGUAGE sql
+    AS 'SELECT coalesce($1, $2)';
+CREATE AGGREGATE my_first(numeric) (SFUNC = keep, STYPE = numeric);
+ANALYZE;
+"""
+STATE = """
+SELECT (SELECT array_agg(a ORDER BY a) FROM t), (SELECT count(*) FROM sales),
+  (SELECT (last_value, is_called)::text FROM sq),
+  (SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+   WHERE locktype = 'advisory' AND datname = current_database()),
+  (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_replication_origin),
+  (SELECT count(*) FROM pg_largeobject_metadata), (SELECT count(*) FROM pg_class),
+  (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_roles), (SELECT count(*) FROM pg_database),
+  (SELECT array_agg(setconfig::text) FROM pg_db_role_setting), (SELECT count(*) FROM pg_prepared_xacts),
+  (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim'),
+  (SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()),
+  (SELECT relacl::text FROM pg_class WHERE relname = 't'), obj_description('t'::regclass)
+"""
+
+
+class World:
+    """A server with something to lose, and toolsets on it as two roles."""
+
+    def __init__(self, files: Path) -> None:
+        url = new_database()
+        self.files = files
+        self.admin = psycopg.connect(url, autocommit=True)
+        self.admin.execute(WORLD)  # type: ignore[arg-type]
+        ordinary = owned_by_ordinary_role(url)
+        self.victim = psycopg.connect(ordinary, application_name="victim", autocommit=True)
+        self.listener = psycopg.connect(url, autocommit=True)
+        self.listener.execute("LISTEN c")
+        self.urls = {"ordinary": ordinary, "superuser": url}
+        self.toolsets = {
+            role: SqlToolset(self.urls[role], allow_superuser=role == "superuser", timeout=20)
+            for role in ROLES
+        }
+        self.at_first = self.state()
+
+    def state(self) -> Any:
+        """Everything that an attempt could have changed."""
+        row = self.admin.execute(STATE).fetchone()
+        self.victim.execute("SELECT 1")
+        told = list(self.listener.notifies(timeout=0))
+        return row, told, sorted(path.name for path in self.files.iterdir())
+
+    async def query(self, role: str, text: str, **parameters: Any) -> Any:
+        tool = await tool_named(self.toolsets[role], "sql_query")
+        output = await run_tool(tool, {"query": text, "parameters": parameters})
+        return json.loads(output.text)
+
+    def close(self) -> None:
+        for toolset in self.toolsets.values():
+            asyncio.run(toolset.close())
+        for connection in (self.admin, self.victim, self.listener):
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    # Not in pytest's directory, which the server, another user, cannot enter.
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as files:
+        Path(files).chmod(0o777)
+        (Path(files) / "secret").write_text("a decoy")
+        (Path(files) / "secret").chmod(0o666)
+        opened = World(Path(files))
+        yield opened
+        opened.close()
+
+
+ATTEMPTS = [*POSTGRES, *POSTGRES_MORE]
+REFUSED = [number for number, text in enumerate(ATTEMPTS) if text not in POSTGRES_READS]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("number", REFUSED)
+async def test_what_does_more_than_read_is_refused(world: World, role: str, number: int) -> None:
+    attempt = ATTEMPTS[number].replace("{files}", str(world.files))
+    with pytest.raises(ToolError, match="efused: "):
+        await world.query(role, attempt, **({"a": 1} if ":a" in attempt else {}))
+    assert world.state() == world.at_first
+
+
+@pytest.mark.parametrize(
+    ("role", "attempt"),
+    [("ordinary", "values(1)"), ("ordinary", "table t"), ("superuser", "show data_directory")],
+)
+async def test_what_only_reads_changes_nothing(world: World, role: str, attempt: str) -> None:
+    assert len((await world.query(role, attempt))["rows"]) == 1
+    assert world.state() == world.at_first
+
+
+@pytest.mark.parametrize("number", range(len(EVERYDAY)))
+async def test_everyday_analysis_works(world: World, number: int) -> None:
+    shown = await world.query("ordinary", EVERYDAY[number])
+    assert "rows" in shown
