@@ -13,7 +13,7 @@ from examples.tour._models import offered_models
 from examples.tour._story import SUGGESTIONS
 from examples.tour._tools import workshop_tools
 from toolwright import Agent, Runner
-from toolwright.backends import DirectoryArtifacts, open_sandbox
+from toolwright.backends import DirectoryArtifacts, open_sandbox, sqlite_address
 from toolwright.backends.executors import Executor
 from toolwright.backends.files import FilesystemBackend
 from toolwright.errors import StoreError, UsageError
@@ -92,8 +92,8 @@ def make_app(
         tools=workshop_tools(folder, shell),
     )
     artifacts = DirectoryArtifacts(home / "artifacts")
-    store = f"sqlite:///{home}/sessions.db"
-    tasks = Orchestrator(f"sqlite:///{home}/tasks.db")
+    store = sqlite_address(home / "sessions.db")
+    tasks = Orchestrator(sqlite_address(home / "tasks.db"))
     tasks.register(agent, artifacts=artifacts)
     return create_app(
         Runner(agent, app_name="workshop", store=store, artifacts=artifacts),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from toolwright.backends import sqlite_path
 from toolwright.errors import UsageError
 
 try:
@@ -108,6 +109,11 @@ def _address(url: str) -> URL:
             "The database address cannot be read; wanted one like 'sqlite:///shop.db' or "
             "'postgresql://user:password@host/name'."
         ) from error
+    if address.drivername == "sqlite" and address.database not in (None, "", ":memory:"):
+        # SQLAlchemy's versions read quoted characters differently; the options are its own.
+        return address.set(
+            database=str(sqlite_path(url.partition("?")[0] if address.query else url))
+        )
     return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 
@@ -122,7 +128,7 @@ def _sqlite_engine(address: URL, *, read_only: bool) -> Engine:
         return create_engine(address, poolclass=NullPool)
     if not Path(path).is_file():
         raise UsageError(f"There is no SQLite database {path!r} to read.")
-    opened = address.set(database=f"file:{Path(path).resolve()}").update_query_dict(
+    opened = address.set(database=Path(path).resolve().as_uri()).update_query_dict(
         {"mode": "ro", "uri": "true"}
     )
     return create_engine(opened, poolclass=NullPool)
