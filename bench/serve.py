@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx2
 
 from toolwright import Agent, Runner, tool
+from toolwright.backends import sqlite_address
 from toolwright.messages import ModelMessage, TextPart, ToolCall, Usage
 from toolwright.models import Delta, ModelRequest, OnDelta
 from toolwright.serve import ServeSettings, create_app
@@ -151,7 +152,7 @@ def wait_until_up(port: int) -> None:
 def main(streams: int = 500, runs: int = 200) -> None:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        store = f"sqlite:///{folder}/bench.db"
+        store = sqlite_address(Path(folder) / "bench.db")
         command = [sys.executable, "-m", "bench.serve", "--server", str(port), store]
         server = subprocess.Popen(command)
         try:

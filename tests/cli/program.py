@@ -108,6 +108,7 @@ def here(
 def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> Iterator[None]:
     """What a program changes in its process, put back as it was."""
     modules, level = set(sys.modules), logging.getLogger("toolwright").level
+    handlers = list(logging.getLogger().handlers)
     with (
         chdir(cwd),
         patch.object(sys, "argv", words),
@@ -119,6 +120,7 @@ def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> I
             yield
         finally:
             logging.getLogger("toolwright").setLevel(level)
+            logging.getLogger().handlers[:] = handlers
             for name in set(sys.modules) - modules:
                 if str(cwd) in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]

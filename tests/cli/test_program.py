@@ -101,19 +101,6 @@ def test_commands_that_read_make_no_file(desk: Path, state: Path, words: tuple[s
     assert {name for name in left if not name.endswith(".pyc")} == set()
 
 
-def test_a_token_that_was_set_is_not_printed(desk: Path) -> None:
-    words = ["serve", "desk:agent", "--port", "0", "--token", "hunter2hunter2"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "toolwright.cli", *words], cwd=desk, env=clean_environment(),
-        stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stderr is not None
-        assert "Toolwright is at http://127.0.0.1:" in process.stderr.readline()
-        assert process.stderr.readline() == "Sign in with the token that was set.\n"
-        process.terminate()
-        assert "hunter2" not in process.stderr.read()
-
-
 def choosing() -> Runner:
     options = call("get_user_choice", options=["red", "blue"])
     return Runner(Agent(name="t", model=ScriptedModel(options, "Fine."), tools=[get_user_choice]))

@@ -52,7 +52,7 @@ async def test_a_link_in_a_mail_completes_the_call() -> None:
 
 
 async def test_tasks_are_worked_on_beside_the_sessions(tmp_path: Path) -> None:
-    with serving(load("tasks").make_app(str(tmp_path))) as address:
+    with serving(load("tasks").make_app(tmp_path)) as address:
         async with httpx2.AsyncClient(base_url=address) as http:
             body = {"agent": "clerk", "message": "File this"}
             task = (await http.post("/api/tasks", json=body)).json()["id"]

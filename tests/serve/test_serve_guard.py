@@ -197,7 +197,9 @@ def test_a_blank_token_in_the_environment_is_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, token: str | None
 ) -> None:
     served: list[ServeSettings] = []
-    monkeypatch.setattr(_serve, "serve_app", lambda make_app, settings: served.append(settings))
+    monkeypatch.setattr(
+        _serve, "serve_app", lambda make_app, settings, say: served.append(settings)
+    )
     monkeypatch.setattr(_serve, "open_runner", lambda target: chatting())
     here("serve", "--host", "0.0.0.0", cwd=tmp_path, TOOLWRIGHT_TOKEN=value)
     assert served[0].token == token

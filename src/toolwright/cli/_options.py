@@ -10,6 +10,7 @@ __all__ = [
     "ModelOption",
     "SessionOption",
     "StoreOption",
+    "VerboseOption",
     "unless_blank",
 ]
 
@@ -28,6 +29,9 @@ SessionOption = Annotated[
     str | None, Parameter(name=["--session", "-s"], help="Go on with this session.")
 ]
 JsonOption = Annotated[bool, Parameter(name="--json", negative=(), help="One JSON object a line.")]
+VerboseOption = Annotated[
+    bool, Parameter(name=["--verbose", "-v"], negative=(), help="Log errors with their tracebacks.")
+]
 
 
 def unless_blank(hint: Any, value: str, *, delimiter: str | None = None) -> list[str]:

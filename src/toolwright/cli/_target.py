@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.agent import Agent, BaseAgent, Runner
+from toolwright.backends import sqlite_path
 from toolwright.cli._models import choose_model
 from toolwright.cli._out import note
 from toolwright.cli._state import default_store, has_tables, make_private
@@ -152,11 +153,11 @@ def _from_file(target: Target) -> _Found:
 
 def _prepared(store: str) -> str:
     """The address, with its file made; without a place of their own, sessions are not kept."""
-    prefix, found, path = store.partition("sqlite:///")
-    if prefix or not found:
+    path = sqlite_path(store)
+    if path is None:
         return store
     try:
-        make_private(Path(path))
+        make_private(path)
     except OSError as error:
         told = f"Sessions cannot be kept in {path}: {error.strerror}."
         if store != default_store():

@@ -73,7 +73,7 @@ from toolwright.messages._parts import (
     TextPart,
     ToolCall,
 )
-from toolwright.messages._plain import jsonable
+from toolwright.messages._plain import json_text, jsonable
 from toolwright.messages._redact import REDACTED, Redactor, redact
 from toolwright.messages._results import (
     STORED_AS,
@@ -189,6 +189,7 @@ __all__ = [
     "from_json_text",
     "is_stored",
     "json_copy",
+    "json_text",
     "jsonable",
     "lookalikes",
     "member_key",

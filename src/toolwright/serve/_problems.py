@@ -116,6 +116,7 @@ def _from_library(request: Request, error: Exception) -> Response:
 
 
 def _from_bug(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem_response(500, f"{type(error).__name__}; the server's log has the details.")
 
 

@@ -4,10 +4,11 @@ Each transaction is one function that runs in a thread: measured, that is five t
 awaiting every statement, nothing can be cancelled halfway, and no connection is bound to a loop.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -229,10 +230,23 @@ def _make_engine(url: URL) -> Engine:
         options["check_same_thread"] = False
         engine = create_engine(url, connect_args=options, poolclass=StaticPool)
     else:
+        _make_private(str(url.database))
         engine = create_engine(url, connect_args=options, pool_size=_READERS + 1)
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _make_private(file: str) -> None:
+    """Make a new file for nobody but this user, whatever the umask; one that exists stays as it is.
+
+    An existing one is not opened: to close it again would drop the locks that other connections of
+    this process hold on it.
+    """
+    with suppress(FileExistsError):
+        new = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        # Through a link that leads nowhere yet.
+        os.close(os.open(os.path.realpath(file), new, 0o600))
 
 
 def _limit_idleness(connection: Any, _record: Any) -> None:
