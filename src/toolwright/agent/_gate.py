@@ -58,7 +58,7 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if decision.about:
             given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), decision.about)
         if given is not None:
-            _remember(ctx, given[1], subject, digest)
+            _remember(ctx, given[1], *_bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
             return _question(tool, ctx, decision, f"{RULE}:{subject}:{digest}")
     if tool.source:
@@ -86,6 +86,7 @@ async def _judged(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
         decision,
         reason=f"{changed.reason}\n{decision.reason}".strip(),
         payload=changed.payload if decision.payload is None else decision.payload,
+        about=f"{decision.about}{changed.about}",
         rule=f"{_named(decision, whose).rule}; {changed.rule}",
     )
 

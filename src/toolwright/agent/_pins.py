@@ -44,7 +44,8 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
     delta: dict[str, Any] = {}
     state = State(run.table, delta)
     for key, found in marks.items():
-        state.note(_listed_key(key), found)
+        if _listed_key(key) not in values:  # Another branch may have noted it meanwhile.
+            state.note(_listed_key(key), found)
     # One that comes while another has gone may stand in for it: that is for a person to say.
     if listed and (known is None or listed.keys() > known.keys()):
         state.note(_at(run), {key: tool.source for key, tool in listed.items()})
