@@ -280,23 +280,37 @@ async def test_it_never_reads_what_one_agent_asks_of_another(where: str) -> None
     assert set(shown_to(reviewer)) == {"Summarise my mails"}
 
 
-async def test_it_never_reads_a_late_result_a_summary_or_a_complaint_as_what_was_asked_for() -> (
-    None
-):
+async def test_it_never_reads_a_late_result_or_a_complaint_as_what_was_asked_for() -> None:
     @LongRunningFunctionTool
     def look() -> dict[str, str]:
         """Look at a page."""
         return {"status": "pending"}
 
     reviewer = ScriptedModel(*[YES] * 3)
-    model = ScriptedModel(call("look"), "Looking.", call("send", to="eve"), ".")
-    policy = rules(Rule.allow("look"), otherwise=reviewed_by(reviewer))
-    agent = Agent(name="a", model=model, tools=[look, send], policy=policy)
+
+    @tool(require_confirmation=True)
+    def think() -> str:
+        """Think."""
+        return "thought"
+
+    script = [
+        call("look"),
+        "Looking.",
+        call("send", to="eve"),
+        call("think"),
+        call("send", to="eve"),
+    ]
+    policy = rules(Rule.allow("look", "think"), otherwise=reviewed_by(reviewer))
+    agent = Agent(
+        name="a", model=ScriptedModel(*script, "."), tools=[look, send, think], policy=policy
+    )
     runner = Runner(agent)
     waiting = await runner.run("Look at the page", session_id="s")
     await runner.answer("s", waiting.pending[0].call_id, UNTRUSTED)
+    paused = await runner.resume("s")
+    await runner.answer("s", paused.pending[0].call_id, Approve())
     await runner.resume("s")
-    assert (ran, shown_to(reviewer)) == (["eve"], ["Look at the page"])
+    assert (ran, shown_to(reviewer)) == (["eve"] * 2, ["Look at the page"] * 2)
 
     ran.clear()
     reviewer = ScriptedModel(*[YES] * 3)
