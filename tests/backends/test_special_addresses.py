@@ -115,6 +115,8 @@ def wrapped(ip: IPv4Address) -> list[str]:
         f"64:ff9b::{ip}",
         f"64:ff9b:1::{ip}",
         str(IPv6Address(0x0064FF9B0001 << 80 | bits >> 16 << 64 | (bits & 0xFFFF) << 40)),
+        str(IPv6Address(0x0064FF9B0001 << 80 | bits >> 24 << 64 | (bits & 0xFFFFFF) << 32)),
+        str(IPv6Address(0x0064FF9B0001 << 80 | bits << 24)),
         f"2002:{high}:{low}::1",
         f"2001:0:{high}:{low}::",
         str(IPv6Address(0x20010000 << 96 | bits ^ 0xFFFFFFFF)),
