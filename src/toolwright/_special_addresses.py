@@ -182,8 +182,9 @@ def carried_by(ip: Address) -> list[Address]:
     if bits >> 32 & 0xFFFFFFFF in _ISATAP:
         found.append(last)
     if ip in _NAT64_LOCAL:
-        # After a prefix of 48 bits the address stands on both sides of bits 64 to 71.
-        found.append(IPv4Address((bits >> 64 & 0xFFFF) << 16 | bits >> 40 & 0xFFFF))
+        # After a prefix of 48, 56 or 64 bits it stands around, or behind, bits 64 to 71.
+        around = bits >> 64 << 56 | bits & (1 << 56) - 1
+        found += [IPv4Address(around >> 88 - prefix & 0xFFFFFFFF) for prefix in (48, 56, 64)]
     return [*found, *([ip.sixtofour] if ip.sixtofour else []), *(ip.teredo or ())]
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,6 +19,61 @@ from toolwright._special_addresses import (
 )
 
 ROWS = {**SPECIAL, **METADATA}
+# Transcribed from IANA's two special-purpose registries, the IPv4 multicast registry and the IPv6
+# address space.
+REGISTERED = [
+    "0.0.0.0/8",
+    "0.0.0.0/32",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.0.0/29",
+    "192.0.0.8/32",
+    "192.0.0.9/32",
+    "192.0.0.10/32",
+    "192.0.0.170/32",
+    "192.0.0.171/32",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.88.99.2/32",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "255.255.255.255/32",
+    "::/128",
+    "::1/128",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "100:0:0:1::/64",
+    "2001::/23",
+    "2001::/32",
+    "2001:1::1/128",
+    "2001:1::2/128",
+    "2001:1::3/128",
+    "2001:2::/48",
+    "2001:3::/32",
+    "2001:4:112::/48",
+    "2001:10::/28",
+    "2001:20::/28",
+    "2001:30::/28",
+    "2001:db8::/32",
+    "2002::/16",
+    "2620:4f:8000::/48",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "ff00::/8",
+]
 fours = st.one_of(
     st.ip_addresses(v=4),
     # At the edges of the rows, where a wrong digit shows.
@@ -44,6 +99,16 @@ sixes = st.one_of(
         ]
     ),
 )
+
+
+def test_every_registered_range_has_a_row_with_a_name() -> None:
+    assert [row for row in REGISTERED if not SPECIAL.get(row)] == []
+
+
+def test_what_is_left_of_ipv6_is_global_unicast_and_nothing_else() -> None:
+    covered = [IPv6Network(row) for row in SPECIAL if ":" in row]
+    outside = IPv6Network("::/0").address_exclude(IPv6Network("2000::/3"))
+    assert all(any(part.subnet_of(row) for row in covered) for part in outside)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -115,6 +180,8 @@ def wrapped(ip: IPv4Address) -> list[str]:
         f"64:ff9b::{ip}",
         f"64:ff9b:1::{ip}",
         str(IPv6Address(0x0064FF9B0001 << 80 | bits >> 16 << 64 | (bits & 0xFFFF) << 40)),
+        str(IPv6Address(0x0064FF9B0001 << 80 | bits >> 24 << 64 | (bits & 0xFFFFFF) << 32)),
+        str(IPv6Address(0x0064FF9B0001 << 80 | bits << 24)),
         f"2002:{high}:{low}::1",
         f"2001:0:{high}:{low}::",
         str(IPv6Address(0x20010000 << 96 | bits ^ 0xFFFFFFFF)),

@@ -72,12 +72,7 @@ async def test_it_cannot_have_us_ask_a_special_address(host: str) -> None:
     assert wire.connected == [PUBLIC]
 
 
-@pytest.mark.parametrize(
-    "host",
-    # These are read with their zeros as octal numbers, and are public then.
-    [host for name, host in HOSTILE.items() if name != "metadata with leading zeros"],
-    ids=repr,
-)
+@pytest.mark.parametrize("host", list(HOSTILE.values())[::4], ids=list(HOSTILE)[::4])
 @pytest.mark.parametrize("endpoint", ["registration_endpoint", "token_endpoint"])
 async def test_nor_send_secrets_to_one(endpoint: str, host: str) -> None:
     wire = Wire(

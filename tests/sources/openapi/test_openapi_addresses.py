@@ -19,6 +19,7 @@ from tests.backends._no_network import (
 from tests.sources.openapi._calling import act, document
 
 from toolwright.errors import UsageError
+from toolwright.messages import AuthCredential, AuthCredentialTypes, OAuth2Auth
 from toolwright.sources import OpenAPIToolset
 from toolwright.sources.openapi import CallLimits
 
@@ -138,6 +139,37 @@ async def test_the_address_of_a_document_redirects_to_no_special_address(host: s
     )
     with pytest.raises(UsageError, match="Cannot fetch the OpenAPI document"):
         await toolset.list_tools()
+    assert wire.connected == [PUBLIC]
+
+
+def signing_in(place: str, url: str) -> dict[str, Any]:
+    flow = {"tokenUrl": "https://login.example/token", "scopes": {}}
+    schemes = {
+        "token": {"type": "oauth2", "flows": {"clientCredentials": {**flow, "tokenUrl": url}}},
+        "refresh": {"type": "oauth2", "flows": {"clientCredentials": {**flow, "refreshUrl": url}}},
+        "discovery": {"type": "openIdConnect", "openIdConnectUrl": url},
+    }
+    return document(
+        {"security": [{"s": []}]},
+        servers=[{"url": "http://docs.example"}],
+        components={"securitySchemes": {"s": schemes[place]}},
+    )
+
+
+@pytest.mark.parametrize("host", list(HOSTILE.values())[::4], ids=list(HOSTILE)[::4])
+@pytest.mark.parametrize("place", ["token", "refresh", "discovery"])
+async def test_nor_does_it_have_anybody_signed_in_there(place: str, host: str) -> None:
+    wire = Wire(served(signing_in(place, f"http://{host}/")), OK)
+    names = Names({"docs.example": [PUBLIC], "localhost": ["127.0.0.1"], "login.example": [PUBLIC]})
+    client = OAuth2Auth(client_id="c", client_secret="s3cret")
+    toolset = OpenAPIToolset(
+        "http://docs.example/openapi.json",
+        allow_private=reachable(wire, names),
+        auth_credential=AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client),
+    )
+    result = await act(toolset)
+    assert result.status == "error"
+    assert "Refused to connect" in result.text or "Nobody can be signed in" in result.text
     assert wire.connected == [PUBLIC]
 
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx2
 from pydantic import ValidationError
 
+from toolwright.backends import Reachable
 from toolwright.errors import ToolError
 from toolwright.messages import (
     AuthConfig,
@@ -48,8 +49,12 @@ class Security:
         scheme: AuthScheme | None = None,
         credential: AuthCredential | None = None,
         credential_key: str | None = None,
+        *,
+        reachable: Reachable | None = None,
     ) -> None:
+        """`reachable` says where a document from elsewhere may have somebody signed in."""
         self._document = document
+        self._reachable = reachable
         self._scheme = scheme
         self._credential = credential
         self._key = credential_key or ""
@@ -64,6 +69,7 @@ class Security:
         wanted = self.alternatives(operation)
         missing: AuthConfig | None = None
         for alternative in wanted:
+            await self._judge(alternative)
             granted = await _collect(alternative, ctx, headers)
             if granted.missing is None:
                 return granted
@@ -81,6 +87,17 @@ class Security:
             for entry in listed
             if isinstance(entry, Mapping)
         ]
+
+    async def _judge(self, alternative: Alternative) -> None:
+        """`ToolError` when a document from elsewhere has a secret sent to a special address."""
+        if self._reachable is None or self._scheme is not None:
+            return
+        for address in (url for config in alternative for url in _endpoints(config.auth_scheme)):
+            try:
+                url = httpx2.URL(address)
+            except httpx2.InvalidURL as error:
+                raise ToolError(f"Nobody can be signed in at {address!r}: {error}.") from error
+            await self._reachable.addresses(url.raw_host.decode(), url.port or 443)
 
     def alternatives(self, operation: Operation) -> list[Alternative]:
         """What the operation accepts, best first; empty when it wants nothing."""
@@ -132,6 +149,15 @@ def _read_scheme(raw: Mapping[str, Any]) -> AuthScheme:
     if raw.get("type") == "openIdConnect":
         return OpenIdConnectWithConfig.model_validate(dict(raw))
     return CustomAuthScheme.model_validate(dict(raw))
+
+
+def _endpoints(scheme: AuthScheme) -> list[str]:
+    """The addresses that are asked when somebody is signed in."""
+    if isinstance(scheme, OpenIdConnectWithConfig):
+        named = [scheme.open_id_connect_url, scheme.token_endpoint, scheme.jwks_uri]
+    else:
+        named = [scheme.flows.token_url, scheme.flows.refresh_url] if scheme.flows else []
+    return [address for address in named if address]
 
 
 def _fits(scheme: AuthScheme, credential: AuthCredential) -> bool:

@@ -141,14 +141,11 @@ class OpenAPIToolset(Toolset):
         servers = Servers(document, *self._server)
         handed_over = not self._from_elsewhere and not is_web(str(self._source or ""))
         private = servers.private_hosts(handed_over=handed_over)
+        reachable = Reachable.of(self._allow_private, *private)
         return Connection(
-            api=Api(
-                reachable=Reachable.of(self._allow_private, *private),
-                verify=self._verify,
-                limits=self._limits,
-            ),
+            api=Api(reachable=reachable, verify=self._verify, limits=self._limits),
             servers=servers,
-            security=Security(document, *self._auth),
+            security=Security(document, *self._auth, reachable=None if handed_over else reachable),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
             source=f"openapi:{self._name or _name_of(self._source)}@{servers.main_host()}",
