@@ -16,6 +16,8 @@ from tests.sources.sql_attempts import EVERYDAY, POSTGRES, POSTGRES_MORE, POSTGR
 
 from toolwright.errors import ToolError
 from toolwright.sources import SqlToolset
+from toolwright.sources.sql._postgres_functions import check_functions
+from toolwright.sources.sql._words import postgres_words
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
@@ -170,3 +172,33 @@ async def test_what_only_reads_changes_nothing(world: World, role: str, attempt:
 async def test_everyday_analysis_works(world: World, number: int) -> None:
     shown = await world.query("ordinary", EVERYDAY[number])
     assert "rows" in shown
+
+
+def test_every_function_that_the_server_calls_volatile_is_refused_but_for_a_list(
+    world: World,
+) -> None:
+    """New versions of Postgres bring new ones; none of them may be forgotten."""
+    volatile = world.admin.execute(
+        "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace"
+        " AND provolatile = 'v' AND NOT 'internal'::regtype = ANY(proargtypes) ORDER BY 1"
+    ).fetchall()
+    taken = set()
+    for (name,) in volatile:
+        try:
+            check_functions(world.admin, postgres_words(f'SELECT 1 AS "{name}"'), ())
+            taken.add(name)
+        except ToolError as error:
+            assert f"uses pg_catalog.{name}()" in str(error)  # noqa: PT017 - some are taken
+    assert len(volatile) > 200
+    reports = ("pg_stat_get_", "pg_last_", "pg_current_wal")
+    assert {name for name in taken if not name.startswith(reports)} == {
+        "array_sample", "array_shuffle", "clock_timestamp", "current_query", "gen_random_uuid",
+        "pg_blocking_pids", "pg_collation_actual_version", "pg_database_size", "pg_get_wait_events",
+        "pg_get_wal_replay_pause_state", "pg_indexes_size", "pg_is_in_recovery",
+        "pg_is_wal_replay_paused", "pg_jit_available", "pg_lock_status",
+        "pg_notification_queue_usage", "pg_partition_ancestors", "pg_partition_tree",
+        "pg_relation_size", "pg_safe_snapshot_blocking_pids", "pg_sequence_last_value",
+        "pg_stat_have_stats", "pg_table_size", "pg_tablespace_size", "pg_total_relation_size",
+        "pg_xact_commit_timestamp", "pg_xact_status", "random", "random_normal", "timeofday",
+        "txid_status", "uuidv4", "uuidv7",
+    }  # fmt: skip

@@ -225,6 +225,18 @@ async def test_long_values_are_cut(url: str) -> None:
     ]
 
 
+async def test_times_are_shown_as_the_server_writes_them(url: str) -> None:
+    async with opened(url) as toolset:
+        shown = await query(
+            toolset,
+            "SELECT '2024-02-29'::date AS a, '2024-02-29 10:30'::timestamp AS b,"
+            " 'infinity'::timestamp AS c, '1 month 2 days'::interval AS d",
+        )
+    assert shown["rows"] == [
+        {"a": "2024-02-29", "b": "2024-02-29 10:30:00", "c": "infinity", "d": "1 mon 2 days"}
+    ]
+
+
 async def test_deeply_nested_json_is_shown_as_text(url: str) -> None:
     deep = "[" * 3000 + "]" * 3000
     async with opened(url) as toolset:

@@ -20,6 +20,7 @@ try:
     import psycopg
     from psycopg.pq import TransactionStatus
     from psycopg.types.json import set_json_loads
+    from psycopg.types.string import TextLoader
 except ImportError as error:
     raise ImportError(
         "SQL tools on Postgres need an extra: pip install 'toolwright[postgres]'"
@@ -34,6 +35,8 @@ _OVERHEAD = 200_000
 """Bytes for what is asked besides, and for the names of columns."""
 _CONNECT_SECONDS = 10
 _CLEAN = (TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR)
+_TIMES = ("date", "time", "timetz", "timestamp", "timestamptz", "interval")
+"""Shown as the server writes them: Python has no infinity, no year 10000 and no months."""
 _PRIVILEGED = [
     "pg_checkpoint", "pg_create_subscription", "pg_execute_server_program", "pg_maintain",
     "pg_read_server_files", "pg_signal_autovacuum_worker", "pg_signal_backend",
@@ -144,6 +147,8 @@ def _connect(dialect: Any, record: Any, args: Any, settings: dict[str, Any]) -> 
     given |= {"client_encoding": "utf8", "prepare_threshold": None}
     connection = _WatchedConnection.connect(*args, **given)
     set_json_loads(_loads, context=connection)
+    for name in _TIMES:
+        connection.adapters.register_loader(name, TextLoader)
     return connection
 
 
@@ -182,7 +187,8 @@ def _begin(connection: Connection, seconds: float) -> None:
     # Strings as the standard has them: statements are told apart from their strings by that rule.
     connection.exec_driver_sql(
         "SELECT pg_catalog.set_config('statement_timeout', %s, true),"
-        " pg_catalog.set_config('standard_conforming_strings', 'on', true)",
+        " pg_catalog.set_config('standard_conforming_strings', 'on', true),"
+        " pg_catalog.set_config('datestyle', 'ISO', true)",
         (str(max(1, int(seconds * 1000))),),
     )
 

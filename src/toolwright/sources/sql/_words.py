@@ -42,7 +42,7 @@ _POSTGRES = re.compile(
 )
 _MYSQL = re.compile(
     rf"""
-    (?P<skip>{_SPACE}|\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*)
+    (?P<skip>{_SPACE}|\#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*)
   | (?P<obscure>/\*(?:!|[mM]!|\+))
   | (?P<comment>/\*)
   | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
