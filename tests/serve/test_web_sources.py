@@ -205,6 +205,7 @@ LENGTH = 4_000
 SHAPES = {
     "growing rows of backticks": lambda n: growing("`")[:n],
     "nested emphasis": lambda n: "*a **b " * (n // 14) + "b** a*" * (n // 14),
+    "emphasis that finds no partner": lambda n: "_a " * (n // 6) + "a* " * (n // 6),
     "nested labels": lambda n: "[" * (n // 5) + "](b)" * (n // 5),
     "brackets in an address": lambda n: "[a](" + "(" * n,
     "a stair of lists": lambda n: "\n".join(" " * (at % 60) + "- a" for at in range(n // 34)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from pydantic import BaseModel
 from tests.serve._workbench import Story, workbench
 
@@ -47,7 +47,7 @@ HOSTILE: dict[str, Any] = {
 LONG_NAME = "n" * 3000
 STORY: dict[str, list[Any]] = {
     "big": [call("pay", account=BIG, rate=0.1, note="rent"), "Done."],
-    "text": [call("pay", account=1, rate=1.0, note="a\r\nb\u202ec"), "Done."],
+    "text": [call("send", note="a\r\nb", where={"city": "a\u202eb"}), "Done."],
     "lines": [call("pay", account=1, rate=1.0, note="a\nb"), "Done."],
     "extra": [
         call("send", note="hi", bcc="eve@x.test", where={"city": "Rome", "lat": BIG}),
@@ -170,12 +170,13 @@ def test_an_edit_of_nothing_changes_nothing(page: Page, address: str) -> None:
 
 def test_what_a_field_would_hide_or_change_is_edited_as_json(page: Page, address: str) -> None:
     session = begin(page, address, "text")
-    field = edit(page).get_by_label("note JSON")
-    expect(field).to_have_value(r'"a\r\nb\u202ec"')
-    field.fill(r'"a\r\nb\u202ed"')
+    form = edit(page)
+    expect(form.get_by_label("note JSON")).to_have_value(r'"a\r\nb"')
+    expect(form.get_by_label("city JSON")).to_have_value(r'"a\u202eb"')
+    form.get_by_label("note JSON").fill(r'"a\r\nc"')
     answer, ran = approve(page, address, session)
-    assert answer["arguments"]["note"] == "a\r\nb\u202ed"
-    assert json.dumps([1, 1.0, "a\r\nb\u202ed"]) in ran
+    assert answer["arguments"] == {"note": "a\r\nc", "where": {"city": "a\u202eb"}}
+    assert json.dumps(answer["arguments"]) in ran
 
 
 def test_lines_are_edited_as_lines(page: Page, address: str) -> None:
@@ -229,6 +230,18 @@ def test_a_number_that_is_none_is_not_sent(page: Page, address: str) -> None:
     for text, is_number in (("12,5", False), ("0x10", False), ("-1e5", True), (f"{BIG}0", True)):
         field.fill(text)
         assert field.evaluate("input => input.checkValidity()") is is_number
+
+
+def test_the_form_waits_for_the_schema(page: Page, address: str) -> None:
+    held: list[Route] = []
+    page.route("**/api/tools", held.append)
+    begin(page, address, "extra")
+    form = edit(page)
+    expect(form.get_by_text("Reading what the tool takes…")).to_be_visible()
+    expect(form.get_by_role("button", name="Approve as edited")).to_be_disabled()
+    held[0].continue_()
+    expect(form.get_by_label("city")).to_have_value("Rome")
+    expect(form.get_by_role("button", name="Approve as edited")).to_be_enabled()
 
 
 WIDTHS = {"phone": (375, 780), "desk": (1280, 800)}

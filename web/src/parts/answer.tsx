@@ -4,7 +4,7 @@ import { api, Refusal } from "../api";
 import { isObject, own, parse, same } from "../exact";
 import { forgetPending } from "../shared";
 import type { Answer, Json, JsonObject, Pending, Place, Remember } from "../types";
-import { useTools } from "../tools";
+import { useSchema } from "../tools";
 import { duration } from "../words";
 import { Boundary } from "./boundary";
 import { ChoiceAnswer, choicesOf, SHOWN_AS_OPTIONS } from "./choice";
@@ -116,14 +116,16 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
   const [args, setArgs] = useState<JsonObject>(pending.arguments);
   const [reason, setReason] = useState("");
   const [remember, setRemember] = useState<Remember>(false);
-  const schema = useTools().find((tool) => tool.name === pending.name)?.parameters ?? {};
+  const schema = useSchema(pending.name);
   const edited = mode === "edit" && !same(args, pending.arguments) ? { arguments: args } : {};
   return (
     <form onSubmit={(e) => {
       e.preventDefault();
       void send(mode === "reject" ? { kind: "reject", reason } : { kind: "approve", remember, ...edited });
     }}>
-      {mode === "edit" ? <SchemaForm schema={schema} value={args} onChange={setArgs} /> : <Facts value={pending.arguments} />}
+      {mode !== "edit" ? <Facts value={pending.arguments} />
+        : schema ? <SchemaForm schema={schema} value={args} onChange={setArgs} />
+        : <p class="quiet" role="status">Reading what the tool takes…</p>}
       <Added pending={pending} />
       {mode === "reject" ? (
         <div class="field">
@@ -138,7 +140,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
         {mode === "reject" ? (
           <button type="submit" class="danger"><Icon name="ban" /> Reject</button>
         ) : (
-          <button type="submit" class="primary"><Icon name="check" /> {mode === "edit" ? "Approve as edited" : "Approve"}</button>
+          <button type="submit" class="primary" disabled={mode === "edit" && !schema}><Icon name="check" /> {mode === "edit" ? "Approve as edited" : "Approve"}</button>
         )}
         {mode === "ask" && <button type="button" onClick={() => setMode("edit")}><Icon name="edit" /> Edit</button>}
         {mode === "ask" && <button type="button" onClick={() => setMode("reject")}><Icon name="ban" /> Reject…</button>}
