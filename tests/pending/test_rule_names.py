@@ -79,7 +79,7 @@ RIGHT = rules(
     Rule.deny("drop_*", agent="help?r", source="mcp:files@*", user="nobody"),
     Rule.deny(when="call.tool == 'drop_table' and call.path == 'root/helper' and name == ''"),
     Rule.deny(when="matches(call.source, 'mcp:*') and call.agent in ['root'] and name == ''"),
-    Rule.deny(when="call.source == '' and name == ''"),
+    Rule.deny(when="call.tool == 'drop_table' and call.source == '' and name == ''"),
     Rule.deny("sommething", agent="else", source="where", optional=True),
     Rule.deny(when="call.tool == 'elsewhere'", optional=True),
     otherwise="allow",

@@ -290,7 +290,9 @@ class Runner(Sealed):
             return None
         if not _is_sign_in(row, value):
             return accept_answer(row.pending, value, await self._parse_of(row, value))
-        brought = value.value if isinstance(value, Given) else value
+        # A value may come in its envelope; one that says more than the value is no credential.
+        bare = isinstance(value, Given) and value == Given(value=value.value)
+        brought = value.value if bare else value
         check_sign_in(self.services.credentials, row, brought)
         return brought
 

@@ -86,9 +86,8 @@ def _address(url: str) -> URL:
         ) from error
     if address.drivername == "sqlite" and address.database not in (None, "", ":memory:"):
         # SQLAlchemy's versions read quoted characters differently; the options are its own.
-        return address.set(
-            database=str(sqlite_path(url.partition("?")[0] if address.query else url))
-        )
+        path = sqlite_path(url.partition("?")[0] if address.query else url)
+        address = address.set(database=str(path))
     return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 
