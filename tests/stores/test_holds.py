@@ -234,6 +234,15 @@ async def test_a_process_signs_in_with_the_first_session_and_out_when_it_holds_n
     assert holds._heartbeat is not None
 
 
+async def test_a_process_that_was_refused_shows_no_life_for_it(store: Store) -> None:
+    first, second = store(), store()
+    await take(first)
+    with pytest.raises(SessionHeld):
+        await take(second, Hold(id="another", since=2.0))
+    assert (second._holds._live, second._holds._heartbeat) == (set(), None)
+    assert await names(second) == [first._holds._name]
+
+
 async def test_whoever_signs_in_crosses_out_processes_of_this_machine_that_have_ended(
     store: Store,
 ) -> None:
