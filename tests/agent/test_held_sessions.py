@@ -242,6 +242,26 @@ async def test_one_runner_refuses_a_second_run_as_a_mistake_of_the_program(open_
             await runner.run("pay", session_id="s")
 
 
+async def test_one_runner_waits_for_a_session_once(open_it: Open) -> None:
+    desk = Desk()
+    second = desk.runner(open_it(), *SECOND, wait_if_held=600.0)
+    ended: list[object] = []
+
+    async def wait() -> None:
+        try:
+            ended.append((await second.run("pay", session_id="s")).status)
+        except UsageError as error:
+            ended.append(type(error))
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group, desk.paying(desk.runner(open_it(), *FIRST)):
+            group.start_soon(wait)
+            group.start_soon(wait)
+            while not ended:
+                await anyio.lowlevel.checkpoint()
+    assert ended == [UsageError, "done"]
+
+
 async def test_a_held_session_is_answered_and_steered_as_before(open_it: Open) -> None:
     @tool(require_confirmation=True)
     async def wipe() -> str:
