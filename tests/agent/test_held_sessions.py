@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from toolwright import Agent, Approve, Runner, UsageError, tool
-from toolwright.backends import Holder, MemoryStore, SqlStore, Store
+from toolwright import Agent, AgentTool, Approve, Runner, UsageError, tool
+from toolwright.backends import Hold, Holder, Loaded, MemoryStore, SqlStore, Store
 from toolwright.errors import ModelError, SessionHeld, StoreConflict, StoreError
 from toolwright.messages import Event, RunStarted, Scope, UserMessage
 from toolwright.testing import ScriptedModel, call
@@ -150,6 +150,56 @@ async def test_waiting_ends_when_its_time_is_up(open_it: Open) -> None:
     assert desk.paid == ["first"]
 
 
+async def test_of_two_runs_begun_at_once_the_one_that_may_wait_comes_second() -> None:
+    class Together(MemoryStore):
+        """Both runs have read the session before either takes it."""
+
+        loads = 0
+
+        async def load(self, scope: Scope) -> Loaded:
+            found = await super().load(scope)
+            self.loads += 1
+            while self.loads < 2:
+                await anyio.lowlevel.checkpoint()
+            return found
+
+    desk, store = Desk(), Together()
+    desk.may_end.set()
+    texts: list[str] = []
+
+    async def go(name: str) -> None:
+        runner = desk.runner(store, call("pay", by=name), f"{name} is done.", wait_if_held=20.0)
+        texts.append((await runner.run(name, session_id="s")).text)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            for name in ("first", "second"):
+                group.start_soon(go, name)
+    assert sorted(texts) == ["first is done.", "second is done."]
+    assert sorted(desk.paid) == ["first", "second"]
+    assert store.loads > 2
+
+
+async def test_a_run_that_may_not_wait_still_sees_whether_a_silent_holder_is_gone() -> None:
+    class Doubtful(MemoryStore):
+        """Of the holder nothing is known at first; then it is known to be gone."""
+
+        looks = 0
+
+        async def holder(self, scope: Scope) -> Holder | None:
+            found = await super().holder(scope)
+            if found is None:
+                return None
+            self.looks += 1
+            return replace(found, is_gone=self.looks >= 3, known_in=0.01)
+
+    store = Doubtful()
+    await store.open(SCOPE)
+    await store.append(SCOPE, [RunStarted(seq=1)], Hold(id="theirs", since=0.0, first=True))
+    runner = Runner(Agent(name="a", model=ScriptedModel("Taken over.")), store=store)
+    assert (await runner.run("go", session_id="s")).text == "Taken over."
+
+
 @pytest.mark.parametrize("wrong", [-1.0, float("nan")])
 def test_a_wait_is_a_number_of_seconds(wrong: float) -> None:
     with pytest.raises(UsageError, match="wait_if_held is a number of seconds; got"):
@@ -190,6 +240,26 @@ async def test_one_runner_refuses_a_second_run_as_a_mistake_of_the_program(open_
     async with desk.paying(runner):
         with pytest.raises(UsageError, match="has a run going; wait for it, steer it or cancel it"):
             await runner.run("pay", session_id="s")
+
+
+async def test_one_runner_waits_for_a_session_once(open_it: Open) -> None:
+    desk = Desk()
+    second = desk.runner(open_it(), *SECOND, wait_if_held=600.0)
+    ended: list[object] = []
+
+    async def wait() -> None:
+        try:
+            ended.append((await second.run("pay", session_id="s")).status)
+        except UsageError as error:
+            ended.append(type(error))
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group, desk.paying(desk.runner(open_it(), *FIRST)):
+            group.start_soon(wait)
+            group.start_soon(wait)
+            while not ended:
+                await anyio.lowlevel.checkpoint()
+    assert ended == [UsageError, "done"]
 
 
 async def test_a_held_session_is_answered_and_steered_as_before(open_it: Open) -> None:
@@ -265,10 +335,31 @@ async def test_a_session_is_free_when_its_run_was_cancelled(open_it: Open, by: s
     assert await _free(runner)
 
 
+async def test_a_session_is_held_until_the_outer_run_has_ended(open_it: Open) -> None:
+    held: list[bool] = []
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        held.append(not await _free(runner))
+        return "seen"
+
+    inner = Agent(name="inner", model=ScriptedModel("Inner is done."))
+    model = ScriptedModel(call("inner", request="go"), call("look"), "Done.")
+    outer = Agent(name="outer", model=model, tools=[AgentTool(inner), look])
+    runner = Runner(outer, store=open_it())
+    assert (await runner.run("go", session_id="s")).text == "Done."
+    assert (held, await _free(runner)) == ([True], True)
+
+
 class Broken(MemoryStore):
-    """Refuses all events from some moment on."""
+    """Refuses all events from some moment on, and takes a moment to release."""
 
     refuses = False
+
+    async def release(self, scope: Scope, hold_id: str) -> None:
+        await anyio.lowlevel.checkpoint()
+        await super().release(scope, hold_id)
 
     async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
         if self.refuses:
@@ -286,6 +377,23 @@ async def test_a_session_is_free_when_its_run_could_not_store_its_end() -> None:
     runner = Runner(Agent(name="a", model=ScriptedModel(refuse)), store=store, retry_writes=0)
     with pytest.raises(StoreError, match="disk is full"):
         await runner.run("go", session_id="s")
+    assert await _free(runner)
+
+
+async def test_a_session_is_free_when_its_run_was_cancelled_and_could_not_store_that() -> None:
+    desk, store = Desk(), Broken()
+    runner = desk.runner(store, *FIRST, retry_writes=0)
+
+    async def run() -> None:
+        with pytest.raises(StoreError, match="disk is full"):
+            await runner.run("pay", session_id="s")
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await desk.pays.wait()
+            store.refuses = True
+            group.cancel_scope.cancel()
     assert await _free(runner)
 
 

@@ -164,16 +164,16 @@ async def test_an_answer_that_the_other_process_has_used_sets_nothing_going(
 
 
 async def test_a_process_that_shows_no_life_turns_health_red(tmp_path: Path) -> None:
-    store = SqlStore(f"sqlite:///{tmp_path}/s.db")
+    store = SqlStore(f"sqlite:///{tmp_path}/s.db", lease=3000.0)
     runner, _ = wiping(store=store)
     async with client(runner) as http:
         await store.open(SCOPE)
         await store.append(SCOPE, [RunStarted(seq=1)], replace(THEIRS, first=True))
         assert (await http.get("/api/health")).status_code == 200
-        store._holds._beat_at -= 31
+        store._holds._beat_at -= 3001
         reply = await http.get("/api/health")
         assert reply.status_code == 503
-        assert reply.json()["issues"][0].startswith("heartbeat: There was no sign of life for 31 s")
+        assert reply.json()["issues"][0].startswith("heartbeat: There was no sign of life for 30")
         store._holds._beat()
         assert (await http.get("/api/health")).status_code == 200
         await store.release(SCOPE, "theirs")

@@ -481,6 +481,7 @@ class Runner(Sealed):
     async def _wait_for(self, scope: Scope, holder: Holder, patience: Patience) -> None:
         """Return when `holder` has released the session, or is gone; `cancel` ends the wait."""
         session_id, latest = scope.session_id, holder
+        self._refuse_second(session_id)
         with anyio.CancelScope() as waiting:
             self._going[session_id] = waiting
             try:

@@ -76,8 +76,9 @@ class Holder:
         within = f" within {self.lease:g} s" if self.lease else ""
         return SessionHeld(
             f"Session {session_id!r} is held by {self}, which has a run going in it; nothing was "
-            "run here. Wait until that run has ended (Runner(wait_if_held=60) waits up to 60 s), or "
-            f"steer or cancel it there. Should that process die, the session is free{within}.",
+            "run here. Wait until that run has ended (a Runner with wait_if_held=60 waits up to "
+            "60 s), or steer or cancel it there. Should that process die, the session is free"
+            f"{within}.",
             holder=self.process,
             since=self.since,
         )

@@ -51,7 +51,7 @@ class Holds:
     def problem(self) -> str:
         """Why others may take over what this process holds; empty while it shows life."""
         silence = time.monotonic() - self._beat_at
-        if not self._live or silence < self._lease:
+        if not self._live or self._heartbeat is None or silence < self._lease:
             return ""
         return f"There was no sign of life for {silence:.0f} s; the lease is {self._lease:g} s."
 
@@ -68,8 +68,7 @@ class Holds:
         if hold.last:
             return {"hold_after": None, "holder_after": None, "since_after": None}
         if not self._beats:
-            self._roll.forget_dead(connection)
-            self._roll.join_in(connection, self._name, self._lease)
+            self._sign_in(connection, self._name)
         return {"hold_after": hold.id, "holder_after": self._name, "since_after": hold.since}
 
     def stored(self, hold: Hold) -> None:
@@ -122,7 +121,7 @@ class Holds:
         return self._heartbeat is not None and self._heartbeat.is_alive
 
     def _begin_to_beat(self) -> None:
-        self._beat_at = time.monotonic()
+        self._idle, self._beat_at = 0, time.monotonic()
         pause = self._lease / BEATS_PER_LEASE
         self._heartbeat = Heartbeat(self._name, self._beat, pause)
         self._heartbeat.start()
@@ -147,11 +146,17 @@ class Holds:
         return True
 
     def _show_life(self, connection: Connection, name: str, owed: dict[str, Any]) -> None:
-        # More than a beat: whoever took this process for dead may have crossed it out.
-        self._roll.join_in(connection, name, self._lease)
+        self._sign_in(connection, name)
         for hold_id, where in owed.items():
             connection.execute(sql.RELEASE, where | {"by": hold_id})
+
+    def _sign_in(self, connection: Connection, name: str) -> None:
+        """Be on the roll: for the first time, or again, since a beat is one and may be too late.
+
+        Before sessions are touched, so that all lock the rows of both in the same order.
+        """
         self._roll.forget_dead(connection)
+        self._roll.join_in(connection, name, self._lease)
 
     # -- looking at others -------------------------------------------------------------------
 
