@@ -1,5 +1,6 @@
 """What a person is shown, what an approval covers and what runs are the same, field by field."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -227,15 +228,17 @@ async def test_what_cannot_be_told_from_other_values_is_denied_where_a_person_wo
     assert ended.text == "Denied: nobody could see or approve what is in ['value']"
 
 
-async def test_a_stored_digest_of_a_secret_is_of_no_use_without_the_sessions_key() -> None:
-    runner = runner_for(taking(SecretStr), script=[call("take", value="1234")])
+@pytest.mark.parametrize("kind", [SecretStr, list[SecretStr], Odd])
+async def test_a_stored_digest_of_a_secret_is_of_no_use_without_the_sessions_key(kind: Any) -> None:
+    value: Any = {SecretStr: "1234", Odd: 1234}.get(kind, ["1234"])
+    runner, other = (
+        runner_for(taking(kind), script=[call("take", value=value)]) for _ in ("one", "other")
+    )
     paused = await runner.run("go", session_id="s")
-    guessed = digest_of_arguments({"value": SecretStr("1234")})
-    assert guessed not in paused.pending[0].question
-    other = runner_for(taking(SecretStr), script=[call("take", value="1234")])
+    args = taking(kind).parse(json.dumps({"value": value}))
+    assert digest_of_arguments(args) not in paused.pending[0].question
     assert (await other.run("go")).pending[0].question != paused.pending[0].question
-    key = paused.state["_seal:"]
-    assert digest_of_arguments({"value": SecretStr("1234")}, lambda: key) in str(paused.pending)
+    assert digest_of_arguments(args, lambda: paused.state["_seal:"]) in paused.pending[0].question
     assert (await answered(runner, paused)).status == "done"
 
 
@@ -402,6 +405,55 @@ async def test_a_hook_that_changes_one_argument_leaves_secrets_and_hidden_fields
     )
     assert (await agent.run("go")).status == "done"
     assert ran == [(7, "hunter2", "seen")]
+
+
+async def test_an_edit_is_of_what_a_hook_has_made_of_the_arguments() -> None:
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> Args:
+        return {**args, "cents": args["cents"] + 10}
+
+    def pay(cents: int, to: str, pin: SecretStr) -> str:
+        """Pay."""
+        ran.append((cents, to, pin.get_secret_value()))
+        return "paid"
+
+    runner = runner_for(
+        FunctionTool(pay, require_confirmation=True),
+        script=[call("pay", cents=1, to="ann", pin="1234")],
+        hooks=Hooks(before_tool=before_tool),
+    )
+    paused = await runner.run("go")
+    shown = paused.pending[0].arguments
+    assert shown["cents"] == 11
+    await answered(runner, paused, Approve(arguments={**shown, "to": "bob"}))
+    assert ran == [(11, "bob", "1234")], "the cents that were shown, and not eleven and ten"
+
+
+@pytest.mark.parametrize("then", ["secret", "cents", "nothing"])
+async def test_what_a_hook_changes_after_an_edit_is_asked_about(then: str) -> None:
+    passes: list[int] = []
+
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> Args:
+        passes.append(1)
+        if len(passes) < 2 or then == "nothing":
+            return args
+        changed = {"cents": 99} if then == "cents" else {"pin": "hacked"}
+        return {**args, **changed}
+
+    def pay(cents: int, pin: SecretStr) -> str:
+        """Pay."""
+        ran.append((cents, pin.get_secret_value()))
+        return "paid"
+
+    runner = runner_for(
+        FunctionTool(pay, require_confirmation=True),
+        script=[call("pay", cents=1, pin="1234")],
+        hooks=Hooks(before_tool=before_tool),
+    )
+    paused = await runner.run("go")
+    edit = Approve(arguments={"cents": 2, "pin": "**********"})
+    after = await answered(runner, paused, edit)
+    expected = ("done", [(2, "1234")]) if then == "nothing" else ("paused", [])
+    assert (after.status, ran) == expected
 
 
 async def test_a_hook_that_only_looks_leaves_objects_as_they_are() -> None:

@@ -183,13 +183,10 @@ def _approvals(
         yield asked, answer, wanted
 
 
-def _bound_to(
-    run: Run, tool: Tool, ctx: ToolContext, about: str = "", args: Args | None = None
-) -> tuple[str, str]:
+def _bound_to(run: Run, tool: Tool, ctx: ToolContext, about: str = "") -> tuple[str, str]:
     """Two digests: of who calls which tool, and of its arguments."""
     subject = digest_of(list(run.names), tool.fingerprint, about)
-    digest = digest_of_arguments(ctx.arguments if args is None else args, partial(_seal, run, ctx))
-    return subject, digest
+    return subject, digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
 
 
 def _seal(run: Run, ctx: ToolContext) -> str:
@@ -223,11 +220,9 @@ def _approval(
             fits = digest == shown
         else:
             # Arguments that a person has written are bound like those shown: what runs is what
-            # they wrote, and not what the tool makes of it.
-            fits = (
-                not isinstance(wanted, ArgumentError)
-                and digest == _bound_to(run, tool, ctx, about, wanted)[1]
-                and says(answer.arguments, run.card(ctx.arguments), ctx.arguments)
+            # they wrote, and not what the tool or a hook makes of it.
+            fits = not isinstance(wanted, ArgumentError) and says(
+                answer.arguments, wanted, ctx.arguments, run.card
             )
         found = (asked, answer) if fits else found
     return found

@@ -50,12 +50,35 @@ def apply_edit(
     return made
 
 
-def says(edited: Any, shown: Any, args: Mapping[str, Any]) -> bool:
-    """Whether what a person has written is what `args` are, which look as in `shown`.
+Card = Callable[[Args], dict[str, Any]]
+"""Arguments as people see them."""
 
-    A secret is written in full or as its mark.
+
+def says(edited: Mapping[str, Any], wanted: Args, args: Args, card: Card) -> bool:
+    """Whether `args` are what a person has written, and has made `wanted` of what they saw.
+
+    What they could see must read as they wrote it, a secret in full or as its mark; what they could
+    not see must be as it is in `wanted`.
     """
-    return _says(edited, shown, exact(dict(args)))
+    read, before = exact(dict(args)), exact(dict(wanted))
+    shown = card(args)
+    return _says(edited, shown, read) and (
+        list(_unseen(shown, read)) == list(_unseen(card(wanted), before))
+    )
+
+
+def _unseen(shown: Any, tree: Any) -> Iterator[Any]:
+    """The values for which people see something else, in order."""
+    match tree:
+        case dict() if isinstance(shown, dict):
+            for name in sorted(tree):
+                yield from _unseen(shown.get(name), tree[name])
+        case list() if isinstance(shown, list) and len(shown) == len(tree):
+            for part, inner in zip(shown, tree, strict=True):
+                yield from _unseen(part, inner)
+        case _:
+            if _hides(shown, tree):
+                yield canonical(tree)
 
 
 def _says(edited: Any, shown: Any, tree: Any) -> bool:

@@ -99,8 +99,8 @@ class Exact:
 
     @property
     def has_secrets(self) -> bool:
-        """Whether there is a secret in it."""
-        return any(isinstance(leaf, Secret) for _, leaf in _leaves(self.tree))
+        """Whether there is a secret in it, or an object that may have one."""
+        return any(isinstance(leaf, Secret | Opaque) for _, leaf in _leaves(self.tree))
 
     @property
     def unknowable(self) -> list[str]:
