@@ -178,6 +178,17 @@ async def test_a_server_that_does_not_end_a_query_is_given_up(
         assert (await query(toolset, SESSION))["rows"][0]["statement_timeout"] == "200ms"
 
 
+async def test_a_query_is_a_cursor_in_a_read_only_transaction(url: str) -> None:
+    """So that the server itself refuses, should a statement be misjudged."""
+    async with opened(url) as toolset:
+        assert len((await query(toolset, "SELECT name FROM pg_cursors"))["rows"]) == 1
+        for text in (
+            "SHOW transaction_read_only",
+            "SELECT current_setting('transaction_read_only')",
+        ):
+            assert list((await query(toolset, text))["rows"][0].values()) == ["on"]
+
+
 async def test_named_functions_can_be_called_with_and_without_their_schema(url: str) -> None:
     async with opened(url, allow_functions=ALLOWED) as toolset:
         for text in ("SELECT unmarked() AS a", "SELECT public.unmarked() AS a"):

@@ -128,6 +128,16 @@ async def test_everyday_analysis_works(world: World, number: int) -> None:
     assert "rows" in await world.query(text, **({"id": 1} if "= :id" in text else {}))
 
 
+@pytest.mark.parametrize("place", ["file", "memory"])
+def test_without_the_authorizer_there_is_still_nothing_to_write_to(
+    world: World, place: str
+) -> None:
+    connection = open_read_only(str(world.path) if place == "file" else ":memory:")
+    connection.set_authorizer(None)
+    with closing(connection), pytest.raises(sqlite3.OperationalError, match="readonly"):
+        connection.execute("CREATE TABLE x(a)")
+
+
 async def test_values_are_shown_as_they_are(world: World) -> None:
     shown = await world.query("SELECT * FROM notes WHERE id = :id", id=1)
     assert shown["rows"] == [{"id": 1, "body": "short", "raw": "AP8=", "part": 0.5}]
