@@ -189,6 +189,17 @@ async def test_a_query_is_a_cursor_in_a_read_only_transaction(url: str) -> None:
             assert list((await query(toolset, text))["rows"][0].values()) == ["on"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["ANALYZE", "analyse verbose", "VERBOSE ANALYZE", "(COSTS OFF, ANALYZE)", "(analyse)"],
+)
+async def test_a_write_is_explained_but_not_analyzed(url: str, options: str) -> None:
+    async with opened(url) as toolset:
+        assert (await query(toolset, "EXPLAIN DELETE FROM long"))["rows"]
+        with pytest.raises(ToolError, match=r"^Refused: a statement that begins with 'explain'"):
+            await query(toolset, f"EXPLAIN {options} DELETE FROM long")
+
+
 async def test_named_functions_can_be_called_with_and_without_their_schema(url: str) -> None:
     async with opened(url, allow_functions=ALLOWED) as toolset:
         for text in ("SELECT unmarked() AS a", "SELECT public.unmarked() AS a"):
