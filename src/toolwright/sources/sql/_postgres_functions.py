@@ -76,8 +76,8 @@ called AS (
   UNION
     -- Several operators that stand next to each other are one run of characters.
     SELECT o.oprcode
-    FROM pg_catalog.pg_operator o, unnest(%(operators)s::text[]) AS run
-    WHERE o.oid >= 16384 AND strpos(run, o.oprname::text) > 0
+    FROM pg_catalog.pg_operator o, pg_catalog.unnest(%(operators)s::text[]) AS run
+    WHERE o.oid >= 16384 AND pg_catalog.strpos(run, o.oprname::text) > 0
   UNION
     SELECT c.castfunc
     FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_type t ON t.oid = c.casttarget
@@ -118,7 +118,7 @@ within AS (
 used AS (
     SELECT oid FROM called UNION SELECT oid FROM within
   UNION
-    SELECT unnest(ARRAY[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn,
+    SELECT pg_catalog.unnest(ARRAY[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn,
                         a.aggminvtransfn, a.aggmfinalfn]::oid[])
     FROM pg_catalog.pg_aggregate a
     WHERE a.aggfnoid::oid IN (SELECT oid FROM called UNION SELECT oid FROM within)

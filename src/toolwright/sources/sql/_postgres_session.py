@@ -3,13 +3,14 @@
 import array
 import fcntl
 import json
+import select
 import termios
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
@@ -21,6 +22,7 @@ try:
     from psycopg.pq import TransactionStatus
     from psycopg.types.json import set_json_loads
     from psycopg.types.string import TextLoader
+    from psycopg.waiting import Ready, Wait
 except ImportError as error:
     raise ImportError(
         "SQL tools on Postgres need an extra: pip install 'toolwright[postgres]'"
@@ -28,9 +30,10 @@ except ImportError as error:
 
 __all__ = ["driver_of", "postgres_engine", "postgres_session"]
 
-R = TypeVar("R")
 _SLACK = 5.0
 """Seconds the server has to end a statement by itself before its session is given up."""
+_TICK = 100
+"""Milliseconds after which somebody who waits looks up."""
 _OVERHEAD = 200_000
 """Bytes for what is asked besides, and for the names of columns."""
 _CONNECT_SECONDS = 10
@@ -72,19 +75,18 @@ class _WatchedConnection(psycopg.Connection[Any]):
     watch: _Watch | None = None
 
     def wait(self, gen: Any, *args: Any, **settings: Any) -> Any:
-        return super().wait(self._watched(gen), *args, **settings)
-
-    def _watched(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
-        """`gen`, which the driver resumes when there is something to read, and every tenth second."""
+        """What `gen`, a step of the driver's that waits for the socket, comes to."""
+        if self.watch is None:
+            return super().wait(gen, *args, **settings)
         try:
             wanted = next(gen)
             while True:
-                ready = yield wanted
-                if self.watch is not None:
-                    self._check(self.watch)
-                wanted = gen.send(ready)
+                ready = _ready(self.pgconn.socket, wanted)
+                self._check(self.watch)
+                if ready:
+                    wanted = gen.send(ready)
         except StopIteration as end:
-            return cast(R, end.value)
+            return end.value
 
     def _check(self, watch: _Watch) -> None:
         # Counted before it is read: one value, or one error that quotes it, can be a gigabyte.
@@ -135,6 +137,19 @@ def postgres_session(
             driver.watch = None
             if driver.pgconn.transaction_status not in _CLEAN:
                 _give_up(connection, driver)
+
+
+def _ready(socket: int, wanted: int) -> Ready:
+    """What can be done with the socket by now, or within a tenth of a second."""
+    poller = select.poll()
+    events = (select.POLLIN if wanted & Wait.R else 0) | (select.POLLOUT if wanted & Wait.W else 0)
+    poller.register(socket, events)
+    [(_, found)] = poller.poll(_TICK) or [(socket, 0)]
+    # A lost connection can be read from as well: that is how the driver notices.
+    lost = found & ~(select.POLLIN | select.POLLOUT)
+    readable = wanted & Wait.R and (found & select.POLLIN or lost)
+    writable = wanted & Wait.W and (found & select.POLLOUT or lost)
+    return Ready((Ready.R if readable else 0) | (Ready.W if writable else 0))
 
 
 def driver_of(connection: Connection) -> _WatchedConnection:

@@ -1,6 +1,7 @@
 """Reading from SQLite: each query in a process of its own, with bounded memory and time."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -28,8 +29,8 @@ _PROCESSES = 4
 _AT_ONCE: RunVar[CapacityLimiter] = RunVar("toolwright_sqlite_processes")
 _LARGEST_FILE = 16 * 1024 * 1024
 """Of the index that readers and writers of a database with a write-ahead log share."""
-_SLACK = 1.0
-"""Seconds that a query has to end by itself, and its process to start."""
+_SLACK = 10.0
+"""Seconds that a process has to start, and to end by itself."""
 _ROOM = 6
 """How often longer than its text a value can be as JSON: \\u0000 for one byte."""
 _LIBRARY = str(Path(__file__).parents[3])
@@ -76,7 +77,7 @@ class SqliteReader:
             done = await self._executor.run(
                 [sys.executable, "-I", "-S", "-c", _PROGRAM, _LIBRARY], stdin=json.dumps(request)
             )
-        if done.timed_out:
+        if done.timed_out or done.exit_code == -signal.SIGALRM:
             raise ToolError(f"The database refused: interrupted after {self._limits.seconds} s.")
         if not done.ok or done.truncated:
             raise ToolError("The database refused: the query needs too much memory.")

@@ -7,6 +7,7 @@ The request is one object of JSON on stdin, the answer one on stdout.
 
 import base64
 import json
+import signal
 import sqlite3
 import sys
 import time
@@ -17,6 +18,8 @@ from toolwright.sources.sql._sqlite_guard import open_read_only
 
 __all__ = ["main"]
 
+_SLACK = 0.3
+"""Seconds that a query has to end by itself."""
 _CHECK_EVERY = 10_000  # SQLite's own instructions, some tenths of a millisecond
 
 
@@ -38,6 +41,9 @@ def _base64(value: bytes) -> str:
 
 
 def _answer(request: dict[str, Any], limits: QueryLimits) -> dict[str, Any]:
+    # For what SQLite cannot interrupt the kernel ends the process.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _SLACK)
     deadline = time.monotonic() + limits.seconds
     connection = open_read_only(request["path"])
     connection.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
