@@ -104,21 +104,28 @@ class ChatNode(AgentNode):
     @property
     def model(self) -> Model:
         """The model; a name is looked up when it is first needed, a missing one is the parent's."""
-        model = self._model
-        if isinstance(model, str):
-            model = self._model = models.resolve_model(model)
-        if model is not None:
-            return traced_model(model)
-        if isinstance(self.parent, ChatNode):
-            return self.parent.model
-        raise UsageError(
-            f"Agent {self.name!r} has no model; give it one: Agent(…, model='openai:gpt-5-mini')."
-        )
+        model = self.nearest_model()
+        if model is None:
+            raise UsageError(
+                f"Agent {self.name!r} has no model; give it one: "
+                "Agent(…, model='openai:gpt-5-mini')."
+            )
+        return traced_model(model)
+
+    def own_model(self) -> Model | None:
+        """The model that it was given; a name is looked up here."""
+        if isinstance(self._model, str):
+            self._model = models.resolve_model(self._model)
+        return self._model
 
     @property
     def has_model(self) -> bool:
         """Whether it was given a model of its own, by name or as an object."""
         return self._model is not None
+
+    def with_model(self, model: Model) -> Self:
+        """The same agent with this model; it has no parent yet."""
+        return self.replace(model=model)
 
     def replace(self, **changes: Any) -> Self:
         """Another agent with the same settings but for `changes`; it has no parent yet.

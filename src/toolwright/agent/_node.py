@@ -12,6 +12,7 @@ from toolwright.agent._result import Outcome
 from toolwright.agent._rules import Guard
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
+from toolwright.models import Model
 from toolwright.tools import SessionInfo, Tool, Toolset
 
 __all__ = ["AgentNode", "check_agent_names"]
@@ -30,6 +31,7 @@ class AgentNode(Sealed):
     guards: tuple[Guard, ...] = ()
     """The rules that it brings into its runs, and into those inside them."""
     hooks: Hooks = NO_HOOKS
+    _lent: Model | None = None
 
     def __init__(
         self,
@@ -75,6 +77,29 @@ class AgentNode(Sealed):
         for child in twin.sub_agents:
             child.join(twin)
         return twin
+
+    @property
+    def has_model(self) -> bool:
+        """Whether every agent in it has a model."""
+        in_tools = (inside for tool in self.own_tools()[0] for inside in tool.inside)
+        agents = (*self.sub_agents, *(node for node in in_tools if isinstance(node, AgentNode)))
+        return self._lent is not None or all(agent.has_model for agent in agents)
+
+    def with_model(self, model: Model) -> Self:
+        """The same with a model for the agents in it that have none; it has no parent yet."""
+        twin = self.copy()
+        vars(twin)["_lent"] = model
+        return twin
+
+    def own_model(self) -> Model | None:
+        """The model that it has for itself and for those inside it."""
+        return self._lent
+
+    def nearest_model(self) -> Model | None:
+        """Its own model, else that of the nearest agent above it."""
+        if (model := self.own_model()) is not None:
+            return model
+        return None if self.parent is None else self.parent.nearest_model()
 
     def find(self, name: str) -> "AgentNode | None":
         """This agent, or the one below it with that name that a conversation can be handed to."""

@@ -24,7 +24,7 @@ from toolwright.agent._rule_names import check_rule_names
 from toolwright.agent._rules import ABOVE_ALL, Above, Guard, guards_around, path_to
 from toolwright.agent._spill import Spill
 from toolwright.agent._toolbox import ListingMemo, Toolbox
-from toolwright.agent._tracing import with_tracing
+from toolwright.agent._tracing import traced_model, with_tracing
 from toolwright.errors import UsageError
 from toolwright.messages import (
     CallDelta,
@@ -54,7 +54,7 @@ from toolwright.messages import (
     jsonable,
     user_message,
 )
-from toolwright.models import Delta, ModelRequest, ModelSettings
+from toolwright.models import Delta, Model, ModelRequest, ModelSettings
 from toolwright.tools import (
     Args,
     Exact,
@@ -159,6 +159,7 @@ class Run:
         self.round: int | None = None
         """Which message a workflow answers; None: the latest."""
         self.node: NodeInfo | None = None
+        self.outer: Run | None = None
         """Where in a workflow this run stands."""
         self._take_place()
 
@@ -295,6 +296,16 @@ class Run:
         box = Toolbox(traced, tuple(tool.spec for tool in tools.values()), free)
         return await self.shared.answer_calls(self, calls, box, ctx.function_call_id)
 
+    @property
+    def model(self) -> Model:
+        """The agent's model; without one, that of whoever runs it inside a run of its own."""
+        around: Run | None = self
+        while around is not None:
+            if (model := around.agent.nearest_model()) is not None:
+                return traced_model(model)
+            around = around.outer
+        return self.agent.model  # which says that there is none
+
     async def sample(
         self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
     ) -> ModelMessage:
@@ -304,7 +315,7 @@ class Run:
             instructions=instructions,
             settings=ModelSettings(max_tokens=max_tokens),
         )
-        reply = await self.agent.model.respond(request)
+        reply = await self.model.respond(request)
         self.meter.spend(reply.usage)
         return reply
 
@@ -539,6 +550,7 @@ class Run:
             plain=plain or self.plain,
         )
         inner.node = self.node
+        inner.outer = self
         inner.listens = self.listens and not isinstance(self.agent, ChatNode)
         return inner
 

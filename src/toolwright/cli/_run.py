@@ -6,7 +6,7 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from toolwright.agent import Agent, Result, Runner
+from toolwright.agent import Result, Runner
 from toolwright.backends import MemoryStore
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import choose_asker, go
@@ -114,8 +114,7 @@ def answer_command(session: str, pending: Pending, words: str) -> str:
 
 def _person_plays(runner: Runner) -> bool:
     """Whether the model is a person who answers on standard input."""
-    agent = runner.agent
-    return isinstance(agent, Agent) and agent.has_model and agent.model.name == PersonModel.name
+    return isinstance(runner.agent.own_model(), PersonModel)
 
 
 def chat(

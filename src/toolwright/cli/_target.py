@@ -129,13 +129,16 @@ def _with_options(runner: Runner, name: str, target: Target) -> Runner:
 
 
 def _with_model(agent: Any, model: str | None) -> Any:
-    """The agent with the model that was asked for; one that has none gets what there is."""
-    if isinstance(agent, Agent) and (model or not agent.has_model):
-        return agent.replace(model=choose_model(model, None))
+    """The agent with the model that was asked for; one that has none gets what there is.
+
+    The agents inside it that have no model use the same; those that have one keep it.
+    """
+    if not agent.has_model or (model and isinstance(agent, Agent)):
+        return agent.with_model(choose_model(model, None))
     # A person as the model means that the model is not going to be asked.
-    if model and model != "me" and not isinstance(agent, Agent):
+    if model and model != "me":
         raise UsageError(
-            f"{agent.name!r} is a workflow and has no model of its own; leave out --model."
+            f"{agent.name!r} is a workflow whose agents all have models; leave out --model."
         )
     return agent
 
