@@ -210,6 +210,14 @@ async def test_a_proxy_in_the_environment_is_not_used(monkeypatch: pytest.Monkey
     assert wire.connected == [PUBLIC]
 
 
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+async def test_a_port_that_is_none_is_told(port: int) -> None:
+    wire = Wire()
+    with pytest.raises(ToolError, match="is not a port"):
+        await Fetch(allow_private=reachable(wire)).get(f"http://{PUBLIC}:{port}/")
+    assert wire.connected == []
+
+
 async def test_an_unknown_host_is_told_plainly() -> None:
     with pytest.raises(ToolError, match=r"'nowhere\.invalid' cannot be found"):
         await Reachable(resolve=Names({})).addresses("nowhere.invalid", 80)

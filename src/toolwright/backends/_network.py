@@ -82,6 +82,10 @@ class Reachable:
         A single one that may not is enough: whoever has a name lead to the internet and to a
         private network at once wants to be judged by the one and connected to the other.
         """
+        if not 0 < port < 65536:
+            raise ToolError(
+                f"Refused to connect to {host!r}: {port} is not a port; use 1 to 65535."
+            )
         try:
             meant = read_host(host)
         except ValueError as error:
