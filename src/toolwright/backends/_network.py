@@ -74,7 +74,7 @@ class Reachable:
         """What a setting like `allow_private` stands for, and `more` entries."""
         if isinstance(allow, Reachable):
             return replace(allow, allow=(*allow.allow, *more))
-        return cls((*allow, *more))
+        return cls(allow if isinstance(allow, str) else (*allow, *more))
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """The addresses of `host`; `ToolError` unless every one may be connected to.
