@@ -166,6 +166,7 @@ HOSTILE_NAMES = {
     "to 6to4": ["2002:7f00:1::"],
     "to NAT64": ["64:ff9b::7f00:1"],
     "to a name": ["localhost"],
+    "to the internet and to a name": [PUBLIC, "localhost"],
     "to nothing": [],
 }
 """What a resolver may say of a name that must then not be connected to."""

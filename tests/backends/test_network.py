@@ -1,6 +1,7 @@
 """HTTP that reaches public addresses only. The resolver and the connector are handed in."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -20,9 +21,18 @@ from tests.backends._no_network import (
 
 from toolwright.backends import Fetch, Reachable, guarded_client, guarded_transport
 from toolwright.errors import ToolError, UsageError
+from toolwright.sources import OpenAPIToolset
 
 pytestmark = pytest.mark.anyio
 REFUSED = (ToolError, httpx2.InvalidURL)
+
+
+def in_fetch(allow: Any) -> Any:
+    return Fetch(allow_private=allow)
+
+
+def in_openapi(allow: Any) -> Any:
+    return OpenAPIToolset(spec_dict={"openapi": "3.0.0", "paths": {}}, allow_private=allow)
 
 
 async def test_a_public_name_is_reached_by_the_address_that_was_judged() -> None:
@@ -187,9 +197,16 @@ def test_an_entry_that_could_never_match_is_a_usage_error(entry: str) -> None:
         Reachable([entry])
 
 
-def test_a_text_in_place_of_a_list_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="allow takes a list"):
-        Reachable("localhost")
+@pytest.mark.parametrize("make", [Reachable, Reachable.of, guarded_client, in_fetch, in_openapi])
+def test_a_text_in_place_of_a_list_is_a_usage_error(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(UsageError, match="list"):
+        make("localhost")
+
+
+@pytest.mark.parametrize("make", [Reachable, guarded_client, in_fetch, in_openapi])
+def test_a_wrong_entry_is_told_before_anything_runs(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(UsageError, match="without scheme and port"):
+        make(["http://localhost"])
 
 
 @pytest.mark.parametrize(
@@ -208,6 +225,14 @@ async def test_a_proxy_in_the_environment_is_not_used(monkeypatch: pytest.Monkey
     async with guarded_client(reachable(wire, Names({"shop.example": [PUBLIC]}))) as client:
         assert (await client.get("http://shop.example/")).text == "hello"
     assert wire.connected == [PUBLIC]
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+async def test_a_port_that_is_none_is_told(port: int) -> None:
+    wire = Wire()
+    with pytest.raises(ToolError, match="is not a port"):
+        await Fetch(allow_private=reachable(wire)).get(f"http://{PUBLIC}:{port}/")
+    assert wire.connected == []
 
 
 async def test_an_unknown_host_is_told_plainly() -> None:

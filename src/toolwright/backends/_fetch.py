@@ -56,6 +56,9 @@ class Fetch:
     """Seconds for everything, redirects included."""
     max_redirects: int = 10
 
+    def __post_init__(self) -> None:
+        Reachable.of(self.allow_private)  # an entry that is wrong is told now
+
     async def get(self, url: str, params: Mapping[str, str] | None = None) -> Fetched:
         """What is at `url`, whatever its status; `ToolError` when it cannot be reached."""
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "gzip"}

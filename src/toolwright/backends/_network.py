@@ -74,7 +74,7 @@ class Reachable:
         """What a setting like `allow_private` stands for, and `more` entries."""
         if isinstance(allow, Reachable):
             return replace(allow, allow=(*allow.allow, *more))
-        return cls((*allow, *more))
+        return cls(allow if isinstance(allow, str) else (*allow, *more))
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """The addresses of `host`; `ToolError` unless every one may be connected to.
@@ -82,6 +82,10 @@ class Reachable:
         A single one that may not is enough: whoever has a name lead to the internet and to a
         private network at once wants to be judged by the one and connected to the other.
         """
+        if not 0 < port < 65536:
+            raise ToolError(
+                f"Refused to connect to {host!r}: {port} is not a port; use 1 to 65535."
+            )
         try:
             meant = read_host(host)
         except ValueError as error:

@@ -199,6 +199,27 @@ async def test_a_cancelled_call_is_left_at_once_and_no_thread_holds_up_the_exit(
         assert {t for t in threading.enumerate() if not t.daemon} <= before
 
 
+def time_is_up(self: Any, func: Any, on_error: Any = None) -> Any:
+    """What a deadline makes of a request when it has passed."""
+
+    def refused(*args: Any, **kwargs: Any) -> None:
+        assert kwargs.get("timeout") is None, "another limit than the deadline's"
+        raise DeadlineExceeded("time is up")
+
+    return refused
+
+
+@pytest.mark.parametrize("kind", ["publish", "pull", "acknowledge", "search", "api hub"])
+async def test_a_request_is_never_sent_once_the_time_is_up(
+    kind: str, silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that what nobody waits for any more does not take effect later."""
+    monkeypatch.setattr(Deadline, "__call__", time_is_up)
+    make, asked = KINDS[kind]
+    async with make(silent) as tools:
+        assert "DEADLINE_EXCEEDED: time is up" in await answer(tools, asked)
+
+
 def for_ever(request: Callable[[], Any]) -> None:
     """As Spanner's client asks while the service is unavailable."""
     while True:
