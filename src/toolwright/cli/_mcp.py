@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._log import log_lines
-from toolwright.cli._options import AgentOption, ModelOption, VerboseOption
+from toolwright.cli._options import AgentOption, ModelOption, VerboseOption, refuse_empty
 from toolwright.cli._out import note
 from toolwright.cli._target import open_target
 from toolwright.serve.mcp import McpServer, new_token, serve_http
@@ -31,6 +31,7 @@ def mcp_serve(
 
     What goes wrong meanwhile is a line on standard error.
     """
+    refuse_empty({"--host": host})
     log_lines(logging.WARNING, verbose=verbose)
     served = McpServer(open_target(agent, model))
     if not http:

@@ -13,6 +13,7 @@ from toolwright.cli._options import (
     ModelOption,
     StoreOption,
     VerboseOption,
+    refuse_empty,
     unless_blank,
 )
 from toolwright.cli._out import note
@@ -57,6 +58,7 @@ def serve(
 
     What goes wrong meanwhile is a line on standard error.
     """
+    refuse_empty({"--host": host, "--tasks": tasks, "--files": files})
     settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
     log_lines(logging.WARNING, verbose=verbose, task=current_task.get)
     runner = open_runner(Target(agent=agent, model=model, store=store))

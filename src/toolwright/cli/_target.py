@@ -8,6 +8,7 @@ from typing import Any
 from toolwright.agent import Agent, BaseAgent, Runner
 from toolwright.backends import sqlite_path
 from toolwright.cli._models import choose_model
+from toolwright.cli._options import refuse_empty
 from toolwright.cli._out import note
 from toolwright.cli._state import default_store, has_tables, make_private
 from toolwright.errors import UsageError
@@ -35,12 +36,18 @@ class Target:
     model: str | None = None
     store: str | None = None
 
+    def __post_init__(self) -> None:
+        refuse_empty(self._options())
+
     def words(self) -> str:
         """The options that name the same again."""
-        given = {"--agent": self.agent, "--model": self.model, "--store": self.store}
         return "".join(
-            f" {option} {shlex.quote(value)}" for option, value in given.items() if value
+            f" {option} {shlex.quote(value)}" for option, value in self._options().items()
         )
+
+    def _options(self) -> dict[str, str]:
+        given = {"--agent": self.agent, "--model": self.model, "--store": self.store}
+        return {option: value for option, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +104,7 @@ def open_target(target: str | None, model: str | None) -> Any:
     object that is named."""
     if not _is_file(target):
         return import_object(target or "")
-    found = _from_file(Target(agent=target, model=model or "me")).agent
+    found = _from_file(Target(agent=target, model="me" if model is None else model)).agent
     assert found is not None
     return Runner(found, app_name=found.name)
 
