@@ -1,7 +1,7 @@
 """Input that nobody meant: empty options, JSON without end, an interruption, a name given twice."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from toolwright.cli._places import new_scope
 from toolwright.cli._policy import _read
 from toolwright.cli._target import Target
 from toolwright.cli._words import parse_answer
-from toolwright.messages import Pending
+from toolwright.messages import ModelMessage, Pending
+from toolwright.models import ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
 
 DEEP = [300, 100_000]
@@ -114,7 +115,7 @@ def wiping(tmp_path: Path, *turns: Any) -> Runner:
     return Runner(agent, app_name="desk", store=sqlite_address(tmp_path / "kept.db"))
 
 
-def cancelled(work: Callable[[anyio.Event], Awaitable[object]]) -> None:
+def cancelled(work: Callable[[anyio.Event], Coroutine[Any, Any, object]]) -> None:
     """Do the work, and cancel it as a signal does when it has come to its event."""
 
     async def main() -> None:
@@ -157,7 +158,11 @@ def test_a_signal_in_a_turn_names_the_session(
     async def work(reached: anyio.Event) -> None:
         class Hangs:
             name = "hangs"
-            respond = staticmethod(hang_at(reached))
+
+            async def respond(
+                self, request: ModelRequest, on_delta: OnDelta | None = None
+            ) -> ModelMessage:
+                return await hang_at(reached)()
 
         async with wiping(tmp_path) as runner:
             runner.agent = runner.agent.with_model(Hangs())

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from pydantic import BaseModel
@@ -119,8 +119,8 @@ def address() -> Iterator[str]:
 
 
 def begin(page: Page, address: str, message: str) -> str:
-    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
+    session = httpx2.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
     page.goto(f"{address}/#/chat/{session}")
     expect(page.locator(".answer")).to_be_visible()
     return session
@@ -136,7 +136,7 @@ def approve(page: Page, address: str, session: str, button: str = "Approve as ed
     with page.expect_request(lambda request: request.url.endswith("/answers")) as sent:
         page.get_by_role("button", name=button, exact=True).click()
     expect(page.get_by_text("Done.", exact=True)).to_be_visible()
-    events = httpx.get(f"{address}/api/sessions/{session}/events").json()
+    events = httpx2.get(f"{address}/api/sessions/{session}/events").json()
     [result] = [event["result"] for event in events if event["type"] == "tool_ended"]
     return json.loads(sent.value.post_data or "")["answer"], result["content"][0]["text"]
 

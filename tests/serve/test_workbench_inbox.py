@@ -162,14 +162,15 @@ def test_ones_own_answer_is_not_taken_for_somebody_elses(page: Page, address: st
 
 def test_a_wrong_edit_is_refused_with_its_reason_and_can_be_corrected(page: Page) -> None:
     runner = bench_runner()
-    answer = runner.answer
+    answer_all = runner.answer_all
 
-    async def strict(session_id: str, call_id: str, value: Any) -> Any:
-        if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
-            raise ArgumentError("wipe", ["target: 'everything' is too much"])
-        return await answer(session_id, call_id, value)
+    async def strict(session_id: str, answers: Any) -> Any:
+        for value in answers.values():
+            if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
+                raise ArgumentError("wipe", ["target: 'everything' is too much"])
+        return await answer_all(session_id, answers)
 
-    runner.answer = strict  # type: ignore[method-assign]
+    runner.answer_all = strict  # type: ignore[method-assign]
     with workbench(runner) as address:
         session = begin(address, "wipe")
         page.goto(f"{address}/#/inbox")
