@@ -15,7 +15,7 @@ _COSTLY = (
     "tasks_on_workers",
 )
 _SHARE = SEEDS // len(SCENARIOS)
-_EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 2
+_EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4
 
 
 def seeds_of(name: str) -> int:
