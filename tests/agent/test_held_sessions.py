@@ -102,7 +102,6 @@ async def test_a_stream_that_is_refused_shows_no_event(open_it: Open) -> None:
 
 async def test_of_two_streams_begun_at_once_one_shows_no_event(open_it: Open) -> None:
     desk = Desk()
-    desk.may_end.set()
     seen: dict[str, list[Event]] = {"first": [], "second": []}
     refused: list[str] = []
 
@@ -113,6 +112,7 @@ async def test_of_two_streams_begun_at_once_one_shows_no_event(open_it: Open) ->
                 seen[name].append(event)
         except StoreConflict:
             refused.append(name)
+            desk.may_end.set()
 
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
