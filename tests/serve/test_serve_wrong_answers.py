@@ -229,6 +229,11 @@ async def test_contradictory_answers_refuse_the_whole_request_and_nothing_runs(
         assert not [event for event in events if event["type"] == "pending_answered"]
         both = [resolved({"approved": False, "reason": "no"}, "c2"), resolved(True)]
         assert "paid 2" in (await agui(http, "t", resume=both)).text
+        assert (await agui(http, "u", "pay fetch")).status_code == 200
+        mixed = [resolved(True), resolved({"access_token": None}, "c2")]
+        assert (await agui(http, "u", resume=mixed)).status_code == 422
+        found = [one for one in (await http.get("/api/pending")).json() if one["id"] == "u"]
+        assert len(found) == 2, "a credential that is none keeps the others from being taken"
 
 
 async def test_whoever_signs_in_too_late_is_told_so_and_all_sessions_go_on(tmp_path: Path) -> None:

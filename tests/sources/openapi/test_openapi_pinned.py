@@ -13,6 +13,7 @@ from toolwright import Agent, AgentTool, Approve, Result, Runner
 from toolwright.agent import lock_of, moved_since
 from toolwright.backends import MemoryStore
 from toolwright.sources import ApiRegistry, OpenAPIToolset
+from toolwright.sources.openapi._document import document_from
 from toolwright.sources.openapi._security import Granted
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Toolset, searchable
@@ -254,6 +255,53 @@ async def test_the_source_is_named_by_what_the_developer_gave() -> None:
     [first, *_] = await OpenAPIToolset(spec_dict=DOCUMENT).list_tools()
     [named, *_] = await OpenAPIToolset(spec_dict=DOCUMENT, name="post").list_tools()
     assert (first.source, named.source) == ("openapi:@mail.example", "openapi:post@mail.example")
+
+
+async def test_a_document_is_known_by_its_settings_and_not_by_what_it_says(tmp_path: Path) -> None:
+    async def key(document: Document = DOCUMENT, **settings: Any) -> str:
+        given: dict[str, Any] = {} if "source" in settings else {"spec_dict": document}
+        [tool, *_] = await OpenAPIToolset(**given, **settings).list_tools()
+        assert tool.listing is not None
+        return tool.listing.key
+
+    moved = changed(CHANGES["the server"])
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        by_file(DOCUMENT, tmp_path / folder)
+    files = [tmp_path / folder / "mail.json" for folder in ("one", "two")]
+    assert await key(name="mail") == await key(moved, name="mail")
+    assert await key() != await key(moved), "without any setting, only the host is left"
+    assert await key(tool_name_prefix="a") == await key(tool_filter=["send"])
+    different = [
+        await key(),
+        await key(name="mail"),
+        await key(name="post"),
+        await key(server_url="https://mail.example/v2"),
+        await key(name="mail", server_url="https://mail.example/v2"),
+        await key(name="mail", preserve_property_names=True),
+        await key(name="mail", server_variables={"region": "eu"}),
+        *[await key(source=file) for file in files],
+    ]
+    assert len(set(different)) == len(different)
+
+
+async def test_a_secret_in_the_address_of_a_document_is_no_part_of_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fetched(source: str, **settings: Any) -> Any:
+        return document_from(DOCUMENT)
+
+    monkeypatch.setattr("toolwright.sources.openapi._toolset.document_at", fetched)
+
+    async def names(address: str) -> tuple[str, str]:
+        [tool, *_] = await OpenAPIToolset(address).list_tools()
+        assert tool.listing is not None
+        return tool.source, tool.listing.key
+
+    plain = await names("https://api.example/mail.json")
+    assert plain[0] == "openapi:https://api.example/mail.json@mail.example"
+    assert await names("https://ann:pw@api.example/mail.json?token=secret") == plain
+    assert (await names("https://api.example/mail.json?version=2"))[1] != plain[1]
 
 
 async def test_the_lock_file_has_where_requests_go_and_how_they_sign_in(tmp_path: Path) -> None:
