@@ -86,8 +86,8 @@ function RejectUnseen({ send }: { send: Send }) {
 }
 
 /** What the question says beside its words and the call's arguments. */
-function Added({ pending }: { pending: Pending }) {
-  const added = addedTo(pending);
+function Added({ pending, args = pending.arguments }: { pending: Pending; args?: JsonObject }) {
+  const added = addedTo(pending, args);
   if (added === undefined) return null;
   const address = isObject(added) ? addressOf(added) : undefined;
   const shown = isObject(added) ? <Facts value={added} /> : <Value value={added} />;
@@ -102,12 +102,12 @@ function Added({ pending }: { pending: Pending }) {
 }
 
 /** The payload, without what is shown in another way: options, and values that are arguments too. */
-function addedTo(pending: Pending): Json | undefined {
+function addedTo(pending: Pending, args: JsonObject): Json | undefined {
   const { payload } = pending;
   if (payload === undefined || payload === null) return undefined;
   if (!isObject(payload)) return payload;
   const isShown = choicesOf(pending) ? SHOWN_AS_OPTIONS : [];
-  const rest = Object.entries(payload).filter(([name, value]) => !isShown.includes(name) && !same(own(pending.arguments, name), value));
+  const rest = Object.entries(payload).filter(([name, value]) => !isShown.includes(name) && !same(own(args, name), value));
   return rest.length ? Object.fromEntries(rest) : undefined;
 }
 
@@ -126,7 +126,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
       {mode !== "edit" ? <Facts value={pending.arguments} />
         : schema ? <SchemaForm schema={schema} value={args} onChange={setArgs} />
         : <p class="quiet" role="status">Reading what the tool takes…</p>}
-      <Added pending={pending} />
+      <Added pending={pending} args={mode === "edit" ? args : pending.arguments} />
       {mode === "reject" ? (
         <div class="field">
           <label for={`why-${pending.call_id}`}>Why not? The model is told.</label>
