@@ -53,7 +53,6 @@ BOMBS = {
     "copies": "WITH a0 AS (SELECT 1 AS x), "
     + ", ".join(f"a{n} AS (SELECT p.x FROM a{n - 1} p, a{n - 1} q)" for n in range(1, 30))
     + " SELECT * FROM a29",
-    "values": "SELECT " + ", ".join(["hex(zeroblob(20000000))"] * 60),
     "needle": "WITH s(h, n) AS (SELECT hex(zeroblob(5000000)), hex(zeroblob(2000000)) || 'x')"
     " SELECT " + ", ".join(["instr(h, n)"] * 50) + " FROM s",
     "sorting": "WITH RECURSIVE c(a) AS (SELECT randomblob(1000000) UNION ALL SELECT"
@@ -143,6 +142,19 @@ async def test_values_are_shown_as_they_are(world: World) -> None:
     assert shown["rows"] == [{"id": 1, "body": "short", "raw": "AP8=", "part": 0.5}]
     shown = await world.query("SELECT 9e999 AS a, CAST(x'ff' AS TEXT) AS b, x'00' || 'c' AS c")
     assert shown["rows"] == [{"a": "Infinity", "b": "\ufffd", "c": "\0c"}]
+
+
+async def test_a_query_gets_so_much_memory_and_no_more(world: World) -> None:
+    values = ", ".join(["hex(zeroblob(20000000))"] * 60)
+    with pytest.raises(ToolError, match="memory"):
+        await world.query(f"SELECT {values}")
+
+
+@pytest.mark.parametrize("name", ["load_extension", "LOAD_EXTENSION", '"load_extension"'])
+def test_functions_with_effects_are_refused_by_name(world: World, name: str) -> None:
+    connection = open_read_only(str(world.path))
+    with closing(connection), pytest.raises(sqlite3.DatabaseError, match="not authorized to use"):
+        connection.execute(f"SELECT {name}('x')")
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -4,7 +4,7 @@ import re
 
 import pymysql.converters
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolwright.errors import ToolError
@@ -64,6 +64,7 @@ def test_mysql_words(query: str, wanted: list[tuple[str, str]]) -> None:
 @given(TEXTS)
 def test_what_is_sent_has_the_same_words(query: str) -> None:
     """Nothing becomes another word because a placeholder has come next to it."""
+    assume(not re.search(r":\w+:", query))  # read again, the second would be bound
     try:
         words = postgres_words(query)
     except ToolError:
