@@ -150,11 +150,10 @@ class Log:
         *,
         born: float | None = None,
         retry_seconds: float = RETRY_SECONDS,
-        hold: Hold | None = None,
     ) -> None:
         self.scope = scope
         self.store = store
-        self.hold = hold
+        self.hold: Hold | None = None
         """The run's hold on the session, until its end is stored."""
         self.born = born
         """When the stored session was made, which tells it from others of its name."""
@@ -240,7 +239,7 @@ class Log:
         if hold is not None and hold.last:
             self.hold = None
         elif hold is not None and hold.first:
-            self.hold = replace(hold, first=False, instead_of="")
+            self.hold = Hold(id=hold.id, since=hold.since)
 
     async def release(self) -> None:
         """Let others have the session, if the end of the run could not be stored."""

@@ -1,6 +1,5 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -42,7 +41,7 @@ from toolwright.agent._start import (
 )
 from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
-from toolwright.backends import Hold, Holder, Loaded, OpenCall, SessionRow, Store, open_store
+from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, open_store
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
@@ -442,20 +441,9 @@ class Runner(Sealed):
         scope = plan.scope
         self._refuse_second(scope.session_id)
         found = await self._load(scope, patience)
-        hold = Hold(
-            id=uuid.uuid4().hex,
-            since=time.time(),
-            first=True,
-            instead_of=found.holder.hold_id if found.holder else "",
-        )
-        log = Log(
-            found.row.scope,
-            self.store,
-            born=found.row.created_at,
-            retry_seconds=self.retry_writes,
-            hold=hold,
-        )
-        if found.row.last_seq:
+        row = found.row
+        log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)
+        if row.last_seq:
             log.replay(found.events)
             log.take_answers(found.calls)
             log.inbox.extend(late_updates(log))
@@ -463,6 +451,7 @@ class Runner(Sealed):
             log=log,
             deps=self.deps if plan.deps is None else plan.deps,
             state=found.state,
+            instead_of=found.holder.hold_id if found.holder else "",
             given=plan.given,
             services=self.services,
             task_id=plan.task_id,

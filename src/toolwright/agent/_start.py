@@ -1,6 +1,7 @@
 """Begin a run, take it to its end, and say what it came to."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from toolwright.agent._rounds import go_on
 from toolwright.agent._rules import ABOVE_ALL, Above
 from toolwright.agent._run import Run, Shared
 from toolwright.agent._tracing import span
+from toolwright.backends import Hold
 from toolwright.errors import UsageError
 from toolwright.messages import (
     AnyEvent,
@@ -66,6 +68,8 @@ class Start:
     state: Mapping[str, Any] | None = None
     given: Mapping[str, Any] | None = None
     """State that comes with the message, and is kept from then on."""
+    instead_of: str = ""
+    """The hold of an earlier run of the session whose process is gone."""
     services: Services | None = None
     task_id: str | None = None
     hooks: Hooks | None = None
@@ -143,8 +147,12 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
         hooks=start.hooks,
         root=agent,
     )
-    if log.seq and log.store is not None:
-        shared.spill.look()
+    if log.store is not None:
+        log.hold = Hold(
+            id=shared.run_id, since=time.time(), first=True, instead_of=start.instead_of
+        )
+        if log.seq:
+            shared.spill.look()
     current = agent.find(log.thread("").agent) or agent
     return Run(cast(ChatNode, current), shared, entry=agent, above=start.above)
 

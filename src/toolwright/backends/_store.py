@@ -39,7 +39,7 @@ class Hold:
     """A run's hold on its session, as each of its appends shows it."""
 
     id: str
-    """Unique to the run."""
+    """Unique to the run: its `run_id`."""
     since: float
     first: bool = False
     """This append takes it."""
