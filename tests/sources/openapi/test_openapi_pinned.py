@@ -13,8 +13,8 @@ from toolwright import Agent, AgentTool, Approve, Result, Runner
 from toolwright.agent import lock_of, moved_since
 from toolwright.backends import MemoryStore
 from toolwright.sources import ApiRegistry, OpenAPIToolset
-from toolwright.sources.openapi._document import document_from
 from toolwright.sources.openapi._security import Granted
+from toolwright.sources.openapi._site import Site
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Toolset, searchable
 
@@ -288,10 +288,10 @@ async def test_a_document_is_known_by_its_settings_and_not_by_what_it_says(tmp_p
 async def test_a_secret_in_the_address_of_a_document_is_no_part_of_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fetched(source: str, **settings: Any) -> Any:
-        return document_from(DOCUMENT)
+    async def fetch(site: Site, address: str) -> bytes:
+        return json.dumps(DOCUMENT).encode()
 
-    monkeypatch.setattr("toolwright.sources.openapi._toolset.document_at", fetched)
+    monkeypatch.setattr(Site, "fetch", fetch)
 
     async def names(address: str) -> tuple[str, str]:
         [tool, *_] = await OpenAPIToolset(address).list_tools()
