@@ -197,6 +197,7 @@ BLOCKS = {
     "3) a\n\n   b": "<ol 3><li>a<p>b</p></li></ol>",
     "- [x] a *b*\n- [ ] c\n- [y] d": "<ul><li done a b>a <em>b</em></li><li open c>c</li><li>[y] d</li></ul>",
     "***both*** a\n===\n---": "<h1><em><strong>both</strong></em> a</h1><hr>",
+    "\n".join(" " * n + "- a" for n in range(0, 36, 2)) + "\n\nb": "<ul><li>a" * 15 + "<ul><li>a\n- a\n  - a" + "</li></ul>" * 16 + "<p>b</p>",
     "> a\nb": "<q><p>a\nb</p></q>",
     "<b>a</b> &lt; &amp;": "<p><b>a</b> < &</p>",
     "a&#x202e;b [c](x&#x202e;y)": r"<p>a\u202eb <a x\u202ey>c</a></p>",

@@ -281,10 +281,10 @@ def test_a_message_that_cannot_be_drawn_says_so_and_the_rest_of_the_page_stays(
     page: Page, address: str
 ) -> None:
     page.add_init_script(
-        """const split = String.prototype.split;
-        String.prototype.split = function (...how) {
+        """const replace = String.prototype.replace;
+        String.prototype.replace = function (...how) {
           if (String(this).includes("BREAK-THIS")) throw new Error("cannot draw");
-          return split.apply(this, how);
+          return replace.apply(this, how);
         };"""
     )
     ask(page, address, "hello")

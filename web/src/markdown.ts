@@ -39,8 +39,10 @@ for (const scheme of ["ftp:", "mailto:", "//"]) reader.linkify.add(scheme, null)
 reader.block.ruler.before("table", "too_deep", (state, from, to, silent) => {
   if (state.level < MAX_LEVEL) return false;
   if (silent) return true;
-  state.push("as_written", "p", 0).content = state.getLines(from, to, state.blkIndent, false);
-  state.line = to;
+  let end = from + 1;
+  while (end < to && (state.isEmpty(end) || state.sCount[end]! >= state.blkIndent)) end++;
+  state.push("as_written", "p", 0).content = state.getLines(from, end, state.blkIndent, false).trimEnd();
+  state.line = end;
   return true;
 });
 
