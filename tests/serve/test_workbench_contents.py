@@ -80,11 +80,8 @@ HOSTILE = {
     "a word": "я" * 400_000,
 }
 ENDED: dict[str, Any] = {
-    "went well": Output(text="fine", data={"exit_code": 0, "ended": "exited"}),
-    "exit code": Output(text="bad", data={"exit_code": 3, "ended": "exited"}),
-    "timed out": Output(text="slow", data={"exit_code": 0, "ended": "timeout"}),
-    "returncode": {"stdout": "", "stderr": "no", "returncode": 1},
-    "status": {"status": "error", "output": "no", "exit_code": 2},
+    "went well": {"match": "A-B", "ended": "2:1", "status": "error", "exit_code": 1},
+    "exit code": Output(text="bad", failed=True),
 }
 
 MARKDOWN = r"""See [the article](https://127.0.0.1/wiki/Tool_(disambiguation)) and (https://127.0.0.1/a_(b)).

@@ -198,7 +198,10 @@ class SkillToolset(Toolset):
         if self._registry is not None:
             tools.append(reads(self._search_skills, "search_skills"))
         if self._scripts is not None:
-            tools.append(pinned(FunctionTool(self._run_skill_script, name="run_skill_script")))
+            runs = FunctionTool(
+                self._run_skill_script, name="run_skill_script", is_failure=_went_wrong
+            )
+            tools.append(pinned(runs))
         return tools
 
     async def _as_it_was(self, args: Args, ctx: ToolContext) -> Decision:
@@ -268,3 +271,7 @@ def _by_name(skills: Sequence[Skill]) -> dict[str, Skill]:
             raise UsageError(f"There are two skills named {skill.name!r}; rename one.")
         by_name[skill.name] = skill
     return by_name
+
+
+def _went_wrong(told: dict[str, Any]) -> bool:
+    return told["exit_code"] != 0 or "stopped" in told
