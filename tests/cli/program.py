@@ -1,5 +1,6 @@
 """The program as a shell would run it, and agents for it to run."""
 
+import gc
 import io
 import logging
 import os
@@ -108,7 +109,7 @@ def here(
 def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> Iterator[None]:
     """What a program finds and changes in its process, put back as it was."""
     modules, level = set(sys.modules), logging.getLogger("toolwright").level
-    handlers = list(logging.getLogger().handlers)
+    handlers, thresholds = list(logging.getLogger().handlers), gc.get_threshold()
     with (
         chdir(cwd),
         patch.object(sys, "argv", words),
@@ -120,6 +121,7 @@ def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> I
         try:
             yield
         finally:
+            gc.set_threshold(*thresholds)
             logging.getLogger("toolwright").setLevel(level)
             logging.getLogger().handlers[:] = handlers
             for name in set(sys.modules) - modules:
