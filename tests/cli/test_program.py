@@ -56,6 +56,28 @@ def test_a_run_in_sqlite_loads_nothing_of_postgres(desk: Path) -> None:
     assert loaded & {"sqlalchemy.dialects.postgresql", "psycopg"} == set()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Agent(name='a', model=ScriptedModel('hi')).run_sync('hello')",
+        "asyncio.run(main())",
+        "anyio.run(main)",
+    ],
+)
+@pytest.mark.filterwarnings("ignore:coroutine 'main' was never awaited")
+def test_a_file_that_runs_when_it_is_imported_is_told_where_to_put_it(
+    tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "script.py").write_text(
+        "import anyio, asyncio\nfrom toolwright import Agent\n"
+        "from toolwright.testing import ScriptedModel\nasync def main(): pass\n"
+        f"agent = Agent(name='a', model=ScriptedModel('hi'))\n{line}\n"
+    )
+    done = here("run", "hi", "--agent", "script.py:agent", cwd=tmp_path, check=2)
+    assert f"line 6 of {tmp_path / 'script.py'} runs something right away ({line})" in done.stderr
+    assert "if __name__ == '__main__':" in done.stderr
+
+
 def test_the_help_names_every_command(desk: Path) -> None:
     shown = here("--help", cwd=desk).stdout
     names = [words for words in COMMANDS if " " not in words] + list(GROUPS)

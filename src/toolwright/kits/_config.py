@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -186,12 +187,34 @@ def import_object(name: str, directory: Path | None = None) -> Any:
         value: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{name!r} cannot be imported: {error}.") from error
+    except (UsageError, RuntimeError) as error:
+        line = _line_that_runs(error)
+        if line is None:
+            raise
+        raise UsageError(
+            f"{name!r} cannot be imported: line {line.lineno} of {line.filename} runs something "
+            f"right away ({line.line}). Put it below `if __name__ == '__main__':`, so that the file "
+            "can be read without running it."
+        ) from error
     for part in attribute.split("."):
         if not hasattr(value, part):
             public = ", ".join(n for n in vars(value) if not n.startswith("_"))
             raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
         value = getattr(value, part)
     return value
+
+
+_STARTS = (("agent", "_sync.py"), ("asyncio", "runners.py"), ("_core", "_eventloop.py"))
+"""Where an event loop is started, which cannot be within one."""
+
+
+def _line_that_runs(error: Exception) -> traceback.FrameSummary | None:
+    """The line of the imported file that starts an event loop, if that is what went wrong."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not any(Path(frame.filename).parts[-2:] in _STARTS for frame in frames):
+        return None
+    outside = (f for f in frames[1:] if "importlib" not in f.filename and "<" not in f.filename)
+    return next(outside, None)
 
 
 def _module_at(written: str, places: Sequence[Path]) -> str:
