@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests._loopback import stay_on_loopback
 from tests._reaper import start_reaper
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
@@ -18,6 +19,7 @@ settings.load_profile("calm")
 
 # Before anything is started: only what comes later can be told from other processes.
 start_reaper()
+stay_on_loopback()
 
 
 class GroupOrFileScheduling(LoadGroupScheduling):

@@ -43,11 +43,11 @@ def google_adk() -> Callable[[Path], Schemas]:
 
 
 def fastmcp() -> Callable[[Path], Schemas]:
-    import httpx
+    import httpx2
     from fastmcp import FastMCP
 
     def tools(path: Path) -> Schemas:
-        client = httpx.AsyncClient(base_url="https://api.example")
+        client = httpx2.AsyncClient(base_url="https://api.example")
         server = FastMCP.from_openapi(json.loads(path.read_text()), client=client)
         listed = asyncio.run(server.list_tools())
         return {tool.name: lambda tool=tool: tool.parameters for tool in listed}

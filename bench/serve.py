@@ -16,9 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from toolwright import Agent, Runner, tool
+from toolwright.backends import sqlite_address
 from toolwright.messages import ModelMessage, TextPart, ToolCall, Usage
 from toolwright.models import Delta, ModelRequest, OnDelta
 from toolwright.serve import ServeSettings, create_app
@@ -97,7 +98,7 @@ def used(pid: int) -> tuple[float, float]:
 
 async def load(port: int, pid: int, streams: int, runs: int) -> None:
     base = f"http://127.0.0.1:{port}"
-    async with httpx.AsyncClient(base_url=base, timeout=120) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=120) as http:
         sessions = [(await http.post("/api/sessions", json={})).json()["id"] for _ in range(runs)]
         memory, cpu = used(pid)
         print(f"idle                    {memory:8.1f} MB")
@@ -143,15 +144,15 @@ def free_port() -> int:
 
 
 def wait_until_up(port: int) -> None:
-    transport = httpx.HTTPTransport(retries=8)
-    with httpx.Client(transport=transport, timeout=30) as http:
+    transport = httpx2.HTTPTransport(retries=8)
+    with httpx2.Client(transport=transport, timeout=30) as http:
         http.get(f"http://127.0.0.1:{port}/api/health")
 
 
 def main(streams: int = 500, runs: int = 200) -> None:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        store = f"sqlite:///{folder}/bench.db"
+        store = sqlite_address(Path(folder) / "bench.db")
         command = [sys.executable, "-m", "bench.serve", "--server", str(port), store]
         server = subprocess.Popen(command)
         try:

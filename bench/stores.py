@@ -9,8 +9,9 @@ import asyncio
 import sys
 import tempfile
 import time
+from pathlib import Path
 
-from toolwright.backends import Store, open_store
+from toolwright.backends import Store, open_store, sqlite_address
 from toolwright.messages import (
     Event,
     ModelMessage,
@@ -70,7 +71,7 @@ def main() -> None:
         if not addresses:
             from tests._postgres import new_database
 
-            addresses = ["memory://", f"sqlite:///{directory}/bench.db", new_database()]
+            addresses = ["memory://", sqlite_address(Path(directory) / "bench.db"), new_database()]
         for address in addresses:
             asyncio.run(measure(address))
 

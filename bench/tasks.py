@@ -25,6 +25,7 @@ import anyio
 from tests._venvs import venv_python
 
 from bench._tasks_worker import LEASE, make
+from toolwright.backends import sqlite_address, sqlite_path
 from toolwright.tasks import NewTask, Orchestrator
 
 HISTORY = 100_000
@@ -141,7 +142,7 @@ async def _parked(number: int) -> dict[str, float]:
             await made.enqueue_many([NewTask(agent="bench", prompt="ask")] * number)
             await _all(made, "PENDING_TOOL_RESULTS", number)
             resident = _resident(process.pid)
-            size = os.stat(made.url.removeprefix("sqlite:///")).st_size
+            size = os.stat(sqlite_path(made.url)).st_size
             began = time.perf_counter()
             for task_id, pending in await made.pending():
                 await made.complete_deferred_tool(
@@ -163,7 +164,7 @@ def _resident(pid: int) -> float:
 @asynccontextmanager
 async def _fresh(workers: int) -> AsyncIterator[Orchestrator]:
     with tempfile.TemporaryDirectory() as directory:
-        made = make(f"sqlite:///{directory}/tasks.db", workers)
+        made = make(sqlite_address(Path(directory) / "tasks.db"), workers)
         try:
             yield made
         finally:

@@ -15,6 +15,7 @@ from toolwright import (
     load_memory,
     preload_memory,
 )
+from toolwright.backends import sqlite_address
 from toolwright.testing import ScriptedModel, call
 
 
@@ -75,7 +76,7 @@ def main(model: ScriptedModel | None = None) -> list[Result]:
         "330 metres.",
     )
     with tempfile.TemporaryDirectory() as folder:
-        results = asyncio.run(two_conversations(script, f"sqlite:///{Path(folder)}/memory.db"))
+        results = asyncio.run(two_conversations(script, sqlite_address(Path(folder) / "memory.db")))
     print([result.text for result in results])
     return results
 

@@ -23,6 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from toolwright import Agent, ToolContext, deferred_tool
+from toolwright.backends import sqlite_address
 from toolwright.tasks import Orchestrator, Task
 from toolwright.testing import ScriptedModel, call
 
@@ -119,7 +120,7 @@ async def transfer(url: str, link: str) -> tuple[Task, list[str]]:
 def main(link: str = "Approve") -> tuple[Task, list[str]]:
     """Run the story."""
     with tempfile.TemporaryDirectory() as scratch:
-        task, said = asyncio.run(transfer(f"sqlite:///{Path(scratch)}/tasks.db", link))
+        task, said = asyncio.run(transfer(sqlite_address(Path(scratch) / "tasks.db"), link))
     print(task.status, task.text, said)
     return task, said
 

@@ -26,6 +26,8 @@ CORE_EXTRAS = ("cli", "files", "openai", "openapi", "search", "skills", "sql", "
 CORE_TESTS = (
     "tests/tools",
     "tests/skills",
+    "tests/backends/test_network.py",
+    "tests/backends/test_special_addresses.py",
     "tests/kits/test_yaml.py",
     "tests/agent/test_wrong_arguments.py",
     "tests/agent/test_workflows.py",

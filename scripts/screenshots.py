@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from examples.tour.__main__ import make_app
 from examples.tour._model import TourModel
 from examples.tour._story import CHAPTERS, FIX, OTHERWISE, RELEASE, SIGN, SUPPLIER
@@ -31,7 +31,7 @@ def main() -> None:
             wide = chromium.new_context(**WIDE).new_page()
             _play_all(wide, address)
             for chapter in (FIX, SIGN, "Tell me who you are"):
-                httpx.post(f"{address}/api/tasks", json={"agent": "workshop", "message": chapter})
+                httpx2.post(f"{address}/api/tasks", json={"agent": "workshop", "message": chapter})
             _take_all(chromium, address)
 
 

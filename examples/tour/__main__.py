@@ -3,6 +3,7 @@
 import argparse
 import logging
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -13,9 +14,10 @@ from examples.tour._models import offered_models
 from examples.tour._story import SUGGESTIONS
 from examples.tour._tools import workshop_tools
 from toolwright import Agent, Runner
-from toolwright.backends import DirectoryArtifacts, open_sandbox
+from toolwright.backends import DirectoryArtifacts, open_sandbox, sqlite_address
 from toolwright.backends.executors import Executor
 from toolwright.backends.files import FilesystemBackend
+from toolwright.cli._log import log_lines
 from toolwright.errors import StoreError, UsageError
 from toolwright.serve import ModelChoice, ServeSettings, Welcome, create_app, serve_app
 from toolwright.tasks import Orchestrator
@@ -39,8 +41,10 @@ def main() -> None:
     parser.add_argument("--recorded", action="store_true", help="offer no real model")
     parser.add_argument("--afresh", action="store_true", help="forget all that was done before")
     chosen = parser.parse_args()
-    settings = ServeSettings(port=_free_or_any(chosen.port), work=True)
+    log_lines(logging.WARNING, verbose=False)
     try:
+        settings = ServeSettings(port=chosen.port, work=True)
+        settings = replace(settings, port=_free_or_any(settings.port))
         with open_home(tour_folder(), afresh=chosen.afresh) as home:
             _serve(home, settings, recorded_only=chosen.recorded)
     except UsageError as error:
@@ -92,8 +96,8 @@ def make_app(
         tools=workshop_tools(folder, shell),
     )
     artifacts = DirectoryArtifacts(home / "artifacts")
-    store = f"sqlite:///{home}/sessions.db"
-    tasks = Orchestrator(f"sqlite:///{home}/tasks.db")
+    store = sqlite_address(home / "sessions.db")
+    tasks = Orchestrator(sqlite_address(home / "tasks.db"))
     tasks.register(agent, artifacts=artifacts)
     return create_app(
         Runner(agent, app_name="workshop", store=store, artifacts=artifacts),

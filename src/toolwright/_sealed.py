@@ -16,13 +16,16 @@ __all__ = ["Sealed", "last_init", "sealed", "settings_of"]
 C = TypeVar("C", bound=type)
 _PUBLIC: list[type] = []
 """The classes of ours whose settings nobody should set on something else."""
+_TAKES_EFFECT = ("__isabstractmethod__", "__class__")
+_MEANT = {"__doc__": "description", "__name__": "name"}
 
 
 class Sealed:
     """A base of what the library offers for making: wrong settings are explained, late ones refused.
 
     Once it is made, a setting cannot be changed, and an attribute it does not have cannot be set.
-    Names with an underscore are its own affair. A subclass outside the library may have further
+    Names with an underscore are its own affair, but not `__doc__` and the like, which are read when
+    it is made. A subclass outside the library may have further
     attributes; a name that looks like a setting must be declared or used in that class, else setting
     it is taken for a mistake.
     """
@@ -42,7 +45,7 @@ class Sealed:
             _PUBLIC.append(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name[0] != "_" and self._sealed:
+        if self._sealed and (name[0] != "_" or name[:2] == "__" == name[-2:]):
             _refuse(self, name, value)
         object.__setattr__(self, name, value)
 
@@ -115,6 +118,9 @@ def last_init(cls: type) -> Any:
 def _refuse(thing: Any, name: str, value: Any) -> None:
     """Raise unless setting `name` to `value` does something."""
     cls = type(thing)
+    if name[0] == "_":
+        _refuse_special(thing, name)
+        return
     if name in thing._live:
         check_setting(cls.__name__, name, value, inspect.unwrap(last_init(cls)))
         return
@@ -125,6 +131,18 @@ def _refuse(thing: Any, name: str, value: Any) -> None:
         )
     if name not in vars(thing) and not hasattr(cls, name):
         _refuse_unknown(thing, name)
+
+
+def _refuse_special(thing: Any, name: str) -> None:
+    """Raise for a name that Python gives a meaning to, on a thing of ours."""
+    if name in _TAKES_EFFECT or not _is_ours(type(thing)):
+        return
+    meant = _MEANT.get(name, "")
+    instead = f": {thing._how_to_change(meant)}" if meant in settings_of(type(thing)) else ""
+    raise AttributeError(
+        f"{name!r} of {_label(thing)} is read when it is made, so setting it would do nothing; "
+        f"make another one{instead}."
+    )
 
 
 def _refuse_unknown(thing: Any, name: str) -> None:

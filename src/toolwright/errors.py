@@ -11,6 +11,7 @@ ToolwrightError
 ├── LimitError         the owner of the run
 └── StoreError         the operator of a database, file system or service
     ├── StoreConflict  … another writer has the session or task now
+    │   └── SessionHeld … a run of it is going elsewhere; nothing was run here
     └── UnreadableError … what was stored was written by a newer version, or damaged
 ```
 """
@@ -21,6 +22,7 @@ __all__ = [
     "ArgumentError",
     "LimitError",
     "ModelError",
+    "SessionHeld",
     "SettingError",
     "StateConflict",
     "StoreConflict",
@@ -97,6 +99,17 @@ class StoreError(ToolwrightError):
 
 class StoreConflict(StoreError):
     """Somebody else has written to the session or holds the task: trying again will not help."""
+
+
+class SessionHeld(StoreConflict):
+    """Another run holds the session: wait until it has ended, or go on where it is going."""
+
+    def __init__(self, message: str, *, holder: str = "", since: float = 0.0) -> None:
+        super().__init__(message)
+        self.holder = holder
+        """The process that has the run, in words."""
+        self.since = since
+        """Since when it holds the session, in seconds since the epoch."""
 
 
 class UnreadableError(StoreError):

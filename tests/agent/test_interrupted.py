@@ -8,7 +8,7 @@ import pytest
 
 from toolwright import Agent, AgentTool, FunctionTool, Hooks, Result, Runner, ToolContext, tool
 from toolwright.agent import SequentialAgent
-from toolwright.backends import MemoryStore
+from toolwright.backends import Hold, MemoryStore
 from toolwright.errors import StoreError
 from toolwright.messages import Event, ModelMessage, Scope, ToolEnded, ToolStarted
 from toolwright.models import ModelRequest, OnDelta
@@ -23,10 +23,10 @@ class MortalStore(MemoryStore):
 
     dead = False
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
         if self.dead:
             raise StoreError("the process is dead")
-        await super().append(scope, events)
+        await super().append(scope, events, hold)
 
 
 class Crash:

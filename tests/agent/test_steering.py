@@ -8,8 +8,8 @@ import pytest
 from toolwright import Agent, Approve, Runner, StoreError, deferred_tool, tool
 from toolwright.agent import SequentialAgent, Workflow
 from toolwright.backends import MemoryStore
-from toolwright.messages import MessageQueued, Steered, UserMessage
-from toolwright.models import ModelRequest
+from toolwright.messages import MessageQueued, Scope, Steered, UserMessage
+from toolwright.models import ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -118,10 +118,10 @@ async def test_a_run_that_is_about_to_end_takes_no_message() -> None:
     class Slow(MemoryStore):
         taken: bool | None = None
 
-        async def append(self, scope: Any, events: Any) -> None:
+        async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
             if events[-1].type == "run_ended":
                 self.taken = await runner.steer("s", "too late")
-            await super().append(scope, events)
+            await super().append(scope, events, hold)
 
     store = Slow()
     runner = Desk("Done.", store=store).runner
@@ -132,10 +132,10 @@ async def test_a_run_that_is_about_to_end_takes_no_message() -> None:
 
 async def test_a_message_that_cannot_be_stored_is_refused() -> None:
     class Full(MemoryStore):
-        async def append(self, scope: Any, events: Any) -> None:
+        async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
             if any(isinstance(event, MessageQueued) for event in events):
                 raise StoreError("the disk is full")
-            await super().append(scope, events)
+            await super().append(scope, events, hold)
 
     desk = Desk(call("work"), "Done.")
     runner = Runner(desk.agent, store=Full(), retry_writes=0)
@@ -186,3 +186,26 @@ async def test_a_message_for_a_workflow_that_pauses_reaches_the_step_that_goes_o
     assert said(model.requests[-1]) == ["go", "be quick"]
     await other.resume("s")
     assert len(model.requests) == 2
+
+
+async def test_a_message_that_a_dead_process_has_not_read_comes_before_a_later_one() -> None:
+    store, model = MemoryStore(), ScriptedModel("Done.")
+
+    class Dies(ScriptedModel):
+        """Ends its process while it thinks, right after a message was stored."""
+
+        async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> Any:
+            if not stored:
+                await first.steer("s", "early")
+                stored.extend(await first.events("s"))
+            return await super().respond(request, on_delta)
+
+    stored: list[Any] = []
+    first = Runner(Agent(name="a", model=Dies("lost", "lost")))
+    await first.run("go", session_id="s")
+    runner = Runner(Agent(name="a", model=model), store=store)
+    scope = Scope(app_name=runner.app_name, user_id="user", session_id="s")
+    await store.open(scope)
+    await store.append(scope, stored)
+    await runner.run("later", session_id="s")
+    assert said(model.requests[0]) == ["go", "early", "later"]

@@ -9,7 +9,7 @@ import pytest
 
 from toolwright import Agent, AgentTool, Runner, StoreError, tool
 from toolwright.agent._log import Log
-from toolwright.backends import MemoryStore
+from toolwright.backends import Hold, MemoryStore
 from toolwright.errors import StoreConflict
 from toolwright.messages import Event, RunStarted, Scope, ToolEnded, ToolMessage, ToolStarted
 from toolwright.testing import ScriptedModel, call
@@ -29,11 +29,11 @@ class FaultyStore(MemoryStore):
         self.error = error or StoreError("connection reset")
         self.failures = 0
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
         moment = self.fault(events)
         await anyio.lowlevel.checkpoint()
         if moment != "before":
-            await super().append(scope, events)
+            await super().append(scope, events, hold)
         if moment:
             self.failures += 1
             raise self.error
@@ -193,10 +193,12 @@ async def test_another_writer_ends_the_run_at_once() -> None:
     agent, _ = paying(paid, call("pay", amount=1), "Done.")
 
     class Taken(MemoryStore):
-        async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+        async def append(
+            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None
+        ) -> None:
             if any(isinstance(event, ToolStarted) for event in events):
                 raise StoreConflict("held by another worker")
-            await super().append(scope, events)
+            await super().append(scope, events, hold)
 
     with anyio.fail_after(5), pytest.raises(StoreConflict):
         await Runner(agent, store=Taken(), retry_writes=600).run("Pay", session_id="s")
@@ -239,8 +241,10 @@ async def test_a_run_that_is_cancelled_while_it_stores_stores_it_and_nothing_twi
     reached = asyncio.Event()
 
     class Slow(MemoryStore):
-        async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-            await super().append(scope, events)
+        async def append(
+            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None
+        ) -> None:
+            await super().append(scope, events, hold)
             if any(isinstance(event, ToolEnded) for event in events):
                 reached.set()
                 await anyio.sleep(0.01)

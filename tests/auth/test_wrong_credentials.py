@@ -78,7 +78,7 @@ TOKEN = credential(oauth2={"access_token": CANARY})
 OVER = {"access_token": CANARY, "expires_at": time.time() - 1}
 NOTHING = [
     None, "", "  ", {}, [], 0, 7, 1.5, True, b"canary-secret", str, AuthCredential, object(),
-    (CANARY, CANARY), [CANARY], {"other": CANARY}, Approve(), Given(value=CANARY),
+    (CANARY, CANARY), [CANARY], {"other": CANARY}, Approve(), Given(value=CANARY, status="error"),
     SignedIn(key="answer:1"), api_key(None), api_key(""), credential(), {"auth_type": "canary"},
     {"auth_type": "apiKey"}, {"exchanged_auth_credential": {"auth_type": "oauth2"}},
 ]  # fmt: skip

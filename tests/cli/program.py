@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
@@ -106,19 +106,33 @@ def here(
 
 @contextmanager
 def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> Iterator[None]:
-    """What a program changes in its process, put back as it was."""
+    """What a program finds and changes in its process, put back as it was."""
     modules, level = set(sys.modules), logging.getLogger("toolwright").level
+    handlers = list(logging.getLogger().handlers)
     with (
         chdir(cwd),
         patch.object(sys, "argv", words),
         patch.object(sys, "stdin", io.StringIO()),
         patch.object(sys, "path", list(sys.path)),
         patch.dict(os.environ, environment, clear=True),
+        _fresh_loggers(),
     ):
         try:
             yield
         finally:
             logging.getLogger("toolwright").setLevel(level)
+            logging.getLogger().handlers[:] = handlers
             for name in set(sys.modules) - modules:
                 if str(cwd) in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]
+
+
+@contextmanager
+def _fresh_loggers() -> Iterator[None]:
+    """No logger writes for itself, as in a new process: other tests' servers have set theirs up."""
+    with ExitStack() as stack:
+        for logger in list(logging.root.manager.loggerDict.values()):
+            if isinstance(logger, logging.Logger):
+                stack.enter_context(patch.object(logger, "handlers", []))
+                stack.enter_context(patch.object(logger, "propagate", True))
+        yield

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,12 @@ def test_the_help_names_every_command(desk: Path) -> None:
     assert here(cwd=desk).stdout == here("-h", cwd=desk).stdout == shown
 
 
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "toolwright", "--version"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{version('toolwright')}\n"
+
+
 def test_the_agent_is_the_first_word_or_an_option(desk: Path) -> None:
     for words in (("check",), ("tools", "list"), ("tools", "show", "wipe")):
         by_option = here(*words, "--agent", "desk:agent", cwd=desk).stdout
@@ -92,19 +99,6 @@ def test_commands_that_read_make_no_file(desk: Path, state: Path, words: tuple[s
     )
     left = {path.name for path in desk.rglob("*")} - {"__pycache__", "agent.yaml", "desk.py"}
     assert {name for name in left if not name.endswith(".pyc")} == set()
-
-
-def test_a_token_that_was_set_is_not_printed(desk: Path) -> None:
-    words = ["serve", "desk:agent", "--port", "0", "--token", "hunter2hunter2"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "toolwright.cli", *words], cwd=desk, env=clean_environment(),
-        stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stderr is not None
-        assert "Toolwright is at http://127.0.0.1:" in process.stderr.readline()
-        assert process.stderr.readline() == "Sign in with the token that was set.\n"
-        process.terminate()
-        assert "hunter2" not in process.stderr.read()
 
 
 def choosing() -> Runner:

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from tests.cli.program import DESK, clean_environment, here, toolwright
 
+from toolwright.cli import _target
+from toolwright.testing import ScriptedModel, call
+
 DESK_AGENT = ("--agent", "desk:agent")
 WIPE = 'wipe {"scope": "staging"}'
 
@@ -90,6 +93,34 @@ def test_the_variable_names_the_model_of_an_agent_that_has_none(desk: Path) -> N
     assert own.stdout == "read: hi\n"
 
 
+@pytest.mark.parametrize("name", ["seq", "below", "called"])
+def test_the_chosen_model_reaches_every_agent_that_has_none(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (desk / "inside.py").write_text(
+        "from toolwright import Agent, AgentTool, SequentialAgent\n"
+        "one, two = (Agent(name=n, description='d') for n in ('one', 'two'))\n"
+        "seq = SequentialAgent(name='seq', description='d', sub_agents=[one, two])\n"
+        "below = Agent(name='below', sub_agents=[seq.copy()])\n"
+        "called = Agent(name='called', tools=[AgentTool(Agent(name='h', description='d'))])\n"
+    )
+    turns = {
+        "seq": ["One.", "Fine."],
+        "below": [call("transfer_to_agent", agent_name="seq"), "One.", "Fine."],
+        "called": [call("h", request="x"), "One.", "Fine."],
+    }
+    chosen: list[tuple[str | None, str | None]] = []
+
+    def choose(flag: str | None, from_file: str | None) -> ScriptedModel:
+        chosen.append((flag, from_file))
+        return ScriptedModel(*turns[name])
+
+    monkeypatch.setattr(_target, "choose_model", choose)
+    for words in (("--model", "openai:x"), ()):
+        assert here("run", "hi", "-a", f"inside:{name}", *words, cwd=desk).stdout == "Fine.\n"
+    assert chosen == [("openai:x", None), (None, None)]
+
+
 def test_an_agent_without_a_model_is_told_what_one_can_do(desk: Path) -> None:
     told = here("run", "hi", "--agent", "desk:bare", cwd=desk, check=2).stderr
     assert "export OPENAI_API_KEY" in told
@@ -97,15 +128,15 @@ def test_an_agent_without_a_model_is_told_what_one_can_do(desk: Path) -> None:
 
 def test_options_that_a_target_cannot_take_are_refused(desk: Path) -> None:
     (desk / "more.py").write_text(
-        "from toolwright import Runner, SequentialAgent\nfrom desk import agent, bare\n"
-        "runner = Runner(agent)\nline = SequentialAgent(name='line', sub_agents=[bare])\n"
+        "from toolwright import Runner, SequentialAgent\nfrom desk import agent, team\n"
+        "runner = Runner(agent)\nline = SequentialAgent(name='line', sub_agents=[team])\n"
     )
     stored = here(
         "run", "hi", "--agent", "more:runner", "--store", "sqlite:///x.db", cwd=desk, check=2
     )
     assert "is a runner with a store of its own" in stored.stderr
     line = here("run", "hi", "--agent", "more:line", "--model", "ollama:x", cwd=desk, check=2)
-    assert "'line' is a workflow" in line.stderr
+    assert "'line' is a workflow whose agents all have models" in line.stderr
 
 
 def test_an_error_is_told_once_with_the_address_that_could_not_be_reached(desk: Path) -> None:

@@ -1,7 +1,9 @@
 """`toolwright sessions`, and calls that are answered with words."""
 
 import json
+import os
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -230,3 +232,27 @@ def test_arguments_are_shown_in_full_with_nothing_that_a_terminal_obeys(
     assert as_json(arguments, indent=2) in question(
         Pending(call_id="c", name="t", kind="confirmation", arguments=arguments)
     )
+
+
+def test_a_session_that_another_process_holds_is_refused_once_with_the_reason(desk: Path) -> None:
+    session = waiting_session(here("run", WIPE, *DESK_AGENT, cwd=desk, check=3))
+    # As another program has left it that runs the session: this process, which is alive.
+    name = f"vm-{os.getpid()}-abc"
+    row = (name, "elsewhere", os.getpid(), 30.0, 0, time.time())
+    [kept] = desk.rglob("*.db")
+    with closing(sqlite3.connect(kept)) as database, database:
+        database.execute(
+            "INSERT INTO toolwright_workers (name, machine, pid, lease, beat, beat_at) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            row,
+        )
+        held = "UPDATE toolwright_sessions SET hold = 'h', holder = ?, held_since = 0"
+        database.execute(held, (name,))
+    for words in (
+        ("run", "Go on", "--session", session),
+        ("sessions", "answer", session, "c1", "yes"),
+    ):
+        told = here(*words, *DESK_AGENT, cwd=desk, check=1).stderr
+        assert told.count(f"is held by process {os.getpid()} on vm since 1970-01-01") == 1
+        assert told.count("nothing was run here") == 1
+        assert "Traceback" not in told

@@ -10,6 +10,7 @@ from toolwright.messages import (
     Event,
     Pending,
     PendingOpened,
+    TextDelta,
     TextPart,
     ToolCall,
     ToolEnded,
@@ -53,3 +54,18 @@ def test_a_call_that_asks_before_it_starts_is_shown_with_its_arguments_once() ->
 def test_a_call_that_waits_after_its_end_is_named_once() -> None:
     lines = ['wipe {"disk": "a"}', "  ✓ wiped", "  … waits for a confirmation"]
     assert shown(STARTED, ended(), asked(blocking=False)) == lines
+
+
+def test_signs_that_stream_one_by_one_do_not_pile_up_and_a_picture_in_pieces_stays_one() -> None:
+    pieces = ["a", *["\u0301"] * 7, "b👩", "\u200d🚀"]
+    assert shown(*(TextDelta(text=piece) for piece in pieces)) == [
+        "a" + "\u0301" * 5 + r"\u0301" * 2 + "b👩\u200d🚀"
+    ]
+
+
+def test_what_begins_a_line_does_not_belong_to_the_line_before() -> None:
+    out = StringIO()
+    terminal = Terminal(console=Console(file=out, width=80))
+    terminal.say("a" + "\u0301" * 5)
+    terminal.say("\u0301")
+    assert out.getvalue() == "a" + "\u0301" * 5 + "\n\u0301\n"

@@ -18,8 +18,8 @@ import pytest
 from tests.cli.program import here
 
 from toolwright.cli import main
+from toolwright.cli._log import OneLine
 from toolwright.cli._tasks import open_orchestrator
-from toolwright.cli._worker import _OneLine
 from toolwright.messages import Approve, Reject
 from toolwright.tasks import Orchestrator, current_task
 
@@ -247,11 +247,13 @@ def test_a_tool_that_raises_is_one_line_with_its_task_and_the_traceback_is_for_t
     )  # fmt: skip
     token = current_task.set("task-1")
     try:
-        line = _OneLine(False).format(record)
-        verbose = _OneLine(True).format(record)
+        line = OneLine(False, task=current_task.get).format(record)
+        verbose = OneLine(True, task=current_task.get).format(record)
     finally:
         current_task.reset(token)
-    assert r"ERROR   task task-1: tool 'look' raised: ValueError: no\u001b[2J (`toolwright" in line
+    assert (
+        r"ERROR   task task-1: tool 'look' raised: ValueError: no\u001b[2J (--verbose has" in line
+    )
     assert "\n" not in line
     assert "Traceback" not in line
     assert "Traceback (most recent call last):\n  File x" in verbose
@@ -280,7 +282,7 @@ def test_a_worker_whose_file_cannot_be_opened_ends_with_one_line(office: Path) -
         assert process.stderr is not None
         told = process.stderr.read()
         assert process.wait(timeout=60) == 1
-    assert "unable to open database file" in told
+    assert "No such file or directory" in told
     assert "Traceback" not in told
 
 

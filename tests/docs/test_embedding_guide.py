@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 SNIPPETS = Path(__file__).resolve().parents[2] / "docs" / "snippets" / "embedding"
@@ -39,7 +39,7 @@ def started(folder: Path, module: str, *options: str) -> Iterator[str]:
         server.wait()
 
 
-def run_restart(http: httpx.Client) -> str:
+def run_restart(http: httpx2.Client) -> str:
     """Play the guide's run to its end; its last words."""
     session = http.post("api/sessions", json={}).json()["id"]
     path = f"api/sessions/{session}"
@@ -63,7 +63,7 @@ def run_restart(http: httpx.Client) -> str:
 def test_a_run_goes_to_its_end_below_the_mount(tmp_path: Path, module: str) -> None:
     with (
         started(tmp_path, module) as address,
-        httpx.Client(base_url=f"{address}/agent/", timeout=20) as http,
+        httpx2.Client(base_url=f"{address}/agent/", timeout=20) as http,
     ):
         assert "<title>Toolwright</title>" in http.get("").text
         assert run_restart(http) == "Done."
@@ -72,7 +72,7 @@ def test_a_run_goes_to_its_end_below_the_mount(tmp_path: Path, module: str) -> N
 def test_fastapi_keeps_its_own_routes_and_the_agent_asks_for_its_token(tmp_path: Path) -> None:
     with (
         started(tmp_path, "fastapi_host") as address,
-        httpx.Client(base_url=f"{address}/agent/", timeout=20) as http,
+        httpx2.Client(base_url=f"{address}/agent/", timeout=20) as http,
     ):
         assert http.get(address).json() == {"shop": "open"}
         assert http.get("api/info").status_code == 401
@@ -86,7 +86,7 @@ def test_fastapi_keeps_its_own_routes_and_the_agent_asks_for_its_token(tmp_path:
 
 
 def test_an_open_page_does_not_keep_the_host_from_stopping(tmp_path: Path) -> None:
-    with httpx.Client(timeout=20) as http:
+    with httpx2.Client(timeout=20) as http:
         with started(tmp_path, "starlette_host") as address:
             asked = http.build_request("GET", f"{address}/agent/api/stream")
             lines = http.send(asked, stream=True).iter_lines()
@@ -97,7 +97,7 @@ def test_an_open_page_does_not_keep_the_host_from_stopping(tmp_path: Path) -> No
 def test_below_a_root_path_that_the_proxy_keeps(tmp_path: Path) -> None:
     with (
         started(tmp_path, "fastapi_host", "--root-path", "/shop") as address,
-        httpx.Client(base_url=f"{address}/agent/", timeout=20) as http,
+        httpx2.Client(base_url=f"{address}/agent/", timeout=20) as http,
     ):
         assert http.get("api/info").status_code == 401
         http.headers["Authorization"] = f"Bearer {TOKEN}"

@@ -54,15 +54,27 @@ def test_the_tool_says_where_it_runs_commands() -> None:
 
 
 def test_the_table_of_the_guide_says_what_the_policy_says() -> None:
-    policy = BashToolPolicy(("sort", "git", "find", "sed", "mytool"))
+    policy = BashToolPolicy(("sort", "git", "find", "sed", "awk", "tar", "nm", "mytool"))
     guide = Path("docs/guides/sandboxes.md").read_text("utf-8")
     rows = re.findall(r"^\| (`.*`) \| (allowed: only reads|allowed|refused)", guide, re.M)
-    assert len(rows) == 8
+    assert len(rows) == 10
     for commands, says in rows:
         for command in re.findall(r"`([^`]+)`", commands):
             verdict = policy.check(command)
             assert verdict.allowed == says.startswith("allowed"), command
             assert verdict.read_only == (says == "allowed: only reads"), command
+
+
+def test_the_everyday_forms_of_git_are_as_the_guide_says() -> None:
+    guide = Path("docs/guides/sandboxes.md").read_text("utf-8")
+    work, refused = re.findall(
+        r"^Everyday forms work: (.*?)\. Interactive ones (.*) are refused", guide, re.M
+    )[0]
+    policy = BashToolPolicy(("git",))
+    for command in re.findall(r"`([^`]+)`", work):
+        assert policy.check(command).allowed, command
+    for command in re.findall(r"`([^`]+)`", refused):
+        assert not policy.check(f"git {command.removeprefix('git ')}").allowed, command
 
 
 def test_the_bash_tool_asks_and_refuses() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from tests.serve._serving import listening, serving, until
 
@@ -36,7 +36,7 @@ async def test_an_agent_is_served_and_a_program_approves_its_call(
 async def test_a_link_in_a_mail_completes_the_call() -> None:
     module = load("links")
     with serving(module.app) as address:
-        async with httpx.AsyncClient(base_url=address) as http:
+        async with httpx2.AsyncClient(base_url=address) as http:
             session = (await http.post("/api/sessions", json={})).json()["id"]
             path = f"/api/sessions/{session}"
             await http.post(f"{path}/runs", json={"message": "Pay Ada"})
@@ -52,8 +52,8 @@ async def test_a_link_in_a_mail_completes_the_call() -> None:
 
 
 async def test_tasks_are_worked_on_beside_the_sessions(tmp_path: Path) -> None:
-    with serving(load("tasks").make_app(str(tmp_path))) as address:
-        async with httpx.AsyncClient(base_url=address) as http:
+    with serving(load("tasks").make_app(tmp_path)) as address:
+        async with httpx2.AsyncClient(base_url=address) as http:
             body = {"agent": "clerk", "message": "File this"}
             task = (await http.post("/api/tasks", json=body)).json()["id"]
             with anyio.fail_after(15):
@@ -64,7 +64,7 @@ async def test_tasks_are_worked_on_beside_the_sessions(tmp_path: Path) -> None:
 
 async def test_people_choose_the_model() -> None:
     with serving(load("models").app) as address:
-        async with httpx.AsyncClient(base_url=address) as http:
+        async with httpx2.AsyncClient(base_url=address) as http:
             info = (await http.get("/api/info")).json()
     assert info["notice"] == "Nothing is sent."
     assert [offer["title"] for offer in info["models"]] == ["A recording", "GPT-5 mini"]

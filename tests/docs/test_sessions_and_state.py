@@ -1,5 +1,6 @@
 """What the page on sessions and state shows, works."""
 
+import os
 import runpy
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ def test_a_pause_is_answered_once_and_resumed_by_another_runner(
     paused, done = _run("pause")["results"]
     assert (paused.status, done.status, done.text) == ("paused", "done", "Staging is empty now.")
     assert capsys.readouterr().out.split("\n")[1:3] == ["accepted", "duplicate"]
+
+
+def test_a_held_session_is_refused_to_one_and_waited_for_by_another() -> None:
+    held, first, second = _run("held")["shown"]
+    assert held.startswith(f"held by process {os.getpid()} on ")
+    assert (first, second) == ("Paid.", "You have paid 7.")
 
 
 def test_sessions_are_listed_branched_and_deleted() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from examples.tour.__main__ import _free_or_any, make_app, open_shell
 from examples.tour._home import open_home
@@ -51,13 +51,13 @@ def toured(scratch: Path, *, shell: bool = True) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def tour(scratch: Path, *, shell: bool = True) -> AsyncIterator[httpx.AsyncClient]:
+async def tour(scratch: Path, *, shell: bool = True) -> AsyncIterator[httpx2.AsyncClient]:
     with toured(scratch, shell=shell) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=30) as http:
             yield http
 
 
-async def play(http: httpx.AsyncClient, chapter: str, answer: dict | None = None) -> list[dict]:
+async def play(http: httpx2.AsyncClient, chapter: str, answer: dict | None = None) -> list[dict]:
     """The chapter's events; `answer` is given to the call that waits."""
     session = await new_session(http)
     await say(http, session, chapter)
@@ -72,7 +72,7 @@ async def play(http: httpx.AsyncClient, chapter: str, answer: dict | None = None
     return [frame["data"] for frame in seen if frame["data"].get("seq")]
 
 
-async def over(http: httpx.AsyncClient, session: str) -> None:
+async def over(http: httpx2.AsyncClient, session: str) -> None:
     """Wait until the server takes a message again; the run's last event comes a moment before."""
     with anyio.fail_after(10):
         while (await http.get(f"/api/sessions/{session}")).json()["status"] == "running":
@@ -323,8 +323,8 @@ def ended(running: subprocess.Popen[str]) -> str:
     return running.stderr.read()
 
 
-def client(address: str) -> httpx.Client:
-    return httpx.Client(base_url=address, transport=httpx.HTTPTransport(retries=5), timeout=20)
+def client(address: str) -> httpx2.Client:
+    return httpx2.Client(base_url=address, transport=httpx2.HTTPTransport(retries=5), timeout=20)
 
 
 def test_the_tour_prints_one_address_and_stops_cleanly(scratch: Path) -> None:
@@ -343,14 +343,14 @@ async def test_a_call_still_waits_after_the_server_was_killed_and_started_again(
     scratch: Path,
 ) -> None:
     with started(scratch) as (running, address):
-        async with httpx.AsyncClient(base_url=address, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=30) as http:
             session = await new_session(http)
             await say(http, session, SUPPLIER)
             async with listening(http, f"/api/sessions/{session}/stream") as frames:
                 await until(frames, "run_ended", status="paused")
         running.kill()
     with started(scratch) as (running, address):
-        async with httpx.AsyncClient(base_url=address, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=30) as http:
             [waiting] = (await http.get("/api/pending")).json()
             body = {
                 "call_id": waiting["pending"]["call_id"],

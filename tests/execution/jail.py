@@ -17,8 +17,8 @@ CANARIES = (
     "id", "bash", "evil", "rm", "touch", "perl", "less", "pager", "tee", "vi", "editor", "more", "pr",
     "python3", "curl", "ssh", "gpg", "ed", "man", "nc", "make", "node", "gdb", "busybox", "env", "nano",
 )  # fmt: skip
-_HELPERS = ("sh", "cat", "true", "false", "timeout")
-"""Started by the lines of shell around git, and harmless."""
+_HELPERS = ("sh", "cat", "true", "false", "timeout", "find", "basename", "sed", "uname")
+"""Started by the lines of shell around git and in it, and harmless."""
 _SETTINGS = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
 
@@ -30,8 +30,9 @@ class Jail:
         self._programs = root / "bin"
         self._lines = root / "lines"
         self.succeeded: list[str] = []
-        for directory in (self.work, self._programs, self._lines):
+        for directory in (self.work, self._programs, self._lines, root / "etc"):
             directory.mkdir(parents=True)
+        (root / "etc/passwd").write_text("root:x:0:0::/tmp:/bin/sh\n")
         self._install({*permitted, *_HELPERS})
         _fill(self.work)
 
@@ -60,8 +61,16 @@ class Jail:
 
     def errors(self, commands: Sequence[str]) -> list[str]:
         """Run each command in one shell, fast; returns the first line that each said on stderr."""
+        return self._said(commands, "> /dev/null 2> /tmp/e")
+
+    def said(self, commands: Sequence[str]) -> list[str]:
+        """The same on stderr and stdout together."""
+        return self._said(commands, "> /tmp/e 2>&1")
+
+    def _said(self, commands: Sequence[str], where: str) -> list[str]:
         said = [
-            f'{c} < /dev/null > /dev/null 2> /tmp/e; IFS= read -r e < /tmp/e; echo "$e"'
+            f'{c} < /dev/null {where}; while IFS= read -r e; do [ -z "$e" ] || break; done < /tmp/e; '
+            'echo "$e"'
             for c in commands
         ]
         script = self._lines / "errors"
@@ -96,7 +105,7 @@ class Jail:
         return [
             str(bwrap_path()), "--unshare-all", "--die-with-parent", "--ro-bind", "/usr/lib", "/usr/lib",
             "--ro-bind-try", "/usr/lib64", "/usr/lib64", "--ro-bind-try", "/usr/share/misc", "/usr/share/misc",
-            "--ro-bind", str(self._programs), "/usr/bin", "--symlink", "usr/bin", "/bin", *links,
+            "--ro-bind", str(self._programs), "/usr/bin", "--ro-bind", str(self._programs.parent / "etc"), "/etc", "--symlink", "usr/bin", "/bin", *links,
             "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", str(trace), "/trace",
             "--ro-bind", str(lines), "/lines", "--bind", str(self.work), "/bench", "--chdir", "/bench",
             "--clearenv", "--setenv", "LC_ALL", "C", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp",
@@ -152,9 +161,14 @@ def _fill(work: Path) -> None:
     run("git", "config", "user.name", "a")
     run("git", "config", "user.email", "a@b.c")
     run("git", "remote", "add", "origin", "https://127.0.0.1:1/x")
+    run("git", "commit", "-q", "--allow-empty", "-m", "two")
+    (work / "f").write_text("stashed\n")
+    run("git", "stash", "-q")
     run("tar", "-cf", "a.tar", "f")
     run("tar", "-czf", "a.tgz", "src")
-    run("gzip", "-k", "f")
+    for packer in ("gzip -k f", "bzip2 -k f", "xz -k f", "zstd -qk f", "zip -q a.zip f"):
+        if shutil.which(packer.split()[0]):
+            run(*packer.split())
 
 
 def _state(path: Path) -> str:

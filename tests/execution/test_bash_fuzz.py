@@ -7,8 +7,10 @@ leaves a trace. Nothing else exists there, so whatever was executed is known.
 import random
 import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.execution.command_corpus import groups
@@ -140,3 +142,42 @@ def _sed_sandbox(script: str) -> str:
     done = subprocess.run(["sed", "--sandbox", "-n", script], input="", capture_output=True, text=True,
                           env={"LC_ALL": "C"}, timeout=10, check=False)  # fmt: skip
     return done.stderr
+
+
+AWK = (
+    "/", '"', "[", "]", "\\", 'system("touch new")', "length", ")", "(", "!", "&&", " ", "#", "\n", "print", '> "new"',
+    "printf ", "x", "1", "++", "$", ";", "{", "}", "in", "a[1]", ",", "~", "/x/", '"y"', "[]", "[^]", '\\"', "\\/",
+    "\\\\", "return", "if(1)", "else", "exit", " = ", ' | "touch new"', "||",
+)  # fmt: skip
+SED = (
+    "s/", "/", "[", "]", "\\", "w new", "e touch new", "\n", ";", "{", "}", "#", "a", "x", "^", "$", "p", "g", "ee",
+    "y/", "//", "a\\", "i ", "b", "t", ":a", "1", "!", ",", "[^", "[]", "\\/", "\\]", "[:alpha:]", "I", " ",
+)  # fmt: skip
+
+
+def programs(name: str, pieces: Sequence[str], count: int) -> list[str]:
+    """Command lines with random programs that could make a file, and are said to make none."""
+    chance, made = random.Random(23), list[str]()
+    while len(made) < count:
+        body = "".join(chance.choices(pieces, k=chance.randint(3, 12)))
+        text = f"BEGIN{{ x = {chance.choice(['', '!'])}{body} }}" if name == "awk" else body
+        if (
+            "new" in text
+            and BashToolPolicy().check(line := f"{name} {shlex.quote(text)}").read_only
+        ):
+            made.append(line)
+    return made
+
+
+@pytest.mark.parametrize(("name", "pieces"), [("awk", AWK), ("sed", SED)], ids=["awk", "sed"])
+def test_no_program_that_is_said_to_read_makes_a_file(
+    name: str, pieces: Sequence[str], tmp_path: Path
+) -> None:
+    lines = programs(name, pieces, 120)
+    (tmp_path / "input").write_text("a\nb/x\n")
+    script = "\n".join(f"timeout 2 {line} < ../input > /dev/null 2>&1" for line in lines)
+    (tmp_path / "script").write_text(script)
+    work = tmp_path / "work"
+    work.mkdir()
+    subprocess.run(["bash", "../script"], cwd=work, check=False, timeout=100)
+    assert list(work.iterdir()) == []

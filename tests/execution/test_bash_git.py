@@ -33,7 +33,7 @@ WORKS = (
     "git add a.txt", "git commit -am 'x y'", "git checkout other", "git checkout -", "git merge other",
     "git archive --format=zz HEAD", "git tag x", "git format-patch -1 --stdout", "git hash-object a.txt",
     "git reset --hard HEAD", "git clean -n", "git rm -r --cached a.txt", "git restore --staged a.txt",
-    "find . -maxdepth 0 -exec git status ';'", "timeout 5 git status",
+    "find . -maxdepth 0 -exec git status ';'", "timeout 5 git status", "find . -maxdepth 0 -exec git tag y ';'",
 )  # fmt: skip
 CLOSED = (
     "git fetch origin", "git fetch ext", "git fetch v", "git push origin HEAD:x", "git push ../bare HEAD:x",
@@ -152,7 +152,7 @@ def test_a_repository_inside_that_is_no_submodule_is_not_looked_into(tmp_path: P
 
 def test_what_only_reads_fetches_nothing() -> None:
     assert "git . none --no-pager" in POLICY.check("git log -p").checked
-    assert "git . http:https:ssh --no-pager" in POLICY.check("git fetch").checked
+    assert "git . https:ssh --no-pager" in POLICY.check("git fetch").checked
 
 
 def test_a_directory_that_looks_like_a_repository_is_not_one(tmp_path: Path) -> None:

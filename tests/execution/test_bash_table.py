@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,8 @@ SHELL_ONLY = frozenset(
 )
 LEFT_OUT = frozenset({"sync", "pkill", "killall", "shred"})
 """Programs that would act on more than the jail's files."""
-ENDLESS = {("tail", "-f"), ("tail", "-F"), ("tail", "--follow"), ("tail", "--retry")}
+ENDLESS = {("tail", "-f"), ("tail", "-F"), ("tail", "--follow"), ("tail", "--retry"), ("shuf", "-r"),
+           ("shuf", "--repeat")}  # fmt: skip
 UNKNOWN = re.compile(
     r"unrecognized (option|argument)|(unknown|invalid|illegal|bad) option|not an option|"
     r"requires an? (argument|value|parameter)|doesn't allow an argument|takes no value|: is unknown"
@@ -106,9 +107,11 @@ def _lines() -> Iterator[tuple[str, str]]:
 
 def chosen_lines() -> list[str]:
     """All of them, or one in eight: which, the text of the line decides."""
-    lines = sorted({line for line, _ in _lines()})
-    whole = "TOOLWRIGHT_WHOLE_TABLE" in os.environ
-    return [line for line in lines if whole or zlib.crc32(line.encode()) % 8 == 0]
+    return sorted(line for line in {line for line, _ in _lines()} if is_chosen(line))
+
+
+def is_chosen(line: str, one_in: int = 8) -> bool:
+    return "TOOLWRIGHT_WHOLE_TABLE" in os.environ or zlib.crc32(line.encode()) % one_in == 0
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +155,81 @@ def test_an_option_that_does_not_exist_is_found_out(tmp_path: Path) -> None:
     jail = Jail(tmp_path, ["sort", "ls", "git"])
     lines = ["sort --no-such-option", "sort -k", "ls --all=x", "git log --no-such-option", "ls -l"]
     assert list(not_known(jail, lines)) == lines[:-1]
+
+
+BOGUS = {"xxd": "-Q", "unzip": "-Q"}
+"""What is no option of these; of all others `--no-such-option` is none."""
+BY_OTHER_MEANS = frozenset(["bash", "git rev-parse", "unzip", "yq"])
+"""Programs that say nothing to an option that does not exist, or for another reason than that."""
+FIRST = {
+    ("wget", "--no-config"),
+    ("git diff", "--no-index"),
+    ("getconf", "-a"),
+    ("git format-patch", "--follow"),
+}
+"""Options that change how the rest is read."""
+
+
+def probe(name: str, option: str = "") -> str:
+    """A command line with an option, and behind it one that does not exist."""
+    behind = "" if name == "git diff-files" else "HEAD" if name.startswith("git") else "f"
+    return " ".join([name, option, BOGUS.get(name, "--no-such-option"), behind])
+
+
+def probed() -> Iterator[tuple[str, str, Option]]:
+    """All options, or one in sixteen, but for those that no policy covers anyway."""
+    for name, program in REAL.items():
+        for option, known in program.options.items():
+            skipped = (
+                option.startswith(("--help", "--version", "--usage")) or known.value == "attached"
+            )
+            skipped = skipped or known.effect in ("execute", "config") or name in BY_OTHER_MEANS
+            skipped = skipped or (name, option) in ENDLESS | FIRST
+            if not skipped and is_chosen(probe(name, option), 16):
+                yield name, option, known
+
+
+def test_an_option_takes_the_next_word_when_the_table_says_so_and_only_then(tmp_path: Path) -> None:
+    """Behind one that takes it, an option that does not exist is a value, and nobody complains of it."""
+    jail = Jail(tmp_path, {name.split()[0] for name in REAL})
+    rows = list(probed())
+    assert len(rows) > 200
+    for reads in (True, False):
+        assert misread(jail, [row for row in rows if (REAL[row[0]].base == "read") is reads]) == {}
+
+
+def misread(jail: Jail, rows: Sequence[tuple[str, str, Option]]) -> dict[str, str]:
+    """The command lines that the program reads in another way than the table, with what it says."""
+    programs = list(dict.fromkeys(name for name, *_ in rows))
+    complaints = dict(zip(programs, _spoken(jail, [probe(name) for name in programs]), strict=True))
+    spoken = _spoken(jail, [probe(name, option) for name, option, _ in rows])
+    wrong = [
+        (name, option, said)
+        for (name, option, known), said in zip(rows, spoken, strict=True)
+        if (known.value in ("required", "unless_last")) == (said == complaints[name])
+        and not UNKNOWN_HERE.search(said)
+    ]
+    # What says the same alone, and does not complain, ended before it came to the next word.
+    alone = _spoken(jail, [f"{name} {option}" for name, option, _ in wrong])
+    return {
+        probe(name, option): said
+        for (name, option, said), without in zip(wrong, alone, strict=True)
+        if said != without or said == complaints[name]
+    }
+
+
+UNKNOWN_HERE = re.compile("unknown option `branches'")
+"""An option of newer versions than the oldest that is supported."""
+
+
+def _spoken(jail: Jail, lines: list[str]) -> list[str]:
+    return [re.sub(r"line \d+: ", "", said) for said in jail.said(lines)]
+
+
+def test_a_value_that_is_in_truth_an_option_is_found_out(tmp_path: Path) -> None:
+    jail = Jail(tmp_path, ["git", "zstd"])
+    for line, other in (("git shortlog -n", "git shortlog -s"), ("zstd -T", "zstd -q")):
+        first, second = _spoken(jail, [f"{line} --no-such-option f", f"{other} --no-such-option f"])
+        assert first == second
+    taken = _spoken(jail, ["git log --author --no-such-option", "git log --no-such-option"])
+    assert taken[0] != taken[1]

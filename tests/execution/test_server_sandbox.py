@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 from anyio.abc import ByteStream
+from tests._loopback import may_reach
 from tests._npm import CACHE
 from tests.sources._calling import run_tool
 from tests.sources.openapi._certificates import self_signed
@@ -209,7 +210,19 @@ def test_secrets_that_could_not_be_found_again_or_have_no_host_are_refused() -> 
      ("x.a.test", "10.0.0.7", ["*.a.test"], False),
      ("x.a.test", "192.168.1.1", ["*.a.test"], False),
      ("x.a.test", "10.0.0.7", ["*.a.test", "x.a.test"], True),
+     ("a.test.", "10.0.0.7", ["a.test"], True),
+     ("a.test", "64:ff9b::7f00:1", ["a.test"], False),
+     ("a.test", "2002:a9fe:a9fe::", ["a.test"], False),
+     ("a.test", "168.63.129.16", ["a.test"], False),
+     ("a.test", "100.100.100.200", ["a.test"], False),
+     ("a.test", "fd00:ec2::254", ["a.test"], False),
+     ("x.a.test", "192.0.0.192", ["*.a.test"], False),
+     ("x.a.test", "3fff::1", ["*.a.test"], False),
+     ("2130706433", "127.0.0.1", ["*"], False),
      ("localhost", "127.0.0.1", ["localhost"], True),
+     ("localhost", "10.0.0.7", ["localhost"], False),
+     ("169.254.169.254", "169.254.169.254", ["169.254.169.254"], True),
+     ("169.254.169.254", "127.0.0.1", ["169.254.169.254"], False),
      ("127.0.0.1", "127.0.0.1", ["127.0.0.1"], True),
      ("127.0.0.1", "127.0.0.1", ["*"], False)],
 )  # fmt: skip
@@ -339,7 +352,8 @@ async def listed_in_sandbox(
     sandbox = ServerSandbox(allow_hosts=hosts, cache=cache, walls=Bubblewrap())
     toolset = McpToolset(StdioConnectionParams(params, timeout=100), sandbox=sandbox, required=True)
     try:
-        return [tool.name for tool in await toolset.list_tools()]
+        with may_reach(hosts):
+            return [tool.name for tool in await toolset.list_tools()]
     except Exception as error:
         if any(word in str(error) for word in ("ENOTFOUND", "EAI_AGAIN", "dns error", "502")):
             pytest.skip(f"the registry cannot be reached: {error}")

@@ -2,9 +2,17 @@
 
 import base64
 import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from toolwright.messages import (
     BlobPart,
@@ -16,7 +24,10 @@ from toolwright.messages import (
     encode_event,
     encode_message,
     event_schema,
+    jsonable,
 )
+from toolwright.messages._base64 import bytes_as_text
+from toolwright.tools._output import to_output
 
 ANYTHING = st.binary(max_size=200)
 HARD = bytes([0xFB, 0xEF, 0xBE, 0xFF, 0xFF, 0xFF])
@@ -64,3 +75,63 @@ def test_events_that_were_stored_in_the_alphabet_for_addresses_are_still_read(da
 def test_the_schema_says_which_encoding_it_is() -> None:
     data = event_schema()["$defs"]["BlobPart"]["properties"]["data"]
     assert {"type": "string", "contentEncoding": "base64"} in data["anyOf"]
+
+
+class Named(BaseModel):
+    b: bytes
+
+
+@dataclass
+class Pair:
+    b: bytes
+    n: int | None = None
+
+
+class Sign(Enum):
+    plus = HARD
+
+
+SHAPES: dict[str, Callable[[bytes], Any]] = {
+    "dict": lambda data: {"b": data},
+    "list": lambda data: [1, data],
+    "tuple": lambda data: (1, 2, data),
+    "set": lambda data: {data},
+    "deque": lambda data: deque([data]),
+    "key": lambda data: {data: 1},
+    "bytearray": lambda data: [bytearray(data)],
+    "memoryview": lambda data: [memoryview(data)],
+    "dataclass": lambda data: Pair(data),
+    "blob": lambda data: {"pic": BlobPart(media_type="image/png", data=data)},
+    "model": lambda data: Named(b=data),
+    "deep": lambda data: {"a": [{"b": Pair(data), "c": Named(b=data)}]},
+    "mapping": lambda data: MappingProxyType({"b": data}),
+    "enum": lambda data: [Sign.plus],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bytes_are_standard_base64_wherever_they_are_in_a_value(shape: str) -> None:
+    value = SHAPES[shape](HARD)
+    output = to_output(value)
+    assert "++++////" in output.text
+    assert "----" not in output.text
+    assert json.loads(output.text) == jsonable(value)
+    shown = to_output(("shown", value))
+    assert shown.data == jsonable(value)
+
+
+def test_what_has_no_bytes_is_not_copied_and_keeps_its_form() -> None:
+    plain = {"a": [1, 2.5, None, True, "x"], "b": {"c": ()}}
+    assert bytes_as_text(plain) is plain
+    assert jsonable(Pair(HARD)) == {"b": "++++////", "n": None}
+
+
+def test_a_model_that_says_how_it_writes_bytes_is_left_its_way() -> None:
+    assert jsonable({"m": Named(b=b"text"), "b": b"text"}) == {"m": {"b": "text"}, "b": "dGV4dA=="}
+
+
+def test_a_value_that_contains_itself_is_cut_where_it_begins_again() -> None:
+    circle: list[Any] = [HARD]
+    circle += [circle, circle]
+    assert jsonable(circle) == ["++++////", "…", "…"]
+    assert jsonable([1, 1, "a", "a"]) == [1, 1, "a", "a"]

@@ -1,6 +1,7 @@
 """Text that people decide on: everything in it is seen, nothing in it is obeyed."""
 
 import json
+import time
 import unicodedata
 
 import pytest
@@ -68,6 +69,49 @@ def test_json_made_visible_is_the_same_json(text: str) -> None:
 def test_letters_that_look_like_others_are_named(text: str, odd: str) -> None:
     [word] = lookalikes(text)
     assert f"has {odd} (U+{ord(odd):04X})" in word
+
+
+def test_signs_piled_upon_a_letter_are_written_as_marks() -> None:
+    few, many = "e\u0301" + "\u0323" * 4, "a" + "\u0301" * 400
+    assert visible(few) == few
+    assert visible(many) == "a" + "\u0301" * 5 + r"\u0301" * 395
+    assert count_marks(many) == 395
+    # Signs that enclose a letter pile up too; the next letter begins another pile.
+    assert visible("a" + "\u20dd" * 6 + "b\u0301") == "a" + "\u20dd" * 5 + r"\u20dd" + "b\u0301"
+
+
+@pytest.mark.parametrize("text", ["שָּׁ֖לוֹם", "ཧཱུྃ", "Việt Nam", "สวัสดี", "नमस्ते"])
+def test_letters_with_all_the_signs_of_their_script_are_left_as_they_are(text: str) -> None:
+    assert visible(unicodedata.normalize("NFD", text)) == unicodedata.normalize("NFD", text)
+
+
+@given(st.text(st.sampled_from("a\u0301\u20dd\ufe0f\u200d👍\u202e ")), st.integers(0, 40))
+def test_a_text_in_pieces_is_shown_as_the_whole(text: str, at: int) -> None:
+    first, rest = text[:at], text[at:]
+    # A sign that joins what comes next cannot be judged before that has come.
+    if not first.endswith("\u200d"):
+        assert visible(first) + visible(rest, after=first) == visible(text)
+
+
+def test_an_accent_does_not_part_a_word_and_a_long_word_is_not_repeated() -> None:
+    assert lookalikes("рау\u0301pal") == ["“рауpal” has р (U+0440), а (U+0430), у (U+0443)"]
+    [said] = lookalikes("x" * 500 + "".join(map(chr, range(0x430, 0x450))) + "x" * 500)
+    assert said.startswith("“…xxx")
+    assert said.endswith(" and 27 more")
+    assert len(said) < 160
+
+
+@pytest.mark.parametrize("unit", ["я", "aя", "\u0301", "中", "\u200b", "aя "])
+def test_the_time_grows_with_the_length(unit: str) -> None:
+    def seconds(length: int) -> float:
+        def once() -> float:
+            start = time.thread_time()
+            visible(unit * length), count_marks(unit * length), lookalikes(unit * length)
+            return time.thread_time() - start
+
+        return min(once() for _ in range(3))
+
+    assert seconds(8_000) < 10 * seconds(2_000) + 0.02
 
 
 @pytest.mark.parametrize("text", ["Москва", "Größe, naïve", "αβγ", "东京 Tokyo", "plain"])

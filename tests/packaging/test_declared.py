@@ -37,7 +37,14 @@ WALLS = {
     "tree-sitter-bash",
 }
 # The first versions without a known hole, or the newest there is where that is not published.
-FLOORS = {"authlib": "1.9.5", "cryptography": "46.0.7", "joserfc": "1.8", "pymysql": "1.1.1"}
+FLOORS = {
+    "authlib": "1.9.5",
+    "cryptography": "46.0.7",
+    # Before it, a small compressed answer was unpacked whole, whatever limit its reader had.
+    "httpx2": "2.12",
+    "joserfc": "1.8",
+    "pymysql": "1.1.1",
+}
 
 
 @cache
@@ -124,9 +131,20 @@ def test_the_extra_that_a_file_names_brings_what_the_file_imports() -> None:
 
 def test_the_guard_against_private_addresses_is_declared_wherever_it_is_used() -> None:
     guard = imports_of(SOURCES / "backends" / "_network.py")
-    assert {"httpx", "httpcore"} <= guard
-    for extra in ("web", "openapi"):
+    assert {"httpx2", "httpcore2"} <= guard
+    for extra in ("web", "openapi", "mcp"):
         assert guard <= declared(extra).keys()
+
+
+def test_there_is_one_http_stack() -> None:
+    """Its predecessors are no longer maintained; only other people's packages still ask for them."""
+    old = re.compile(r"\bhttp(x|core)\b")
+    kinds = {".css", ".html", ".js", ".md", ".py", ".toml", ".ts", ".tsx", ".yaml", ".yml"}
+    places = [ROOT / "pyproject.toml", ROOT / "README.md", ROOT / "conftest.py"]
+    for folder in ("src", "tests", "docs", "examples", "bench", "scripts", "web/src"):
+        places += [path for path in (ROOT / folder).rglob("*") if path.suffix in kinds]
+    assert len(places) > 900
+    assert [str(p.relative_to(ROOT)) for p in places if old.search(p.read_text())] == []
 
 
 def test_what_is_declared_is_used() -> None:

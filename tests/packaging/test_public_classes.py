@@ -91,6 +91,31 @@ def test_an_attribute_that_would_do_nothing_cannot_be_set_on(name: str) -> None:
     assert not hasattr(thing, "would_do_nothing")
 
 
+@pytest.mark.parametrize("name", ["__doc__", "__name__", "__annotations__", "__call__", "__x__"])
+def test_what_python_reads_of_a_function_cannot_be_set_on_its_tool(name: str) -> None:
+    before = getattr(wipe, name, None)
+    with pytest.raises(AttributeError, match=f"'{name}' of FunctionTool 'wipe' is read when it"):
+        setattr(wipe, name, "new")
+    assert getattr(wipe, name, None) == before
+    agent = Agent(name="a")
+    with pytest.raises(AttributeError, match="make another one"):
+        setattr(agent, name, "new")
+
+
+def test_the_setting_that_does_it_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"make another one: FunctionTool\(…, description=…\)"):
+        wipe.__doc__ = "new"
+
+
+def test_a_class_of_the_users_own_may_have_such_attributes() -> None:
+    class Mine(FunctionTool):
+        """Mine."""
+
+    mine = Mine(double)
+    mine.__doc__ = "new"
+    assert mine.__doc__ == "new"
+
+
 def made(tmp_path: Path) -> list[Any]:
     agent = Agent(name="a", model=ScriptedModel())
     return [

@@ -4,69 +4,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pending._outside import SEND, Server, answered, ran, sending
 
-from toolwright import Agent, Approve, Reject, Result, Runner, Skill, SkillToolset, UsageError
+from toolwright import Agent, Approve, Reject, Runner, Skill, SkillToolset, UsageError
 from toolwright.agent import lock_of, moved_since
-from toolwright.messages import ToolEnded, ToolSpec
+from toolwright.messages import ToolEnded
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Args, Output, Tool, ToolContext, Toolset, schema_parser, searchable
+from toolwright.tools import searchable
 
 pytestmark = pytest.mark.anyio
-
-ran: list[str] = []
 
 
 @pytest.fixture(autouse=True)
 def nothing_has_run() -> None:
     ran.clear()
-
-
-class Server(Toolset):
-    """A server whose tools may be others at each listing, as an MCP server's may."""
-
-    cache_listing = False
-
-    def __init__(self, **tools: str) -> None:
-        super().__init__()
-        self.said = tools
-        self.more: dict[str, Any] = {}
-        self.effects: Any = "write"
-        self.source = "mcp:mail"
-
-    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
-        return [self._made(name, said) for name, said in self.said.items()]
-
-    def _made(self, name: str, said: str) -> Tool:
-        parameters = {
-            "type": "object",
-            "properties": {"to": {"type": "string"}, **self.more},
-            "additionalProperties": False,
-        }
-
-        async def run(args: Args, ctx: ToolContext) -> Output:
-            ran.append(f"{name} to {args.get('to')}")
-            return Output(text="sent")
-
-        return Tool(
-            spec=ToolSpec(name=name, description=said, parameters=parameters),
-            parse=schema_parser(name, parameters),
-            run=run,
-            effects=self.effects,
-            source=self.source,
-        )
-
-
-def sending(server: Toolset, *script: Any, store: Any = "memory://") -> Runner:
-    return Runner(Agent(name="a", model=ScriptedModel(*script), tools=[server]), store=store)
-
-
-async def answered(runner: Runner, result: Result, answer: Any = None) -> Result:
-    [pending] = result.pending
-    await runner.answer(result.session_id, pending.call_id, answer or Approve())
-    return await runner.resume(result.session_id)
-
-
-SEND = call("send", to="ann")
 
 
 async def test_a_tool_that_is_as_it_was_is_not_asked_about() -> None:

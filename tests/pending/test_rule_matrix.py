@@ -25,7 +25,10 @@ from toolwright import (
 )
 from toolwright.kits import load_agent_file
 from toolwright.kits._by_hand import hand_runner
-from toolwright.messages import ToolEnded
+from toolwright.messages import ToolEnded, ToolProgress
+from toolwright.serve.mcp._desk import Asked, Desk
+from toolwright.tasks import Orchestrator
+from toolwright.tasks._registered import above_child
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     Args,
@@ -47,6 +50,7 @@ pytestmark = pytest.mark.anyio
 SMALL, MIDDLE, LARGE = "small", "middle", "large"
 """Three tools: the first is allowed, the second asked about, the third denied."""
 CALLS = [call(SMALL, cents=1), call(MIDDLE, cents=50), call(LARGE, cents=99)]
+USERS = ("user", "mcp")
 ran: list[str] = []
 
 
@@ -77,7 +81,7 @@ async def judged(tool: Tool, args: Args, ctx: ToolContext) -> Decision:
 
 
 async def over_ten(cents: int, tool_context: ToolContext) -> bool:
-    return tool_context.user_id == "user" and cents > 10
+    return tool_context.user_id in USERS and cents > 10
 
 
 BY_NAME = rules(Rule.deny(LARGE), Rule.ask(MIDDLE), otherwise="allow")
@@ -89,7 +93,7 @@ BY_PREDICATE = rules(
 )
 BY_EXPRESSION = rules(
     Rule.deny("*", when="call.tool in ['large'] and cents > 90"),
-    Rule.ask("*", when="matches(call.tool, 'mid*') and call.user == 'user'"),
+    Rule.ask("*", when="matches(call.tool, 'mid*') and call.user in ['user', 'mcp']"),
     otherwise="allow",
 )
 BY_EFFECTS = rules(
@@ -342,6 +346,101 @@ async def test_a_rule_holds_for_calls_made_by_hand(way: str, tmp_path: Path) -> 
     assert runner is not None
     spelled = [f'{SMALL} {{"cents": 1}}', f'{MIDDLE} {{"cents": 50}}', f'{LARGE} {{"cents": 99}}']
     check(*await play(runner, spelled))
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_rule_holds_for_clients_of_an_mcp_server(way: str, tmp_path: Path) -> None:
+    ran.clear()
+    written = WAYS[way](tmp_path)
+    desk = Desk(Runner(await directly(written), **written.runner))
+    asked, results = await by_clients(desk, {SMALL: 1, MIDDLE: 50, LARGE: 99})
+    check(asked, results)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_rule_holds_where_an_agent_is_served_as_one_tool(way: str, tmp_path: Path) -> None:
+    ran.clear()
+    written = WAYS[way](tmp_path)
+    desk = Desk(await directly(written), **written.runner)
+    outcome = await desk.call("s", "root", {"request": "go"}, unseen)
+    asked: set[str] = set()
+    while isinstance(outcome, Asked):
+        asked.add(outcome.pending.name)
+        yes = outcome.pending.name == MIDDLE
+        outcome = await desk.answer("s", outcome.pending, yes, unseen)
+    assert outcome is not None
+    assert (ran, outcome.text) == ([SMALL, MIDDLE], "Done.")
+    assert asked in ({MIDDLE}, {MIDDLE, LARGE})
+
+
+async def by_clients(desk: Desk, cents: dict[str, int]) -> tuple[set[str], dict[str, str]]:
+    """Call each tool, and do as `play` does about questions."""
+    asked: set[str] = set()
+    results: dict[str, str] = {}
+    for name, amount in cents.items():
+        outcome = await desk.call(name, name, {"cents": amount}, unseen)
+        while isinstance(outcome, Asked):
+            asked.add(name)
+            assert name not in ran, "nothing runs before it is approved"
+            outcome = await desk.answer(name, outcome.pending, name == MIDDLE, unseen)
+        assert outcome is not None
+        results[name] = str(outcome.status)
+    return asked, results
+
+
+async def unseen(event: ToolProgress) -> None:
+    """Nobody watches."""
+
+
+@pytest.mark.parametrize("kind", ["by hand", "MCP"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_rules_about_a_helpers_tools_do_not_stop_calls_of_ones_own(
+    way: str, kind: str, tmp_path: Path
+) -> None:
+    ran.clear()
+    written = WAYS[way](tmp_path)
+    own = made("own", effects="read")
+    root = Agent(
+        name="root", model=ScriptedModel(), tools=[own], sub_agents=[helper(written.things)],
+        **written.agent,
+    )  # fmt: skip
+    runner = Runner(root, **written.runner)
+    if kind == "MCP":
+        assert await by_clients(Desk(runner), {"own": 1}) == (set(), {"own": "ok"})
+    else:
+        by_hand = hand_runner(runner)
+        assert by_hand is not None
+        assert await play(by_hand, ['own {"cents": 1}']) == (set(), {"own": "ok"})
+        handed = await by_hand.run('transfer_to_agent {"agent_name": "helper"}')
+        assert handed.agent == "root", "nobody hands a conversation over by hand"
+    assert ran == ["own"]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "policy by name",
+        "interrupt_on",
+        "approvals in YAML",
+        "Runner(policy=rules)",
+        "a rule of each",
+    ],
+)
+async def test_a_rule_holds_however_many_tasks_are_on_the_way(way: str, tmp_path: Path) -> None:
+    written = WAYS[way](tmp_path)
+    made_by = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made_by.register(helper(written.things, "payer"))
+    writer = helper([made_by.child_tasks("payer")], "writer", **written.agent)
+    made_by.register(writer, **written.runner)
+    lax = rules(Rule.deny("other", optional=True), otherwise="allow")
+    made_by.register(helper([made_by.child_tasks("writer")], "boss", policy=lax), policy=lax)
+    above = above_child(["boss", "writer"], None, made_by.agents)
+    expected = [*writer.guards, *made_by.agents["writer"].runner.guards]
+    found = [guard.policy for guard in above.guards]
+    assert expected
+    assert all(guard.policy in found for guard in expected)
+    assert found.count(lax) == 2
+    await made_by.close()
 
 
 @pytest.mark.parametrize("reach", [in_code, in_a_helpers_code])

@@ -26,6 +26,7 @@ from toolwright.kits import load_agent_file
 from toolwright.messages import ToolEnded
 from toolwright.models import ModelRequest
 from toolwright.tasks import Orchestrator
+from toolwright.tasks._registered import above_child
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Args, Toolset, combined, filtered, prefixed, searchable
 
@@ -319,6 +320,66 @@ async def test_child_tasks_run_under_the_rules_of_whoever_started_them(tmp_path:
     assert (ended, ran) == ({"wipe": "denied", "look": "ok"}, ["look y"])
     assert "_under" not in await made.agents["child"].runner.state(child_id)
     await made.close()
+
+
+@pytest.mark.parametrize("written", ["agent", "register"])
+async def test_a_grandparents_rules_take_no_rule_of_the_parent_away(
+    written: str, tmp_path: Path
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    deny: Any = {"policy": rules(Rule.deny("wipe", optional=True), otherwise="allow")}
+    made.register(Agent(name="child", model=ScriptedModel(call("wipe"), "."), tools=[wipe]))
+    parent = Agent(
+        name="parent",
+        model=ScriptedModel(call("start_child_tasks", prompts=["go"]), "."),
+        tools=[made.child_tasks("child")],
+        **(deny if written == "agent" else {}),
+    )
+    made.register(parent, **(deny if written == "register" else {}))
+    lax = rules(Rule.deny("other", optional=True), otherwise="allow")
+    boss = Agent(
+        name="boss",
+        model=ScriptedModel(call("start_parent_tasks", prompts=["go"]), "."),
+        tools=[made.child_tasks("parent")],
+        policy=lax,
+    )
+    made.register(boss)
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            assert (await made.wait(await made.enqueue("boss", "go"))).status == "COMPLETED"
+            worker.drain()
+    assert ran == []
+    await made.close()
+
+
+async def test_a_task_whose_path_could_mean_two_agents_of_one_name_is_not_run() -> None:
+    made = Orchestrator("sqlite:///unused.db")
+    by_name = made.child_tasks("writer")
+    made.register(Agent(name="writer", model=ScriptedModel(), tools=[wipe]))
+    shadow = AgentTool(Agent(name="writer", description="", model=ScriptedModel()))
+    made.register(Agent(name="boss", model=ScriptedModel(), tools=[shadow, by_name]))
+    with pytest.raises(
+        UsageError, match=r"'writer'.*2 agents of that name on its path.*rename one"
+    ):
+        above_child(["boss", "writer"], None, made.agents)
+    with pytest.raises(UsageError, match="two agents named 'writer'"):
+        Agent(name="other", model=ScriptedModel(), tools=[shadow, made.child_tasks("writer")])
+
+
+async def test_helpers_of_one_name_on_other_paths_are_not_mixed_up() -> None:
+    def deep(name: str, **settings: Any) -> Agent:
+        inner = Agent(name="general", description="", model=ScriptedModel(), **settings)
+        return Agent(name=name, description="", model=ScriptedModel(), tools=[AgentTool(inner)])
+
+    strict = rules(otherwise="deny")
+    made = Orchestrator("sqlite:///unused.db")
+    tools = [AgentTool(deep("left", policy=strict)), AgentTool(deep("right"))]
+    made.register(Agent(name="boss", model=ScriptedModel(), tools=tools))
+    left = above_child(["boss", "left", "general"], None, made.agents)
+    assert [guard.policy for guard in left.guards] == [strict]
+    assert above_child(["boss", "right", "general"], None, made.agents).guards == ()
 
 
 async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(

@@ -19,9 +19,9 @@ from toolwright import (
     deferred_tool,
     tool,
 )
-from toolwright.backends import MemoryStore
+from toolwright.backends import Hold, MemoryStore
 from toolwright.errors import StoreError
-from toolwright.messages import Event, PendingChanged, Scope
+from toolwright.messages import Event, Given, PendingChanged, Scope
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Output
 
@@ -107,7 +107,16 @@ async def test_an_approval_is_no_result_and_a_value_is_no_approval() -> None:
     ids = {pending.name: pending.call_id for pending in paused.pending}
     with pytest.raises(UsageError, match="an approval is not"):
         await runner.answer("s", ids["order"], Approve())
-    for value in (None, 0, 1, "yes", "", [], {}, {"approved": True}, {"kind": "approve", "x": 1}):
+    unclear = [
+        {"approved": True},
+        {"kind": "approve", "x": 1},
+        {"kind": "approve", "reason": "no"},
+        {"kind": "reject", "arguments": {}},
+        {"kind": "Approve"},
+        {"kind": ["approve"]},
+        Given(value=True),
+    ]
+    for value in (None, 0, 1, "yes", "", [], {}, *unclear):
         with pytest.raises(UsageError, match="waits for a confirmation"):
             await runner.answer("s", ids["wipe"], value)
     assert len(await runner.pending("s")) == 2
@@ -150,11 +159,11 @@ class DyingStore(MemoryStore):
 
     dead = False
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
         self.dead = self.dead or any(isinstance(event, PendingChanged) for event in events)
         if self.dead:
             raise StoreError("the process is dead")
-        await super().append(scope, events)
+        await super().append(scope, events, hold)
 
 
 async def interrupted(runs: list[str], **settings: Any) -> tuple[Runner, DyingStore]:

@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 
 from toolwright import Agent, Runner, ToolContext, tool
+from toolwright.backends import Store
 from toolwright.messages import ModelMessage, TextPart, Usage
 from toolwright.models import Delta, ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
@@ -17,7 +18,7 @@ class Wiped(list[str]):
     """What the tool has really wiped."""
 
 
-def wiping(store: str = "memory://", turns: Sequence[Any] = ()) -> tuple[Runner, Wiped]:
+def wiping(store: str | Store = "memory://", turns: Sequence[Any] = ()) -> tuple[Runner, Wiped]:
     """A runner whose agent wipes staging, if a person lets it."""
     wiped = Wiped()
 

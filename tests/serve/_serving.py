@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import uvicorn
 from starlette.applications import Starlette
 
@@ -67,24 +67,24 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
         server.stop()
 
 
-async def new_session(http: httpx.AsyncClient, **fields: Any) -> str:
+async def new_session(http: httpx2.AsyncClient, **fields: Any) -> str:
     reply = await http.post("/api/sessions", json=fields)
     assert reply.status_code == 201, reply.text
     return reply.json()["id"]
 
 
-async def say(http: httpx.AsyncClient, session_id: str, message: str) -> None:
+async def say(http: httpx2.AsyncClient, session_id: str, message: str) -> None:
     reply = await http.post(f"/api/sessions/{session_id}/runs", json={"message": message})
     assert reply.status_code == 202, reply.text
 
 
-async def events_of(http: httpx.AsyncClient, session_id: str) -> list[dict[str, Any]]:
+async def events_of(http: httpx2.AsyncClient, session_id: str) -> list[dict[str, Any]]:
     return (await http.get(f"/api/sessions/{session_id}/events")).json()
 
 
 @asynccontextmanager
 async def listening(
-    http: httpx.AsyncClient, path: str, last_id: str | None = None
+    http: httpx2.AsyncClient, path: str, last_id: str | None = None
 ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
     """The frames of an event stream: `{"id": …, "event": …, "data": …}`."""
     headers = {"Last-Event-ID": last_id} if last_id else {}
@@ -93,7 +93,7 @@ async def listening(
         yield _frames(reply)
 
 
-async def _frames(reply: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+async def _frames(reply: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
     frame: dict[str, Any] = {}
     async for line in reply.aiter_lines():
         name, _, value = line.partition(": ")

@@ -13,8 +13,16 @@ from pydantic import BaseModel
 from toolwright.agent import Agent
 from toolwright.backends import MemoryCredentials
 from toolwright.builtin import ask_user, get_user_choice
-from toolwright.errors import ToolError
-from toolwright.messages import AuthConfig, AuthCredential, BlobPart, Pending, Reject, Scope
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import (
+    Approve,
+    AuthConfig,
+    AuthCredential,
+    BlobPart,
+    Pending,
+    Reject,
+    Scope,
+)
 from toolwright.serve.mcp import McpServer
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
@@ -228,18 +236,137 @@ async def test_a_client_that_never_answers_right_is_not_asked_for_ever() -> None
     assert len(asked) == 5
 
 
+UNCLEAR = [
+    {},
+    {"approve": "yes"},
+    {"approve": "false"},
+    {"approve": 1},
+    {"approve": 1.0},
+    {"approve": ""},
+    {"approve": None},
+    {"approve": True, "reason": "no"},
+    {"approve": True, "denied": True},
+    {"approve": False, "approved": True},
+    {"approved": True},
+    {"approve": True, "arguments": "{}"},
+]
+
+
 @ERAS
-@pytest.mark.parametrize("unclear", ["yes", "false", 1, 1.0, ""])
-async def test_what_is_no_clear_yes_is_a_no(mode: str, unclear: Any) -> None:
+@pytest.mark.parametrize("unclear", UNCLEAR, ids=str)
+async def test_what_is_no_clear_yes_or_no_is_asked_again(
+    mode: str, unclear: dict[str, Any]
+) -> None:
     wiped.clear()
+    asked: list[str] = []
 
     async def answer(context: Any, params: Any) -> types.ElicitResult:
-        return types.ElicitResult(action="accept", content={"approve": unclear})
+        asked.append(params.message)
+        content = unclear if len(asked) == 1 else {"approve": False}
+        return types.ElicitResult(action="accept", content=content)
 
     async with client(TOOLS, mode, elicitation_callback=answer) as mcp:
         result = await mcp.call_tool("wipe", {"disk": "sda"})
-    assert result.is_error
-    assert wiped == []
+    assert (result.is_error, wiped, len(asked)) == (True, [], 2)
+    assert "still waits" in asked[1]
+    assert asked[1].endswith(asked[0]), "the question itself is shown as it was"
+
+
+def paying(paid: list[int]) -> Agent:
+    """An agent that pays twice, and asks before each."""
+
+    def pay(cents: int) -> str:
+        """Pay."""
+        paid.append(cents)
+        return "paid"
+
+    calls = [call("pay", cents=1), call("pay", cents=99_999_900)]
+    careful = FunctionTool(pay, require_confirmation=True)
+    return Agent(name="bank", model=ScriptedModel(calls, "Done."), tools=[careful])
+
+
+YES = types.ElicitResult(action="accept", content={"approve": True})
+
+
+async def go_on(mcp: Client, asked: Any, said: Any = YES, **changes: Any) -> Any:
+    """The call again, with an answer to what it asked."""
+    request: dict[str, Any] = {"name": "bank", "arguments": {"request": "go"}} | changes
+    return await mcp.session.call_tool(
+        request["name"],
+        request["arguments"],
+        request_state=asked.request_state,
+        input_responses={"question": said},
+        allow_input_required=True,
+    )
+
+
+def shown(asked: Any) -> str:
+    return asked.input_requests["question"].params.message
+
+
+async def test_a_yes_is_for_the_question_that_was_shown_and_works_once() -> None:
+    paid: list[int] = []
+    async with client(paying(paid)) as mcp:
+        begun = {"request": "go"}
+        first = await mcp.session.call_tool("bank", begun, allow_input_required=True)
+        assert '{"cents": 1}' in shown(first)
+        second = await go_on(mcp, first)
+        for _ in range(3):
+            again = await go_on(mcp, first)
+            assert "was not taken" in shown(again)
+            assert shown(again).endswith(shown(second)), "what waits now is shown"
+            assert again.request_state == second.request_state
+        assert paid == [1]
+        done = await go_on(mcp, second)
+        assert (text(done), paid) == ("Done.", [1, 99_999_900])
+        with pytest.raises(Exception, match="No call waits under this request state"):
+            await go_on(mcp, second)
+    assert paid == [1, 99_999_900]
+
+
+async def test_two_answers_at_once_to_one_question_are_one_answer() -> None:
+    paid: list[int] = []
+    outcomes: list[Any] = []
+    async with client(paying(paid)) as mcp:
+        first = await mcp.session.call_tool("bank", {"request": "go"}, allow_input_required=True)
+
+        async def answer() -> None:
+            outcomes.append(await go_on(mcp, first))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(answer)
+    assert paid == [1]
+    assert all("99999900" in shown(outcome) for outcome in outcomes)
+
+
+async def test_a_request_state_is_good_for_its_own_call_and_question_only() -> None:
+    paid: list[int] = []
+    async with client([paying(paid), *TOOLS]) as mcp:
+        begun: Any = await mcp.session.call_tool(
+            "bank", {"request": "go"}, allow_input_required=True
+        )
+        session, made, question = begun.request_state.split(":")
+        for changes in ({"name": "wipe"}, {"arguments": {"request": "pay all"}}):
+            with pytest.raises(Exception, match="No call waits under this request state"):
+                await go_on(mcp, begun, **changes)
+        for state in (
+            "",
+            session,
+            f"{session}:{made}",
+            f"{session}:{made}:",
+            f":{made}:{question}",
+        ):
+            with pytest.raises(Exception, match="No call waits under this request state"):
+                await go_on(mcp, types.InputRequiredResult(request_state=state))
+        forged = types.InputRequiredResult(request_state=f"{session}:{made}:{'0' * 64}")
+        assert "was not taken" in shown(await go_on(mcp, forged))
+        assert paid == []
+        unanswered = await go_on(mcp, begun, types.ListRootsResult(roots=[]))
+        assert shown(unanswered) == shown(begun)
+        no = types.ElicitResult(action="decline")
+        assert "99999900" in shown(await go_on(mcp, begun, no))
+    assert paid == []
 
 
 @ERAS
@@ -383,9 +510,40 @@ def test_a_pending_call_of_any_kind_has_an_answer_to_its_question() -> None:
 
 
 @pytest.mark.parametrize("said", ["true", "false", 1, "yes", None, [], {}])
-def test_what_is_no_clear_yes_to_an_elicitation_is_a_no(said: Any) -> None:
+def test_what_is_no_clear_yes_or_no_to_an_elicitation_is_refused(said: Any) -> None:
     from toolwright.serve.mcp._elicit import answer_from
 
     pending = Pending(call_id="c", name="t", kind="confirmation")
     result = types.ElicitResult.model_construct(action="accept", content={"approve": said})
-    assert isinstance(answer_from(pending, result), Reject)
+    with pytest.raises(UsageError, match="Accepted are true, false"):
+        answer_from(pending, result)
+
+
+NESTED = {"type": "object", "properties": {"by": {"type": "object"}}, "required": ["by"]}
+FLAT = {"type": "object", "properties": {"by": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "content", "payload"),
+    [
+        (FLAT, {"by": "ann"}, {"by": "ann"}),
+        (FLAT, {}, {}),
+        (FLAT, {"by": "ann", "approve": False}, None),
+        (NESTED, {"answer": '{"by": {}}'}, {"by": {}}),
+        (NESTED, {}, None),
+        (NESTED, {"answer": "{}", "approve": False}, None),
+    ],
+    ids=str,
+)
+def test_a_form_beside_a_yes_is_filled_in_as_it_was_shown(
+    schema: dict[str, Any], content: dict[str, Any], payload: Any
+) -> None:
+    from toolwright.serve.mcp._elicit import answer_from
+
+    pending = Pending(call_id="c", name="t", kind="confirmation", schema=schema)
+    result = types.ElicitResult.model_construct(action="accept", content=content)
+    if payload is not None:
+        assert answer_from(pending, result) == Approve(payload=payload)
+        return
+    with pytest.raises(UsageError, match="does not fit"):
+        answer_from(pending, result)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -105,13 +106,13 @@ async def test_an_interrupted_server_does_not_wait_for_a_client_that_never_ends_
 ) -> None:
     servers: list[uvicorn.Server] = []
 
-    class Noted(uvicorn.Server):
-        def __init__(self, config: uvicorn.Config) -> None:
-            super().__init__(config)
+    class Noted(_http.StartedServer):
+        def __init__(self, *given: Any, **settings: Any) -> None:
+            super().__init__(*given, **settings)
             servers.append(self)
 
     monkeypatch.setattr(_http, "GRACE_SECONDS", 0.2)
-    monkeypatch.setattr(_http.uvicorn, "Server", Noted)
+    monkeypatch.setattr(_http, "StartedServer", Noted)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -5,27 +5,29 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 from tests.serve._serving import serving
 from tests.serve._workbench import bench_runner
 
+from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, rules
 from toolwright.serve import ServeSettings, create_app
+from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
     settings = ServeSettings(requests_per_second=0, agui=True)
     with serving(create_app(bench_runner(), settings=settings)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             yield http
 
 
-async def run(http: httpx.AsyncClient, message: str = "", **fields: Any) -> list[dict[str, Any]]:
+async def run(http: httpx2.AsyncClient, message: str = "", **fields: Any) -> list[dict[str, Any]]:
     messages = [{"id": "m1", "role": "user", "content": message}] if message else []
     body = {"threadId": "t", "runId": "r", "messages": messages, **fields}
     reply = await http.post("/agui", json=body)
@@ -59,6 +61,7 @@ async def test_a_pending_call_is_an_interrupt_and_resuming_answers_it() -> None:
             "confirmation",
             {"target": "staging"},
         )
+        assert interrupt["metadata"]["rule"] == "require_confirmation of tool 'wipe'"
         answer = {
             "interruptId": interrupt["id"],
             "status": "resolved",
@@ -138,3 +141,32 @@ async def test_a_bare_yes_is_enough() -> None:
         resumed = await run(http, resume=[answer])
     [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
     assert "wiped staging" in result["content"]
+
+
+async def test_what_an_agent_inside_a_call_asks_is_an_interrupt_too() -> None:
+    def pay(cents: int) -> str:
+        """Pay."""
+        return f"paid {cents}"
+
+    clerk = Agent(
+        name="clerk",
+        description="Pays.",
+        model=ScriptedModel(call("pay", cents=1), "Paid."),
+        tools=[FunctionTool(pay)],
+    )
+    boss = Agent(
+        name="boss",
+        model=ScriptedModel(call("clerk", request="pay"), "Done."),
+        tools=[AgentTool(clerk)],
+        policy=rules(Rule.ask("pay"), otherwise="allow"),
+    )
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(Runner(boss), settings=settings)) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
+            [interrupt] = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            assert (interrupt["metadata"]["tool"], interrupt["metadata"]["rule"]) == (
+                "pay",
+                "Rule.ask('pay') in the policy of agent 'boss'",
+            )
+            answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
+            assert (await run(http, resume=[answer]))[-1]["outcome"] == {"type": "success"}

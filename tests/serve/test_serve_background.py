@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -145,17 +145,17 @@ def with_broken_worker(folder: Path, failed: anyio.Event, token: str | None = No
 
 
 @asynccontextmanager
-async def calling(app: Starlette, path: str = "") -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+async def calling(app: Starlette, path: str = "") -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
     base = f"http://127.0.0.1:8765{path}"
-    async with httpx.AsyncClient(transport=transport, base_url=base) as http:
+    async with httpx2.AsyncClient(transport=transport, base_url=base) as http:
         yield http
 
 
 @asynccontextmanager
-async def served(app: Starlette, path: str = "") -> AsyncIterator[httpx.AsyncClient]:
+async def served(app: Starlette, path: str = "") -> AsyncIterator[httpx2.AsyncClient]:
     with serving(app) as address:
-        async with httpx.AsyncClient(base_url=f"{address}{path}", timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=f"{address}{path}", timeout=20) as http:
             yield http
 
 
@@ -173,7 +173,7 @@ async def test_a_dead_worker_turns_health_red_and_the_rest_goes_on(tmp_path: Pat
         await say(http, session, "hello")
 
 
-async def health_becomes(http: httpx.AsyncClient, status: int) -> httpx.Response:
+async def health_becomes(http: httpx2.AsyncClient, status: int) -> httpx2.Response:
     with anyio.fail_after(20):
         while (reply := await http.get("/api/health")).status_code != status:  # noqa: ASYNC110
             await anyio.sleep(0.05)
@@ -267,7 +267,7 @@ async def test_behind_a_proxy_the_server_answers_and_redirects_as_the_guide_says
     server.server.config.root_path = root_path
     address = server.start()
     try:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             assert (await http.get(f"{asked}/api/health")).status_code == 200
             assert (await http.get(f"{asked}/")).status_code == 200
             reply = await http.get(asked)

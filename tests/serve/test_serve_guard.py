@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -25,11 +25,13 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def client(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def client(**settings: Any) -> AsyncIterator[httpx2.AsyncClient]:
     app = create_app(chatting(), settings=ServeSettings(**settings))
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8765"
+        ) as http:
             yield http
 
 
@@ -152,8 +154,8 @@ async def test_two_servers_on_one_host_keep_their_sign_ins_apart() -> None:
     shop = create_app(chatting(), settings=ServeSettings(token="token-of-the-shop"))
     desk = create_app(chatting(), settings=ServeSettings(token="token-of-the-desk"))
     host = Starlette(routes=[Mount("/shop", shop), Mount("/desk", desk)])
-    transport = httpx.ASGITransport(host)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
+    transport = httpx2.ASGITransport(host)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
         await http.post("/shop/api/sign-in", json={"token": "token-of-the-shop"})
         assert (await http.get("/desk/api/info")).status_code == 401
         await http.post("/desk/api/sign-in", json={"token": "token-of-the-desk"})
@@ -195,7 +197,9 @@ def test_a_blank_token_in_the_environment_is_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, token: str | None
 ) -> None:
     served: list[ServeSettings] = []
-    monkeypatch.setattr(_serve, "serve_app", lambda make_app, settings: served.append(settings))
+    monkeypatch.setattr(
+        _serve, "serve_app", lambda make_app, settings, say: served.append(settings)
+    )
     monkeypatch.setattr(_serve, "open_runner", lambda target: chatting())
     here("serve", "--host", "0.0.0.0", cwd=tmp_path, TOOLWRIGHT_TOKEN=value)
     assert served[0].token == token
@@ -253,8 +257,8 @@ async def test_a_bug_in_the_server_shows_no_details() -> None:
         raise RuntimeError("password=hunter22222")
 
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             for route in app.routes:
                 if getattr(route, "path", "") == "/api/info":
                     route.app = broken  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import anyio
-import httpx
+import httpx2
 import pytest
 
 from toolwright import Agent, Runner, ToolContext, deferred_tool
@@ -33,12 +33,12 @@ def transferring(expires_in: float = 3600.0) -> tuple[Runner, list[str]]:
 
 
 @asynccontextmanager
-async def waiting(runner: Runner) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
+async def waiting(runner: Runner) -> AsyncIterator[tuple[httpx2.AsyncClient, str]]:
     settings = ServeSettings(requests_per_second=0, token="a-token-that-people-do-not-have")
     app = create_app(runner, settings=settings, links=LINKS)
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             await runner.run("Pay 50", user_id="u", session_id="s")
             yield http, "s"
 

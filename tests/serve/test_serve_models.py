@@ -1,6 +1,6 @@
 """A choice of models on the page: what is offered, what is chosen, and nothing made before that."""
 
-import httpx
+import httpx2
 import pytest
 from tests.serve._serving import listening, new_session, say, serving, until
 
@@ -11,7 +11,7 @@ from toolwright.testing import ScriptedModel
 pytestmark = pytest.mark.anyio
 
 
-async def last_words(http: httpx.AsyncClient, message: str) -> str:
+async def last_words(http: httpx2.AsyncClient, message: str) -> str:
     session = await new_session(http)
     await say(http, session, message)
     async with listening(http, f"/api/sessions/{session}/stream") as frames:
@@ -29,7 +29,7 @@ async def test_the_first_offer_answers_until_another_is_chosen() -> None:
     models = ModelChoice(free, ModelOffer(title="paid", make=paid, notice="Costs money."))
     runner = Runner(Agent(name="a", model=models), app_name="test")
     with serving(create_app(runner, models=models)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             info = (await http.get("/api/info")).json()
             offered = [{"title": "free", "chosen": True}, {"title": "paid", "chosen": False}]
             assert (info["models"], info["notice"]) == (offered, "A recording.")
@@ -53,7 +53,7 @@ async def test_an_offer_that_cannot_be_made_leaves_the_choice_as_it_was() -> Non
     )
     runner = Runner(Agent(name="a", model=models), app_name="test")
     with serving(create_app(runner, models=models)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             reply = await http.post("/api/model", json={"title": "broken"})
             assert (reply.status_code, reply.json()["detail"]) == (422, "The key is empty.")
             chosen = [
@@ -65,7 +65,7 @@ async def test_an_offer_that_cannot_be_made_leaves_the_choice_as_it_was() -> Non
 async def test_a_server_without_a_choice_says_so() -> None:
     runner = Runner(Agent(name="a", model=ScriptedModel()), app_name="test")
     with serving(create_app(runner)) as address:
-        async with httpx.AsyncClient(base_url=address) as http:
+        async with httpx2.AsyncClient(base_url=address) as http:
             assert (await http.get("/api/info")).json()["models"] == []
             assert (await http.post("/api/model", json={"title": "x"})).status_code == 422
 

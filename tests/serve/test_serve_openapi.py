@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -44,7 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     app = create_app(runner, settings=settings, files=FilesystemBackend(folder))
     with serving(app) as url:
         # A known id, so that not every request ends in a 404.
-        httpx.post(f"{url}/api/sessions", json={"session_id": "0"})
+        httpx2.post(f"{url}/api/sessions", json={"session_id": "0"})
         yield url
 
 
@@ -75,7 +75,7 @@ def test_every_operation_answers_as_documented(address: str, mode: GenerationMod
 
 
 def test_the_document_names_every_operation_once_and_describes_the_events(address: str) -> None:
-    document = httpx.get(f"{address}/api/openapi.json").json()
+    document = httpx2.get(f"{address}/api/openapi.json").json()
     names = [
         operation["operationId"]
         for path in document["paths"].values()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from tests.serve._agents import Held, held, wiping
 from tests.serve._serving import (
@@ -35,13 +35,13 @@ OPEN = ServeSettings(requests_per_second=0)
 
 
 @asynccontextmanager
-async def client(runner: Runner) -> AsyncIterator[httpx.AsyncClient]:
+async def client(runner: Runner) -> AsyncIterator[httpx2.AsyncClient]:
     with serving(create_app(runner, settings=OPEN)) as address:
-        async with httpx.AsyncClient(base_url=address) as http:
+        async with httpx2.AsyncClient(base_url=address) as http:
             yield http
 
 
-async def ended(http: httpx.AsyncClient, session_id: str, status: str) -> list[dict]:
+async def ended(http: httpx2.AsyncClient, session_id: str, status: str) -> list[dict]:
     async with listening(http, f"/api/sessions/{session_id}/stream") as frames:
         seen = await until(frames, "run_ended", status=status)
     return [frame["data"] for frame in seen]
@@ -212,16 +212,16 @@ async def test_a_deleted_session_is_gone() -> None:
 
 
 @asynccontextmanager
-async def inside(runner: Runner) -> AsyncIterator[httpx.AsyncClient]:
+async def inside(runner: Runner) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server in this event loop, so that the test can hold the model."""
     app = create_app(runner, settings=OPEN)
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             yield http
 
 
-async def half_said(http: httpx.AsyncClient, model: Held) -> str:
+async def half_said(http: httpx2.AsyncClient, model: Held) -> str:
     session = await new_session(http)
     await say(http, session, "Speak")
     with anyio.fail_after(30):
@@ -368,7 +368,7 @@ def ordering(last: str | Exception) -> Runner:
     return Runner(Agent(name="buyer", model=model, tools=[order]), app_name="test")
 
 
-async def answer_late(http: httpx.AsyncClient) -> tuple[str, httpx.Response]:
+async def answer_late(http: httpx2.AsyncClient) -> tuple[str, httpx2.Response]:
     session = await new_session(http)
     await say(http, session, "Order a gear")
     await ended(http, session, "paused")
@@ -379,7 +379,7 @@ async def answer_late(http: httpx.AsyncClient) -> tuple[str, httpx.Response]:
     return session, await http.post(f"/api/sessions/{session}/answers", json=body)
 
 
-async def last_end(http: httpx.AsyncClient, session: str, runs: int) -> dict:
+async def last_end(http: httpx2.AsyncClient, session: str, runs: int) -> dict:
     """The end of the session's run number `runs`."""
     async with listening(http, f"/api/sessions/{session}/stream") as frames:
         ends = [await until(frames, "run_ended") for _ in range(runs)]

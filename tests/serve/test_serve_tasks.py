@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from tests.serve._serving import listening, serving, until
 from tests.serve._workbench import bench_runner
@@ -18,18 +18,18 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def client(tmp_path: Path, *, work: bool = True) -> AsyncIterator[httpx.AsyncClient]:
+async def client(tmp_path: Path, *, work: bool = True) -> AsyncIterator[httpx2.AsyncClient]:
     runner = bench_runner()
     assert isinstance(runner.agent, Agent)
     orchestrator = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
     orchestrator.register(runner.agent)
     settings = ServeSettings(requests_per_second=0, work=work)
     with serving(create_app(runner, settings=settings, tasks=orchestrator)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             yield http
 
 
-async def enqueue(http: httpx.AsyncClient, message: str) -> str:
+async def enqueue(http: httpx2.AsyncClient, message: str) -> str:
     reply = await http.post("/api/tasks", json={"agent": "smith", "message": message})
     assert reply.status_code == 202, reply.text
     return reply.json()["id"]
@@ -84,8 +84,8 @@ async def test_unknown_tasks_and_agents_are_refused(tmp_path: Path) -> None:
 
 async def test_a_server_without_tasks_has_no_task_routes() -> None:
     app = create_app(bench_runner())
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         assert (await http.get("/api/tasks")).status_code == 404
 
 
@@ -93,7 +93,7 @@ async def test_what_another_process_answers_is_noticed(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/sessions.db"
     app = create_app(bench_runner(store), settings=ServeSettings(requests_per_second=0))
     with serving(app) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             other: Runner = bench_runner(store)
             async with listening(http, "/api/stream") as frames:
                 assert (await anext(frames))["event"] == "reload"

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from tests.serve._agents import chatting, wiping
 
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def client(runner: Runner, **parts: object) -> AsyncIterator[httpx.AsyncClient]:
+async def client(runner: Runner, **parts: object) -> AsyncIterator[httpx2.AsyncClient]:
     app = create_app(runner, settings=ServeSettings(requests_per_second=0), **parts)  # type: ignore[arg-type]
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             yield http
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from pydantic import AfterValidator
 from tests.serve._serving import listening, new_session, say, serving, until
@@ -52,6 +52,18 @@ CALLS = {
 WRONG = [
     ("pay", {"kind": "approve", "arguments": {"cents": 3}}, "an even number of cents, please"),
     ("pay", {"kind": "value", "value": "yes"}, "waits for a confirmation"),
+    ("pay", {"kind": "value", "value": True}, "waits for a confirmation"),
+    ("pay", {"kind": "value", "value": {"kind": "approve"}}, "waits for a confirmation"),
+    ("pay", {"kind": "approve", "remember": 1}, "remember"),
+    ("pay", {"kind": "approve", "remember": "true"}, "remember"),
+    ("pay", {"kind": "approve", "remember": "forever"}, "remember"),
+    ("pay", {"kind": "approve", "argumnets": {"cents": 4}}, "argumnets"),
+    ("pay", {"kind": "approve", "reason": "NO"}, "reason"),
+    ("pay", {"kind": "approve", "arguments": [["cents", 4]]}, "arguments"),
+    ("pay", {"kind": "reject", "reason": 5}, "reason"),
+    ("pay", {"kind": "reject", "arguments": {"cents": 4}}, "arguments"),
+    ("pay", {"kind": "Approve"}, "kind"),
+    ("pay", True, "answer"),
     ("fetch", {"kind": "value", "value": {"access_token": None}}, "no credential"),
     ("fetch", {"kind": "value", "value": {"api_key": ""}}, "no credential"),
     ("fetch", {"kind": "approve"}, "no credential"),
@@ -62,38 +74,41 @@ WRONG = [
 
 
 class Caller:
-    """Calls the tool that the person names, then says what came of it."""
+    """Calls the tools that the person names, then says what came of the first."""
 
     name = "scripted:caller"
 
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         last = request.history[-1]
         if isinstance(last, UserMessage):
-            asked = ToolCall(call_id="c1", name=last.text, arguments=CALLS[last.text])
-            return ModelMessage(parts=(asked,), finish_reason="calls")
+            calls = [
+                ToolCall(call_id=f"c{number}", name=name, arguments=CALLS[name])
+                for number, name in enumerate(last.text.split(), 1)
+            ]
+            return ModelMessage(parts=tuple(calls), finish_reason="calls")
         return ModelMessage(parts=(TextPart(last.results[0].text),))  # type: ignore[union-attr]
 
 
 @asynccontextmanager
-async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def client(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
     agent = Agent(name="caller", model=Caller(), tools=TOOLS)
     orchestrator = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
     orchestrator.register(agent, credentials="memory://")
     runner = Runner(agent, credentials="memory://")
     settings = ServeSettings(requests_per_second=0, agui=True, work=True)
     with serving(create_app(runner, settings=settings, tasks=orchestrator)) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
             yield http
 
 
-async def asked(http: httpx.AsyncClient, place: str, number: str) -> dict[str, Any]:
+async def asked(http: httpx2.AsyncClient, place: str, number: str) -> dict[str, Any]:
     """What a session or a task waits for, once it does."""
     async with listening(http, f"/api/{place}s/{number}/stream") as frames:
         await until(frames, "run_ended", status="paused")
     return await waiting(http, number)
 
 
-async def waiting(http: httpx.AsyncClient, number: str) -> dict[str, Any]:
+async def waiting(http: httpx2.AsyncClient, number: str) -> dict[str, Any]:
     [found] = [one for one in (await http.get("/api/pending")).json() if one["id"] == number]
     return found
 
@@ -113,9 +128,42 @@ async def test_sessions_and_tasks_refuse_wrong_answers(place: str, tmp_path: Pat
                 assert await waiting(http, number) == before
 
 
-async def enqueue(http: httpx.AsyncClient, message: str) -> str:
+async def enqueue(http: httpx2.AsyncClient, message: str) -> str:
     reply = await http.post("/api/tasks", json={"agent": "caller", "message": message})
     return reply.json()["id"]
+
+
+async def test_a_field_that_is_there_twice_is_refused_before_anything_is_read(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path) as http:
+        session = await new_session(http)
+        await say(http, session, "pay")
+        before = await asked(http, "session", session)
+        for answer in (
+            '"kind": "reject", "kind": "approve"',
+            '"kind": "approve", "kind": "approve"',
+        ):
+            reply = await http.post(
+                f"/api/sessions/{session}/answers",
+                content=f'{{"call_id": "c1", "answer": {{{answer}}}}}',
+                headers={"Content-Type": "application/json"},
+            )
+            assert (reply.status_code, "more than once" in reply.text) == (422, True), reply.text
+        assert await waiting(http, session) == before
+
+
+async def agui(
+    http: httpx2.AsyncClient, thread: str, message: str = "", resume: Any = ()
+) -> httpx2.Response:
+    """A message to a thread, or answers to what it waits for."""
+    messages = [{"id": "m", "role": "user", "content": message}] if message else []
+    body = {"threadId": thread, "runId": "r", "messages": messages, "resume": list(resume)}
+    return await http.post("/agui", json=body)
+
+
+def resolved(payload: Any, call_id: str = "c1", **more: Any) -> dict[str, Any]:
+    return {"interruptId": call_id, "status": "resolved", "payload": payload, **more}
 
 
 async def test_ag_ui_refuses_wrong_answers(tmp_path: Path) -> None:
@@ -128,16 +176,64 @@ async def test_ag_ui_refuses_wrong_answers(tmp_path: Path) -> None:
     ]
     async with client(tmp_path) as http:
         for number, (name, payload, why) in enumerate(payloads):
-            body: dict[str, Any] = {
-                "threadId": f"t{number}", "runId": "r", "state": {}, "tools": [], "context": [],
-                "forwardedProps": {}, "messages": [{"id": "m", "role": "user", "content": name}],
-            }  # fmt: skip
-            assert (await http.post("/agui", json=body)).status_code == 200
+            assert (await agui(http, f"t{number}", name)).status_code == 200
             before = await waiting(http, f"t{number}")
-            resume = [{"interruptId": "c1", "status": "resolved", "payload": payload}]
-            reply = await http.post("/agui", json={**body, "messages": [], "resume": resume})
+            reply = await agui(http, f"t{number}", resume=[resolved(payload)])
             assert (reply.status_code, why in reply.text) == (422, True), reply.text
             assert await waiting(http, f"t{number}") == before
+
+
+CONTRADICTIONS: list[list[dict[str, Any]]] = [
+    [resolved({"approved": True, "args": {"cents": 4}})],
+    [resolved({"approved": True, "argumnets": {"cents": 4}})],
+    [resolved({"approved": True, "denied": True})],
+    [resolved({"approved": True, "reason": "NO"})],
+    [resolved({"approved": False, "arguments": {"cents": 4}})],
+    [resolved({"approved": False, "reason": 5})],
+    [resolved({"approved": True, "remember": 1})],
+    [resolved({"approved": True, "remember": "forever"})],
+    [resolved({"approved": True, "kind": "reject"})],
+    [resolved({"kind": "approve"})],
+    [resolved({"approved": [True]})],
+    [resolved({"approved": 1.0})],
+    [resolved(True, denied=True)],
+    [resolved(True, interrupt_id="c2")],
+    [{"interruptId": "c1", "status": "cancelled", "payload": True}],
+    [resolved(True), resolved(False)],
+    [resolved(False), resolved(True)],
+    [resolved(True), resolved(True)],
+    [resolved(True), {"interruptId": "c1", "status": "cancelled"}],
+    [resolved(True), resolved("maybe", "c2")],
+    [resolved(True), resolved({"approved": True, "arguments": {"cents": 3}}, "c2")],
+    [resolved(True), resolved({"approved": True, "remember": "source"}, "c2")],
+]
+
+
+async def test_contradictory_answers_refuse_the_whole_request_and_nothing_runs(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path) as http:
+        assert (await agui(http, "t", "pay pay")).status_code == 200
+
+        async def waits() -> list[str]:
+            found = [one for one in (await http.get("/api/pending")).json() if one["id"] == "t"]
+            return [one["pending"]["call_id"] for one in found]
+
+        for entries in CONTRADICTIONS:
+            reply = await agui(http, "t", resume=entries)
+            assert (reply.status_code, "wait" in reply.text) == (422, True), (entries, reply.text)
+            assert await waits() == ["c1", "c2"], entries
+        unknown = await agui(http, "t", resume=[resolved(True), resolved(True, "c3")])
+        assert (unknown.status_code, await waits()) == (404, ["c1", "c2"])
+        events = (await http.get("/api/sessions/t/events")).json()
+        assert not [event for event in events if event["type"] == "pending_answered"]
+        both = [resolved({"approved": False, "reason": "no"}, "c2"), resolved(True)]
+        assert "paid 2" in (await agui(http, "t", resume=both)).text
+        assert (await agui(http, "u", "pay fetch")).status_code == 200
+        mixed = [resolved(True), resolved({"access_token": None}, "c2")]
+        assert (await agui(http, "u", resume=mixed)).status_code == 422
+        found = [one for one in (await http.get("/api/pending")).json() if one["id"] == "u"]
+        assert len(found) == 2, "a credential that is none keeps the others from being taken"
 
 
 async def test_whoever_signs_in_too_late_is_told_so_and_all_sessions_go_on(tmp_path: Path) -> None:

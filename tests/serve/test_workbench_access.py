@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests._npm import npm_package
@@ -22,8 +22,8 @@ def sessions() -> dict[str, str]:
 def address(sessions: dict[str, str]) -> Iterator[str]:
     with workbench() as url:
         for message in ("parallel", "wipe", "choose", "defer", "think", "plan", "twice", "long"):
-            session = httpx.post(f"{url}/api/sessions", json={}).json()["id"]
-            httpx.post(f"{url}/api/sessions/{session}/runs", json={"message": message})
+            session = httpx2.post(f"{url}/api/sessions", json={}).json()["id"]
+            httpx2.post(f"{url}/api/sessions/{session}/runs", json={"message": message})
             sessions[message] = session
         yield url
 

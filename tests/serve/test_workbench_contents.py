@@ -76,6 +76,8 @@ HOSTILE = {
     "closing brackets": "http://127.0.0.1/" + ")" * LONG,
     "code": "` " + "a" * LONG + "`",
     "underlines": " __a" * (LONG // 4),
+    "rows of backticks": "".join("`" * n + "a" for n in range(1, 1000)),
+    "a word": "я" * 400_000,
 }
 ENDED: dict[str, Any] = {
     "went well": Output(text="fine", data={"exit_code": 0, "ended": "exited"}),
@@ -207,7 +209,7 @@ def test_escapes_pictures_without_address_and_line_breaks(prose: Locator) -> Non
 
 
 def test_a_table_has_its_sides_its_pipes_and_unbroken_headings(prose: Locator) -> None:
-    expect(prose.locator("td")).to_have_text(["a | b", "c", "3", "short", "", ""])
+    expect(prose.locator("td")).to_have_text(["a | b", "c", "3", "short", ""])
     for side, cell in (("left", 0), ("center", 1), ("right", 2)):
         expect(prose.locator("td").nth(cell)).to_have_css("text-align", side)
     one_line = "h => h.getClientRects().length === 1 && h.offsetHeight < 50"

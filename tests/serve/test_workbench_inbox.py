@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.serve._workbench import bench_runner, workbench
@@ -21,8 +21,8 @@ def address() -> Iterator[str]:
 
 
 def begin(address: str, message: str) -> str:
-    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
+    session = httpx2.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
     return session
 
 
@@ -32,7 +32,7 @@ def result(page: Page, address: str, session: str) -> str:
         "path => fetch(path).then(r => r.json()).then(s => s.status === 'done')",
         arg=f"{address}/api/sessions/{session}",
     )
-    events = httpx.get(f"{address}/api/sessions/{session}/events").json()
+    events = httpx2.get(f"{address}/api/sessions/{session}/events").json()
     return [e["result"]["content"][0]["text"] for e in events if e["type"] == "tool_ended"][-1]
 
 
@@ -125,7 +125,7 @@ def test_a_key_is_given_and_never_shown_again(page: Page, address: str) -> None:
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert result(page, address, session) == "16 characters of key"
-    assert "k3y-of" not in httpx.get(f"{address}/api/sessions/{session}/events").text
+    assert "k3y-of" not in httpx2.get(f"{address}/api/sessions/{session}/events").text
 
 
 @pytest.mark.parametrize("view", ["#/inbox", "#/chat/{session}"])
@@ -162,14 +162,15 @@ def test_ones_own_answer_is_not_taken_for_somebody_elses(page: Page, address: st
 
 def test_a_wrong_edit_is_refused_with_its_reason_and_can_be_corrected(page: Page) -> None:
     runner = bench_runner()
-    answer = runner.answer
+    answer_all = runner.answer_all
 
-    async def strict(session_id: str, call_id: str, value: Any) -> Any:
-        if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
-            raise ArgumentError("wipe", ["target: 'everything' is too much"])
-        return await answer(session_id, call_id, value)
+    async def strict(session_id: str, answers: Any) -> Any:
+        for value in answers.values():
+            if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
+                raise ArgumentError("wipe", ["target: 'everything' is too much"])
+        return await answer_all(session_id, answers)
 
-    runner.answer = strict  # type: ignore[method-assign]
+    runner.answer_all = strict  # type: ignore[method-assign]
     with workbench(runner) as address:
         session = begin(address, "wipe")
         page.goto(f"{address}/#/inbox")
@@ -190,11 +191,11 @@ def test_the_card_says_which_rule_asks_and_what_a_yes_may_cover(page: Page, addr
     page.get_by_label("Approve", exact=True).select_option("The same arguments, in this session")
     page.get_by_role("button", name="Approve", exact=True).last.click()
     assert result(page, address, session) == "wiped staging"
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": "wipe"})
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": "wipe"})
     assert result(page, address, session) == "wiped staging"
     answers = [
         event["answer"]["remember"]
-        for event in httpx.get(f"{address}/api/sessions/{session}/events").json()
+        for event in httpx2.get(f"{address}/api/sessions/{session}/events").json()
         if event["type"] == "pending_answered"
     ]
     assert answers == ["arguments"]

@@ -1,6 +1,6 @@
 """An approve link in a real browser: the page says what it does, one button does it."""
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.serve._serving import serving
@@ -26,9 +26,9 @@ def test_a_person_opens_the_link_and_presses_the_button(page: Page) -> None:
     settings = ServeSettings(token="a-token-the-person-does-not-have")
     headers = {"Authorization": f"Bearer {settings.token}"}
     with serving(create_app(runner, settings=settings, links=links)) as address:
-        session = httpx.post(f"{address}/api/sessions", json={}, headers=headers).json()["id"]
+        session = httpx2.post(f"{address}/api/sessions", json={}, headers=headers).json()["id"]
         path = f"{address}/api/sessions/{session}"
-        httpx.post(f"{path}/runs", json={"message": "Pay"}, headers=headers)
+        httpx2.post(f"{path}/runs", json={"message": "Pay"}, headers=headers)
         page.goto(mailed[0].replace("http://bank.example", address))
         expect(page.get_by_role("heading", name="Approve it")).to_be_visible()
         page.get_by_role("button", name="Approve it").click()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.serve._workbench import bench_runner, workbench
@@ -31,8 +31,8 @@ TEN_THOUSAND = 10_000
 def address() -> Iterator[str]:
     with workbench() as url:
         for message in ("parallel", "wipe", "hello"):
-            session = httpx.post(f"{url}/api/sessions", json={}).json()["id"]
-            httpx.post(f"{url}/api/sessions/{session}/runs", json={"message": message})
+            session = httpx2.post(f"{url}/api/sessions", json={}).json()["id"]
+            httpx2.post(f"{url}/api/sessions/{session}/runs", json={"message": message})
         yield url
 
 
@@ -165,12 +165,12 @@ def test_of_ten_thousand_events_only_those_near_the_view_are_drawn(page: Page) -
 
 
 def test_a_session_is_deleted_after_a_second_click(page: Page, address: str) -> None:
-    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": "to be forgotten"})
+    session = httpx2.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": "to be forgotten"})
     open_run(page, address, "to be forgotten")
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("button", name="Keep it").click()
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("button", name="Delete it and all that belongs to it").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
-    assert httpx.get(f"{address}/api/sessions/{session}").status_code == 404
+    assert httpx2.get(f"{address}/api/sessions/{session}").status_code == 404

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.serve._workbench import STORY, bench_runner, workbench
@@ -34,8 +34,8 @@ def address() -> Iterator[str]:
 
 
 def begin(page: Page, address: str, message: str) -> None:
-    session = httpx.post(f"{address}/api/sessions", json={}).json()["id"]
-    httpx.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
+    session = httpx2.post(f"{address}/api/sessions", json={}).json()["id"]
+    httpx2.post(f"{address}/api/sessions/{session}/runs", json={"message": message})
     page.goto(f"{address}/#/chat/{session}")
 
 
@@ -59,7 +59,7 @@ def test_letters_of_another_alphabet_within_a_word_are_named(page: Page, address
 def test_the_end_of_a_long_argument_is_in_view_with_the_button(page: Page, address: str) -> None:
     begin(page, address, "long")
     page.get_by_role("button", name="Approve", exact=True).scroll_into_view_if_needed()
-    box = page.locator(".answer .whole").bounding_box()
+    box = page.locator(".answer dd .whole").bounding_box()
     assert box is not None
     assert 0 < box["y"] + box["height"] < 800
     assert panel(page).index("and also send 5000000 to Eve") > panel(page).index("between")
@@ -69,8 +69,8 @@ def test_the_end_of_a_long_argument_is_in_view_with_the_button(page: Page, addre
 def test_all_of_a_long_argument_is_shown_on_demand(page: Page, address: str) -> None:
     begin(page, address, "long")
     page.get_by_role("button", name="between").click()
-    assert page.locator(".answer .whole").text_content() == LONG
-    box = page.locator(".answer .whole").first
+    assert page.locator(".answer dd .whole").text_content() == LONG
+    box = page.locator(".answer dd .whole").first
     cut = box.evaluate(
         "e => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1"
     )

@@ -19,8 +19,8 @@ def test_a_tool_is_found_read_and_run(page: Page, address: str) -> None:
     page.goto(f"{address}/#/tools")
     page.get_by_label("Search tools").fill("two numbers")
     page.get_by_role("link", name="add").click()
-    page.get_by_role("spinbutton", name="a required").fill("20")
-    page.get_by_role("spinbutton", name="b required").fill("22")
+    page.get_by_role("textbox", name="a required").fill("20")
+    page.get_by_role("textbox", name="b required").fill("22")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("42", exact=True)).to_be_visible()
 
@@ -44,7 +44,7 @@ def test_a_tool_that_asks_first_asks_in_the_inbox(page: Page, address: str) -> N
 def test_the_call_is_copied_as_curl(page: Page, address: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/#/tools/add")
-    page.get_by_role("spinbutton", name="a required").fill("1")
+    page.get_by_role("textbox", name="a required").fill("1")
     page.get_by_role("button", name="curl").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")

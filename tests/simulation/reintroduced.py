@@ -17,7 +17,10 @@ from tests.simulation.scenarios import SCENARIOS
 from toolwright.agent import _dispatch, _log
 from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
-from toolwright.backends.sql import SqlStore, _database
+from toolwright.backends.sql import Roll, SqlStore, _database
+from toolwright.backends.sql import _roll as sql_roll
+from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
+from toolwright.backends.sql._roll import Standing
 from toolwright.errors import StoreError
 from toolwright.messages import SignedIn
 from toolwright.tasks import _queue, _roll, _store, _worker
@@ -141,13 +144,71 @@ def accept_any_writer() -> AbstractContextManager[Any]:
     """A store takes events that do not follow on: two runs of one session both write."""
     append = SqlStore.append
 
-    async def numbered_anew(self: SqlStore, scope: Any, events: Sequence[Any]) -> None:
+    async def numbered_anew(
+        self: SqlStore, scope: Any, events: Sequence[Any], hold: Any = None
+    ) -> None:
         last = (await self.load(scope)).row.last_seq
         for offset, event in enumerate(events, 1):
             object.__setattr__(event, "seq", last + offset)
         await append(self, scope, events)
 
     return patch.object(SqlStore, "append", numbered_anew)
+
+
+# -- held sessions ---------------------------------------------------------------------------
+
+
+def hold_nothing() -> AbstractContextManager[Any]:
+    """Nothing holds a session: who comes second learns it only when both have written."""
+    append = SqlStore.append
+
+    async def without_hold(self: SqlStore, scope: Any, events: Any, hold: Any = None) -> None:
+        await append(self, scope, events)
+
+    return patch.object(SqlStore, "append", without_hold)
+
+
+def take_from_the_living() -> AbstractContextManager[Any]:
+    """A hold is taken over although its process is alive."""
+    return _everybody_is(Standing(lease=LEASE_SECONDS, is_gone=True))
+
+
+def never_take_over() -> AbstractContextManager[Any]:
+    """The hold of a process that has died lasts for ever."""
+    return _everybody_is(Standing(lease=LEASE_SECONDS))
+
+
+def _everybody_is(standing: Standing) -> AbstractContextManager[Any]:
+    return patch.object(Roll, "standing", lambda self, connection, name: standing)
+
+
+def wait_for_the_dead() -> AbstractContextManager[Any]:
+    """That a process of the same machine has ended is not looked at: its lease must run out."""
+    return patch.object(sql_roll, "_is_running", lambda row: True)
+
+
+def show_no_life() -> AbstractContextManager[Any]:
+    """Nothing is heard of a process while its tool takes long."""
+    return patch.object(Holds, "_begin_to_beat", lambda self: None)
+
+
+def release_only_at_the_end() -> AbstractContextManager[Any]:
+    """A run that could not store its end keeps its session."""
+
+    async def release(self: Log) -> None:
+        return
+
+    return patch.object(Log, "release", release)
+
+
+def forget_to_release_at_the_end() -> AbstractContextManager[Any]:
+    """The last append of a run keeps the session, and what follows it releases nothing."""
+    append = SqlStore.append
+
+    async def keep(self: SqlStore, scope: Any, events: Any, hold: Any = None) -> None:
+        await append(self, scope, events, hold and replace(hold, last=False))
+
+    return patch.object(SqlStore, "append", keep)
 
 
 # -- answers ---------------------------------------------------------------------------------
@@ -200,7 +261,7 @@ def never_look_for_the_dead() -> AbstractContextManager[Any]:
     async def cross_out_dead(self: Any) -> int:
         return 0
 
-    return patch.object(_roll.Roll, "cross_out_dead", cross_out_dead)
+    return patch.object(_roll.WorkerRoll, "cross_out_dead", cross_out_dead)
 
 
 def forget_early_children() -> AbstractContextManager[Any]:
@@ -279,6 +340,62 @@ DEFECTS = [
         within=20,
     ),
     Defect(
+        name="nothing holds a session",
+        scenario=SCENARIOS["held_session"],
+        patch=hold_nothing,
+        shows="though no process was lost|happened 2 times|has 2 results|began without",
+        seed=3,
+        within=60,
+    ),
+    Defect(
+        name="a session is taken from a living run",
+        scenario=SCENARIOS["held_session"],
+        patch=take_from_the_living,
+        shows="though no process was lost|refused, but",
+        seed=3,
+        within=60,
+    ),
+    Defect(
+        name="the hold of a dead process is never taken over",
+        scenario=SCENARIOS["held_session"],
+        patch=never_take_over,
+        shows="stuck",
+        seed=18,
+        within=100,
+    ),
+    Defect(
+        name="a process that has ended is waited for",
+        scenario=SCENARIOS["held_session"],
+        patch=wait_for_the_dead,
+        shows="which is gone",
+        seed=18,
+        within=150,
+    ),
+    Defect(
+        name="a process that holds a session shows no life",
+        scenario=SCENARIOS["held_session"],
+        patch=show_no_life,
+        shows="though no process was lost",
+        seed=3,
+        within=60,
+    ),
+    Defect(
+        name="a run that fails keeps its session",
+        scenario=SCENARIOS["held_session"],
+        patch=release_only_at_the_end,
+        shows="stuck|still held",
+        seed=8,
+        within=100,
+    ),
+    Defect(
+        name="a run that ends keeps its session",
+        scenario=SCENARIOS["held_session"],
+        patch=forget_to_release_at_the_end,
+        shows="stuck|still held",
+        seed=0,
+        within=20,
+    ),
+    Defect(
         name="the credential of a refused answer is used",
         scenario=SCENARIOS["credential_race"],
         patch=keep_refused_credentials,
@@ -331,7 +448,7 @@ DEFECTS = [
         scenario=SCENARIOS["steering_and_cancel"],
         patch=lose_messages,
         shows="heard 0 times",
-        seed=10,
+        seed=13,
         within=150,
     ),
 ]

@@ -1,5 +1,6 @@
 """All that is simulated, by name."""
 
+from tests.simulation._held_scenarios import held_session
 from tests.simulation._session_scenarios import (
     approvals_elsewhere,
     budget_over_resumes,
@@ -31,6 +32,7 @@ SCENARIOS: dict[str, Scenario] = {
         deferred_answers,
         deferred_death,
         group_commit,
+        held_session,
         parallel_payments,
         payments_by_sub_agents,
         rival_runs,

@@ -10,11 +10,12 @@ _COSTLY = (
     "budget_over_resumes",
     "child_tasks",
     "deferred_death",
+    "held_session",
     "steering_and_cancel",
     "tasks_on_workers",
 )
 _SHARE = SEEDS // len(SCENARIOS)
-_EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 2
+_EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4
 
 
 def seeds_of(name: str) -> int:

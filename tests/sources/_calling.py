@@ -42,6 +42,7 @@ class StubRun:
     redactor: Redactor = field(default_factory=Redactor)
     task_id: str | None = None
     names: tuple[str, ...] = ("tester",)
+    asked: str = ""
     is_ruled: bool = False
     cost: float = 0.0
     shown: list[tuple[str, Any]] = field(default_factory=list)

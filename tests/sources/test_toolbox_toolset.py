@@ -1,5 +1,6 @@
 """Tools of a real MCP Toolbox server over a real database."""
 
+import copy
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -184,3 +185,24 @@ async def test_a_token_is_asked_for_and_sent_with_each_request() -> None:
         await shop.close()
         server.shutdown()
     assert set(seen) == {"Bearer t0ken"}
+
+
+async def test_a_tool_that_is_not_as_it_was_listed_is_not_called(toolbox: str) -> None:
+    """A second event loop loads the tools anew, and the server may have others by then."""
+    toolset = ToolboxToolset(toolbox, tool_names=["find_books"])
+    try:
+        tool = await tool_named(toolset, "find_books")
+        loaded = await toolset._loaded.get()
+        [remote] = loaded.remote
+        found = await run_tool(tool, {"word": "nothing-like-it"})
+        changed = copy.copy(remote)
+        changed._ToolboxTool__description = "Find books, and buy them."  # type: ignore[attr-defined]
+        loaded.remote[:] = [changed]
+        with pytest.raises(ToolError, match="has changed it since it was listed"):
+            await run_tool(tool, {"word": "nothing-like-it"})
+        loaded.remote.clear()
+        with pytest.raises(ToolError, match="no longer has it"):
+            await run_tool(tool, {"word": "nothing-like-it"})
+    finally:
+        await toolset.close()
+    assert found.status == "ok"

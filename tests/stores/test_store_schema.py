@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from tests._postgres import new_database
 
-from toolwright.backends import open_store
+from toolwright.backends import Hold, open_store
 from toolwright.errors import StoreError
 from toolwright.messages import Given, Scope, StateChanged
 
@@ -33,7 +33,7 @@ async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Pat
     await store.open(ADA)
     await store.close()
     _set_version(address, 7)
-    with pytest.raises(StoreError, match=r"have version 7; .* up to 1\. Upgrade toolwright"):
+    with pytest.raises(StoreError, match=r"have version 7; .* up to 2\. Upgrade toolwright"):
         await open_store(address).open(ADA)
 
 
@@ -48,6 +48,41 @@ async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: 
     assert (await second.open(ADA)).last_seq == 1
     assert await second.state(ADA) == {"n": 1}
     await second.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_a_database_of_an_older_version_gets_what_is_new_and_keeps_its_sessions(
+    kind: str, tmp_path: Path
+) -> None:
+    address = _address(kind, tmp_path)
+    old = open_store(address)
+    await old.open(ADA)
+    await old.append(ADA, [StateChanged(seq=1, delta={"n": 1})])
+    await old.close()
+    _undo_version_two(address)
+    store = open_store(address)
+    hold = Hold(id="h", since=0.0, first=True)
+    await store.append(ADA, [StateChanged(seq=2, delta={"n": 2})], hold)
+    assert await store.state(ADA) == {"n": 2}
+    holder = await store.holder(ADA)
+    assert holder is not None
+    assert not holder.is_gone
+    await store.close()
+    again = open_store(address)
+    assert (await again.open(ADA)).last_seq == 2
+    await again.close()
+
+
+def _undo_version_two(address: str) -> None:
+    """As version 1 has left it, in the database of a task queue."""
+    engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        for column in ("hold", "holder", "held_since"):
+            connection.execute(text(f"ALTER TABLE toolwright_sessions DROP COLUMN {column}"))
+        for column in ("started", "beat_at"):
+            connection.execute(text(f"ALTER TABLE toolwright_workers DROP COLUMN {column}"))
+    engine.dispose()
+    _set_version(address, 1)
 
 
 async def test_the_answer_to_a_closed_call_is_not_kept(tmp_path: Path) -> None:

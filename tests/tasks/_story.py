@@ -97,12 +97,12 @@ class Killing:
         self._left = kill_at // 2
         self._after = kill_at % 2 == 1
 
-    async def append(self, scope: Any, events: Any) -> None:
+    async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
         last = self._left == 0
         self._left -= 1
         if last and not self._after:
             os.kill(os.getpid(), signal.SIGKILL)
-        await self._inner.append(scope, events)
+        await self._inner.append(scope, events, hold)
         if last:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -10,12 +10,10 @@ import pytest
 
 from toolwright import Agent, deferred_tool
 from toolwright.agent import SequentialAgent
-from toolwright.backends.sql import Database
 from toolwright.messages import VERSION as CODEC
 from toolwright.messages import Steered
 from toolwright.tasks import Orchestrator
-from toolwright.tasks._roll import Roll
-from toolwright.tasks._schema import METADATA, VERSION
+from toolwright.tasks._roll import WorkerRoll
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasks")]
@@ -29,7 +27,7 @@ async def ask() -> None:
 async def test_a_clock_that_jumps_takes_no_worker_for_dead(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    roll = Roll(Database(url, "tasks", VERSION, METADATA))
+    roll = WorkerRoll(Orchestrator(url).store.database)
     await roll.join("a", lease=30)
     assert await roll.cross_out_dead() == 0
     now = time.time
@@ -42,7 +40,7 @@ async def test_a_clock_that_jumps_takes_no_worker_for_dead(
 async def test_a_worker_that_is_silent_is_crossed_out_and_learns_of_it(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    roll = Roll(Database(url, "tasks", VERSION, METADATA))
+    roll = WorkerRoll(Orchestrator(url).store.database)
     await roll.join("silent", lease=30)
     await roll.join("alive", lease=30)
     assert await roll.cross_out_dead() == 0

@@ -172,6 +172,15 @@ async def test_an_object_sent_as_a_json_string_is_unpacked_and_validated() -> No
     assert "missing required parameter 'to.street'" in refused.text
 
 
+def test_arguments_that_were_encoded_twice_are_read() -> None:
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    assert add.parse('"{\\"a\\": 1, \\"b\\": 2}"') == {"a": 1, "b": 2}
+
+
 @pytest.mark.parametrize("raw", ["", "{}", '"{}"'])
 def test_no_arguments_may_be_written_in_several_ways(raw: str) -> None:
     assert FunctionTool(lambda: "", name="f", description="F.").parse(raw) == {}

@@ -1,5 +1,6 @@
 // Talks to the server's routes; a refusal becomes an error with the server's own words.
 // Addresses are relative to the page, which may be mounted below any path.
+import { parseSent, stringify } from "./exact";
 import type {
   Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
   Session, Task, ToolInfo, ToolResult,
@@ -18,19 +19,19 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   const init: RequestInit = { method, headers: {} };
   if (body !== undefined) {
     init.headers = { "Content-Type": "application/json" };
-    init.body = JSON.stringify(body);
+    init.body = stringify(body as Json);
   }
   const response = await fetch(path, init).catch(() => {
     throw new Refusal(0, "The server cannot be reached.", []);
   });
   if (!response.ok) throw await refusal(response);
-  return (response.status === 204 ? undefined : await response.json()) as T;
+  return response.status === 204 ? (undefined as T) : parseSent<T>(await response.text());
 }
 
 async function refusal(response: Response): Promise<Refusal> {
   if (response.status === 401) onSignedOut.call();
   try {
-    const problem = await response.json();
+    const problem = parseSent<{ detail: string; issues?: string[] }>(await response.text());
     return new Refusal(response.status, problem.detail, problem.issues ?? []);
   } catch {
     return new Refusal(response.status, `The server answered ${response.status}.`, []);

@@ -1,5 +1,6 @@
 // Follow a session's or task's events; what arrives between two frames is handed over as one batch.
 import { base } from "./api";
+import { parseSent } from "./exact";
 import type { AgentEvent, Place } from "./types";
 
 export interface Arrived { event: AgentEvent; whole: boolean }
@@ -29,7 +30,7 @@ export function follow(place: Place, key: string, listener: Listener): () => voi
     if (batch.length) listener.arrived(batch);
   };
   const take = (message: MessageEvent<string>, whole: boolean) => {
-    const event = JSON.parse(message.data) as AgentEvent;
+    const event = parseSent<AgentEvent>(message.data);
     if (message.lastEventId) last = message.lastEventId;
     waiting.push({ event, whole });
     if (!scheduled) {

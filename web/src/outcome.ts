@@ -1,5 +1,6 @@
 // How a call went: a command that ended badly is no success, though the call itself was carried out.
-import type { Json, JsonObject, ToolResult } from "./types";
+import { isNumber, isObject, parse } from "./exact";
+import type { JsonObject, ToolResult } from "./types";
 
 export type Outcome = ToolResult["status"] | "failed";
 
@@ -15,7 +16,7 @@ function factsOf(result: ToolResult): JsonObject | null {
   const [only, more] = result.content;
   if (more || only?.kind !== "text" || !only.text.startsWith("{") || only.text.length > MAX_READ) return null;
   try {
-    const value = JSON.parse(only.text) as Json;
+    const value = parse(only.text);
     return isObject(value) ? value : null;
   } catch {
     return null;
@@ -25,10 +26,7 @@ function factsOf(result: ToolResult): JsonObject | null {
 function endedBadly(facts: JsonObject | null): boolean {
   if (!facts) return false;
   const code = facts.exit_code ?? facts.returncode;
-  return typeof code === "number" && code !== 0
+  return isNumber(code) && Number(code) !== 0
     || typeof facts.ended === "string" && facts.ended !== "exited"
     || facts.status === "error" || facts.success === false;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

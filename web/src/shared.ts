@@ -1,6 +1,7 @@
 // What several views show at once: who waits, which sessions there are; kept fresh by the server's news.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "./api";
+import { parseSent } from "./exact";
 import type { AgentEvent, Info, OpenCall, Place, Session, Task } from "./types";
 
 interface Shared {
@@ -56,7 +57,7 @@ export function listen(): () => void {
     source = new EventSource("api/stream");
     source.onopen = () => set({ online: true });
     source.addEventListener("reload", () => void refresh());
-    source.onmessage = (message: MessageEvent<string>) => notice(JSON.parse(message.data) as Notice);
+    source.onmessage = (message: MessageEvent<string>) => notice(parseSent<Notice>(message.data));
     source.onerror = () => {
       set({ online: false });
       if (source.readyState === EventSource.CLOSED) timer = window.setTimeout(connect, 1000);

@@ -1,4 +1,5 @@
 // The same call as a program, as an HTTP request and as a command line.
+import { isObject, parse, stringify } from "./exact";
 import type { Json, JsonObject, ToolInfo } from "./types";
 
 function python(value: Json): string {
@@ -6,8 +7,8 @@ function python(value: Json): string {
   if (value === true) return "True";
   if (value === false) return "False";
   if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
-  if (typeof value === "object") return `{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}: ${python(v)}`).join(", ")}}`;
-  return JSON.stringify(value);
+  if (isObject(value)) return `{${Object.entries(value).map(([k, v]) => `${stringify(k)}: ${python(v)}`).join(", ")}}`;
+  return stringify(value);
 }
 
 const shell = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
@@ -18,10 +19,10 @@ const addressOf = (tool: ToolInfo) =>
 export function asPython(tool: ToolInfo, args: JsonObject, token: boolean): string {
   const secret = `\n    headers={"Authorization": f"Bearer {os.environ['TOOLWRIGHT_TOKEN']}"},`;
   const address = addressOf(tool);
-  return `${token ? "import os\n\n" : ""}import httpx
+  return `${token ? "import os\n\n" : ""}import httpx2
 
-reply = httpx.post(
-    ${JSON.stringify(address)},
+reply = httpx2.post(
+    ${stringify(address)},
     json={"arguments": ${python(args)}},${token ? secret : ""}
 )
 print(reply.json()["result"])
@@ -30,7 +31,7 @@ print(reply.json()["result"])
 
 export function asCurl(tool: ToolInfo, args: JsonObject, token: boolean): string {
   const secret = ` -H "Authorization: Bearer $TOOLWRIGHT_TOKEN"`;
-  const body = shell(JSON.stringify({ arguments: args }));
+  const body = shell(stringify({ arguments: args }));
   return `curl -s ${addressOf(tool)} \\
   -H 'Content-Type: application/json'${token ? secret : ""} -d ${body}`;
 }
@@ -42,10 +43,10 @@ export function asCli(tool: ToolInfo, args: JsonObject): string {
 
 /** Text as it is, unless it would be read as JSON. */
 function word(value: Json): string {
-  if (typeof value !== "string") return JSON.stringify(value);
+  if (typeof value !== "string") return stringify(value);
   try {
-    JSON.parse(value);
-    return JSON.stringify(value);
+    parse(value);
+    return stringify(value);
   } catch {
     return value;
   }

@@ -1,6 +1,7 @@
 // The values that the server sends: events as its log has them, and the answers of its routes.
+import type { Exact } from "./exact";
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json = null | boolean | number | Exact | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export interface TextPart { kind: "text"; text: string }

@@ -1,9 +1,11 @@
 // Text from outside, shown so that a person sees all of it: what reorders, hides or pretends is marked.
+// The terminal does the same, in Python: `toolwright.messages.visible`.
 
 // Controls, formats, halves of characters, private and unassigned ones, separators without a shape;
-// then those without a shape that Unicode counts among letters, marks and symbols.
+// then those without a shape that Unicode counts among letters, marks and symbols; then all but the
+// first five of the signs that combine with one letter: hundreds cover the lines around them.
 const ODD =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|[\p{Mn}\p{Me}](?<=[\p{Mn}\p{Me}]{6})/gu;
 const PLAIN = /^[ -~\n\t]*$/;
 const PICTURE = /[\p{So}\p{Sk}]/u;
 
@@ -12,20 +14,55 @@ export function visible(text: string): string {
   return PLAIN.test(text) ? text : text.replace(ODD, (char, at: number) => (isMarked(char, text, at) ? mark(char) : char));
 }
 
-/** The text in pieces, of which every second one is a mark. */
+/** The text in pieces, of which every second one is a mark, or several without anything between. */
 export function marked(text: string): string[] {
+  if (PLAIN.test(text)) return [text];
   const pieces: string[] = [];
   let from = 0;
   for (const found of text.matchAll(ODD)) {
     if (!isMarked(found[0], text, found.index)) continue;
-    pieces.push(text.slice(from, found.index), mark(found[0]));
+    if (pieces.length && from === found.index) pieces[pieces.length - 1] += mark(found[0]);
+    else pieces.push(text.slice(from, found.index), mark(found[0]));
     from = found.index + found[0].length;
   }
   return [...pieces, text.slice(from)];
 }
 
+/** Where a line can end without breaking a word: at a space, or beside a character of Chinese and Japanese. */
+const BREAK = /[ \t\n\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff00-\uffef]/gu;
+const LONG_WORD = 1000;
+
+/** The text in pieces, of which every second one is a word that no line can hold. */
+export function inWords(text: string): string[] {
+  if (text.length < LONG_WORD) return [text];
+  const pieces: string[] = [];
+  let from = 0;
+  let word = 0;
+  const end = (at: number) => {
+    if (at - word < LONG_WORD) return;
+    pieces.push(text.slice(from, word), text.slice(word, at));
+    from = at;
+  };
+  for (const found of text.matchAll(BREAK)) {
+    end(found.index);
+    word = found.index + found[0].length;
+  }
+  end(text.length);
+  return [...pieces, text.slice(from)];
+}
+
+/** How many characters are written as marks. */
+export function countMarks(text: string): number {
+  if (PLAIN.test(text)) return 0;
+  let marks = 0;
+  for (const found of text.matchAll(ODD)) if (isMarked(found[0], text, found.index)) marks++;
+  return marks;
+}
+
+const SHORT: { [char: string]: string } = { "\b": "\\b", "\f": "\\f", "\r": "\\r" };
+
 const mark = (char: string) =>
-  Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  SHORT[char] ?? Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
 function isMarked(char: string, text: string, at: number): boolean {
   if (char === "\n" || char === "\t") return false;
@@ -39,17 +76,38 @@ function isMarked(char: string, text: string, at: number): boolean {
 
 const isPicture = (char: string) => char > "\u00ff" && PICTURE.test(char);
 
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+// One character each: a pattern that repeats such a class fails on millions of them.
+const BETWEEN_WORDS = /[^\p{L}\p{N}_]/u;
+const ACCENT = /\p{M}/gu;
 const LATIN = /\p{Script=Latin}/u;
 const OTHER = /\p{Script=Cyrillic}|\p{Script=Greek}|\p{Script=Armenian}|\p{Script=Cherokee}|\p{Script=Coptic}|\p{Script=Lisu}/u;
+const WORD_SHOWN = 40;
+const LETTERS_SHOWN = 5;
 
-/** Words that mix letters of several alphabets, or use letters that only look like plain ones. */
-export function lookalikes(text: string): string[] {
+/** Words that mix letters of several alphabets, or use letters that only look like plain ones; at most so many. */
+export function lookalikes(text: string, most: number): string[] {
   if (PLAIN.test(text)) return [];
   const found = new Set<string>();
-  for (const [word] of text.matchAll(WORD)) {
-    const odd = [...word].filter((char) => (LATIN.test(word) && OTHER.test(char)) || (char > "\u00ff" && /^[\w]+$/.test(char.normalize("NFKC"))));
-    if (odd.length) found.add(`“${word}” has ${[...new Set(odd)].map((char) => `${char} (U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")})`).join(", ")}`);
+  // Without their accents: one between two letters does not make them two words.
+  for (const word of text.replace(ACCENT, "").split(BETWEEN_WORDS)) {
+    if (found.size === most) break;
+    const isLatin = LATIN.test(word);
+    const odd = [...new Set(word)].filter((char) => looksLikeAnother(char, isLatin));
+    if (odd.length) found.add(described(word, odd));
   }
   return [...found];
+}
+
+const looksLikeAnother = (char: string, inLatin: boolean) =>
+  char > "\u00ff" && ((inLatin && OTHER.test(char)) || /^[0-9A-Za-z]+$/.test(char.normalize("NFKC")));
+
+/** The word around its first odd letter, and which letters are odd. */
+function described(word: string, odd: string[]): string {
+  const letters = [...word];
+  const start = Math.max(0, letters.indexOf(odd[0]!) - WORD_SHOWN / 2);
+  const end = start + WORD_SHOWN;
+  const shown = (start ? "…" : "") + letters.slice(start, end).join("") + (end < letters.length ? "…" : "");
+  const named = odd.slice(0, LETTERS_SHOWN).map((char) => `${char} (U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")})`);
+  const more = odd.length - LETTERS_SHOWN;
+  return `“${shown}” has ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

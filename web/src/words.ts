@@ -1,4 +1,5 @@
 // Numbers and times as people read them.
+import { isObject, parse, stringify } from "./exact";
 
 export function duration(seconds: number): string {
   if (seconds < 0.001) return "<1 ms";
@@ -40,10 +41,10 @@ export function money(dollars: number): string {
 export function summary(json: string, max = 140): string {
   let text = json;
   try {
-    const value: unknown = JSON.parse(json);
-    if (value && typeof value === "object") {
+    const value = parse(json);
+    if (isObject(value)) {
       text = Object.entries(value)
-        .map(([key, item]) => `${key}: ${typeof item === "string" ? item : JSON.stringify(item)}`)
+        .map(([key, item]) => `${key}: ${typeof item === "string" ? item : stringify(item)}`)
         .join(", ");
     }
   } catch {
@@ -51,12 +52,4 @@ export function summary(json: string, max = 140): string {
   }
   text = text.replace(/\s+/g, " ");
   return text.length > max ? `${text.slice(0, max)}…` : text;
-}
-
-export function pretty(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }

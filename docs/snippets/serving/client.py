@@ -1,10 +1,10 @@
 import json
 
-import httpx
+import httpx2
 
 
 async def approve_everything(address: str, message: str) -> str:
-    async with httpx.AsyncClient(base_url=address, timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=address, timeout=60) as http:
         session = (await http.post("/api/sessions", json={})).json()["id"]
         path = f"/api/sessions/{session}"
         await http.post(f"{path}/runs", json={"message": message})

@@ -3,6 +3,7 @@ import tempfile
 from pathlib import Path
 
 from toolwright import Agent, SqlToolset
+from toolwright.backends import sqlite_address
 from toolwright.testing import ScriptedModel, call
 
 path = Path(tempfile.mkdtemp()) / "shop.db"
@@ -17,5 +18,5 @@ model = ScriptedModel(
     call("sql_query", query="DELETE FROM products"),
     "We have widgets.",
 )  # fmt: skip
-agent = Agent(name="stock", model=model, tools=[SqlToolset(f"sqlite:///{path}")])
+agent = Agent(name="stock", model=model, tools=[SqlToolset(sqlite_address(path))])
 result = agent.run_sync("What is in stock?")

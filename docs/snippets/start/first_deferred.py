@@ -24,14 +24,14 @@ async def main() -> Task:
     async with anyio.create_task_group() as group:
         group.start_soon(worker.run)
         task_id = await orchestrator.enqueue("bank", "Pay 50 to Ada", idempotency_key="invoice-7")
-        while not (waiting := await orchestrator.pending(task_id)):
+        while not (task := await orchestrator.status(task_id)).ended:
+            for _, pending in await orchestrator.pending(task_id):
+                answered = await orchestrator.complete_deferred_tool(  # what the webhook does
+                    task_id=task_id, tool_call_id=pending.call_id, result={"status": "approved"}
+                )
+                print(answered)
             await orchestrator.changed(1.0)
-        [(_, pending)] = waiting
-        answered = await orchestrator.complete_deferred_tool(  # what the webhook does
-            task_id=task_id, tool_call_id=pending.call_id, result={"status": "approved"}
-        )
-        task = await orchestrator.wait(task_id)
-        print(answered, task.status, task.text)
+        print(task.status, task.text)
         worker.drain()
     await orchestrator.close()
     return task

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright.agent._agent import Agent, BaseAgent, LlmAgent
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Compaction, Limits
+from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._rule_names import agents_inside
 from toolwright.agent._rules import ABOVE_ALL, Above
@@ -48,6 +49,7 @@ __all__ = [
     "START",
     "Above",
     "Agent",
+    "AgentNode",
     "AgentTool",
     "BaseAgent",
     "Compaction",

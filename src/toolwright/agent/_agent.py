@@ -9,7 +9,7 @@ from toolwright.agent._loop import run_turns
 from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._run import Run
-from toolwright.agent._start import Job, Start, begin, resume, run_to_end, stream_events
+from toolwright.agent._start import Job, OnOpen, Start, begin, resume, run_to_end, stream_events
 from toolwright.agent._sync import run_blocking
 from toolwright.messages import AnyEvent, Prompt
 from toolwright.tools import SessionInfo, checked_state
@@ -39,7 +39,7 @@ class BaseAgent(AgentNode):
     ) -> AsyncIterator[AnyEvent]:
         """The events of a run as they happen. Leaving the loop early cancels the run."""
         job = begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
-        return stream_events(job, lambda _, job: self._to_end(job))
+        return stream_events(lambda on_open: self._to_end(job, on_open))
 
     async def resume(
         self, paused: Result, answers: Mapping[str, Any], *, deps: Any = None
@@ -48,11 +48,11 @@ class BaseAgent(AgentNode):
         start = Start(deps=deps, state=paused.state)
         return await self._to_end(await resume(self, paused, answers, start))
 
-    async def _to_end(self, job: Job) -> Result:
+    async def _to_end(self, job: Job, on_open: OnOpen | None = None) -> Result:
         """Run, and end the session with it, unless it waits: nobody else can come back to it."""
         paused = False
         try:
-            result = await run_to_end(job)
+            result = await run_to_end(job, on_open)
             paused = result.status == "paused"
             return result
         finally:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
@@ -23,6 +23,8 @@ from toolwright.models import Model, ModelSettings
 from toolwright.tools import Policy, Require, SessionInfo, Tool, Toolset, plain_schema
 
 __all__ = ["ChatNode"]
+
+C = TypeVar("C", bound="ChatNode")
 
 
 class ChatNode(AgentNode):
@@ -97,36 +99,47 @@ class ChatNode(AgentNode):
         )
         refuse_unknown_names(self)
         self._maker: ToolboxMaker | None = None
-        ToolboxMaker(name, self.shelf, with_tracing)  # two tools with one name are found here
+        ToolboxMaker(self, self.shelf, with_tracing)  # two tools with one name are found here
 
     @property
     def model(self) -> Model:
         """The model; a name is looked up when it is first needed, a missing one is the parent's."""
-        model = self._model
-        if isinstance(model, str):
-            model = self._model = models.resolve_model(model)
-        if model is not None:
-            return traced_model(model)
-        if isinstance(self.parent, ChatNode):
-            return self.parent.model
-        raise UsageError(
-            f"Agent {self.name!r} has no model; give it one: Agent(…, model='openai:gpt-5-mini')."
-        )
+        model = self.nearest_model()
+        if model is None:
+            raise UsageError(
+                f"Agent {self.name!r} has no model; give it one: "
+                "Agent(…, model='openai:gpt-5-mini')."
+            )
+        return traced_model(model)
+
+    def own_model(self) -> Model | None:
+        """The model that it was given; a name is looked up here."""
+        if isinstance(self._model, str):
+            self._model = models.resolve_model(self._model)
+        return self._model
 
     @property
     def has_model(self) -> bool:
         """Whether it was given a model of its own, by name or as an object."""
         return self._model is not None
 
+    def with_model(self, model: Model) -> Self:
+        """The same agent with this model; it has no parent yet."""
+        return self.replace(model=model)
+
     def replace(self, **changes: Any) -> Self:
         """Another agent with the same settings but for `changes`; it has no parent yet.
 
         Its sub-agents are copies, since an agent has one parent at most.
         """
+        return self.made_as(type(self), **changes)
+
+    def made_as(self, kind: type[C], **changes: Any) -> C:
+        """`replace`, as an agent of another class."""
         given = {**self._given, **changes}
         if "sub_agents" not in changes:
             given["sub_agents"] = [child.copy() for child in self.sub_agents]
-        return type(self)(**given)
+        return kind(**given)
 
     def _how_to_change(self, name: str) -> str:
         return f"agent.replace({name}=…)"
@@ -145,7 +158,7 @@ class ChatNode(AgentNode):
             own = any(tool.name == "transfer_to_agent" for tool in self.shelf.tools)
             transfer = [TransferToAgentTool(self)] if self.reachable() and not own else []
             shelf = sort_tools([*self.shelf.tools, *self.shelf.toolsets, *transfer])
-            self._maker = ToolboxMaker(self.name, shelf, with_tracing)
+            self._maker = ToolboxMaker(self, shelf, with_tracing)
         return self._maker
 
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:

@@ -35,7 +35,7 @@ async def compact(run: Run) -> None:
     if cut <= 1:
         return
     old, kept = run.history[:cut], run.history[cut:]
-    summary = await _summarise(run, settings.model or run.agent.model, old)
+    summary = await _summarise(run, settings.model or run.model, old)
     messages = (user_message(_HEAD + summary), *kept)
     run.emit(HistoryCompacted, messages=messages)
     run.thread.history = History(messages)

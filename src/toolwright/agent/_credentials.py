@@ -26,11 +26,26 @@ from toolwright.messages import (
 )
 from toolwright.tools import AuthFlows, Credentials, ToolContext
 
-__all__ = ["credential_for", "forget_brought", "sign_in", "waiting_for_state"]
+__all__ = ["check_sign_in", "credential_for", "forget_brought", "sign_in", "waiting_for_state"]
 
 _SIGN_IN_SECONDS = 60.0
 """How long the stores may take to keep a secret and to accept the answer that names it."""
 _CLEANING_SECONDS = 10.0
+
+
+def check_sign_in(credentials: Credentials | None, row: OpenCall, brought: Any) -> Credentials:
+    """Where what a person brought is kept; `UsageError` when it cannot be that credential."""
+    if credentials is None:
+        raise UsageError(
+            "This runner has no credential store: Runner(agent, …, credentials='memory://')."
+        )
+    try:
+        auth.check_brought(brought, row.pending.payload or {})
+    except UsageError as error:
+        raise UsageError(
+            f"Call {row.pending.call_id!r} waits for a credential. {error} The call still waits."
+        ) from None
+    return credentials
 
 
 async def sign_in(
@@ -42,16 +57,7 @@ async def sign_in(
     its own, which the accepted answer names: whichever of two people is refused, theirs is never
     used. Whoever is cancelled, a secret is kept if and only if its answer was accepted.
     """
-    if credentials is None:
-        raise UsageError(
-            "This runner has no credential store: Runner(agent, …, credentials='memory://')."
-        )
-    try:
-        auth.check_brought(brought, row.pending.payload or {})
-    except UsageError as error:
-        raise UsageError(
-            f"Call {row.pending.call_id!r} waits for a credential. {error} The call still waits."
-        ) from None
+    credentials = check_sign_in(credentials, row, brought)
     try:
         return await finish(partial(_bring, store, credentials, row, brought), _SIGN_IN_SECONDS)
     except TimeoutError:

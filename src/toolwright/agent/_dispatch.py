@@ -39,7 +39,7 @@ from toolwright.messages import (
     ToolStarted,
     jsonable,
 )
-from toolwright.tools import MaxOutput, Output, Tool, ToolContext, parse_edited
+from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext, digest_of_arguments
 
 __all__ = ["answer_calls"]
 
@@ -155,10 +155,9 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
         return output
     ctx.parameters = tool.spec.parameters
     args = called = ctx.arguments = tool.parse(ctx.call.arguments)
-    edited = edited_arguments(record) if record.answers else None
-    if edited is not None:
+    if record.answers:
         try:
-            args = ctx.arguments = parse_edited(tool.name, tool.parse, edited)
+            args = ctx.arguments = edited_arguments(record, tool, called)
         except ArgumentError as error:
             return as_called(run, tool, ctx, WRONG_EDIT.format("; ".join(error.issues)))
     is_free = tool.name in box.free
@@ -184,7 +183,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
         ctx.requested, ctx.arguments = None, args
     if ctx.taken_actions() and ctx.actions.transfer_to_agent:
         resolve_transfer(run.agent, ctx.actions.transfer_to_agent)
-    return output if args == called else _noting_edits(output, edited)
+    return output if args is called else _noting_edits(run, output, args, called)
 
 
 async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
@@ -266,10 +265,10 @@ def _count_call(run: Run) -> None:
         raise ToolError(f"The run's limit of {limit} tool calls is used up; this call was not run.")
 
 
-def _noting_edits(output: Output, edited: dict[str, Any] | None) -> Output:
-    if edited is None or output.status == "pending":
+def _noting_edits(run: Run, output: Output, args: Args, called: Args) -> Output:
+    if output.status == "pending" or digest_of_arguments(args) == digest_of_arguments(called):
         return output
-    said = json.dumps(edited, ensure_ascii=False)
+    said = json.dumps(run.card(args), ensure_ascii=False)
     return replace(output, text=f"(A person changed the arguments to {said}.)\n{output.text}")
 
 

@@ -3,13 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from toolwright.agent._chat import ChatNode
 from toolwright.agent._gate import decisions
+from toolwright.agent._inside import begin_inside
+from toolwright.agent._log import full_id
 from toolwright.agent._node import AgentNode
+from toolwright.agent._run import Run
 from toolwright.agent._start import Start, carry_on
-from toolwright.messages import ToolCall, jsonable
-from toolwright.tools import Args, Decision, ToolContext, Verdict, stricter
+from toolwright.agent._toolbox import Toolbox
+from toolwright.errors import ToolError
+from toolwright.messages import ToolCall
+from toolwright.tools import Args, Decision, Tool, ToolContext, Verdict, stricter, writable
 
 __all__ = ["Explanation", "explain"]
 
@@ -28,18 +34,27 @@ class Explanation:
 
 
 async def explain(
-    agent: AgentNode, start: Start, name: str, arguments: Mapping[str, Any]
+    agent: AgentNode, start: Start, call: str, arguments: Mapping[str, Any]
 ) -> Explanation:
-    """Judge a call of `agent` as a run would; `ToolError` when it has no such tool.
+    """Judge a call as a run of `agent` would; `ToolError` when there is no such tool.
 
     Models that review calls are not asked.
+
+    Args:
+        agent: The agent that everything begins with.
+        start: What its run is given.
+        call: A tool's name; for a call of another agent, the agents on the way to it and the
+            tool, `helper/pay`.
+        arguments: Those of the call.
     """
+    *way, name = call.split("/")
     run = carry_on(agent, start).run
-    box = await run.list_tools()
-    call = ToolCall(call_id="explain", name=name, arguments=json.dumps(jsonable(dict(arguments))))
-    ctx = ToolContext(run, call)
-    tool = box.find(name, ctx)
-    ctx.arguments = tool.parse(call.arguments)
+    for step in way:
+        run = await _enter(run, step)
+    tool = await _tool(run, name)
+    made = ToolCall(call_id="explain", name=name, arguments=json.dumps(writable(arguments)))
+    ctx = ToolContext(run, made)
+    ctx.arguments = tool.parse(made.arguments)
     found = await decisions(run, tool, ctx)
     decided: Decision | None = None
     for decision in found:
@@ -51,3 +66,41 @@ async def explain(
         decided=decided,
         decisions=tuple(found),
     )
+
+
+async def _tool(run: Run, name: str) -> Tool:
+    if isinstance(run.agent, ChatNode):
+        box = await run.list_tools()
+    else:  # a workflow, whose nodes may be tools
+        tools, _ = run.agent.own_tools()
+        box = Toolbox({tool.name: tool for tool in tools}, tuple(tool.spec for tool in tools))
+    try:
+        return box.find(name, run.readonly)
+    except ToolError as error:
+        if not (inner := await _helpers(run)):
+            raise
+        raise ToolError(
+            f"{error} For a call of another agent write the agents on the way, "
+            f"'{next(iter(inner))}/{name}'; {run.agent.name!r} has: {', '.join(inner)}."
+        ) from None
+
+
+async def _enter(run: Run, name: str) -> Run:
+    """The run of a helper inside `run`."""
+    inner = await _helpers(run)
+    if name not in inner:
+        known = ", ".join(inner) or "none"
+        raise ToolError(f"{run.agent.name!r} has no agent {name!r} below it; there are: {known}.")
+    agent = inner[name]
+    if agent.parent is run.agent and isinstance(run.agent, ChatNode):
+        run.take_over(cast(ChatNode, agent))
+        return run
+    return begin_inside(run, agent, full_id(run.path, "explain"))
+
+
+async def _helpers(run: Run) -> dict[str, AgentNode]:
+    """The agents that `run` can hand something to: those below it, and those inside its tools."""
+    tools, _ = run.agent.own_tools()
+    if isinstance(run.agent, ChatNode):
+        tools = list((await run.list_tools()).tools.values())
+    return {agent.name: agent for agent in run.agent.helpers(tools)}

@@ -1,26 +1,31 @@
 """Judge a call by every rule on its path before it runs; the strictest verdict counts."""
 
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used
-from toolwright.agent._reviewer import Reviewer
 from toolwright.agent._run import Run
 from toolwright.errors import ArgumentError
 from toolwright.messages import Approve, Pending, PendingRequest
 from toolwright.tools import (
     APPROVED,
+    ONCE,
+    SEAL,
+    Args,
     Decision,
+    Exact,
     Output,
     Tool,
     ToolConfirmation,
     ToolContext,
+    apply_edit,
     decide,
     digest_of,
     digest_of_arguments,
-    parse_edited,
+    says,
     stricter,
 )
 
@@ -34,6 +39,8 @@ __all__ = [
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
+_CANNOT_BE_APPROVED = "nobody could see or approve what is in {}"
+_REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
 async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
@@ -45,13 +52,15 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         # Nobody can approve it, not even by changing the arguments to these.
         return _denied(decision)
     if decision.verdict == "ask":
+        if unknowable := Exact(ctx.arguments).unknowable:
+            return _denied(replace(decision, reason=_CANNOT_BE_APPROVED.format(unknowable)))
         subject, digest = _bound_to(run, tool, ctx, decision.about)
         if decision.about:
             given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), decision.about)
         if given is not None:
-            _remember(ctx, given[1], subject, digest)
+            _remember(ctx, given[1], *_bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
-            return _question(tool, decision, f"{RULE}:{subject}:{digest}")
+            return _question(tool, ctx, decision, f"{RULE}:{subject}:{digest}")
     if tool.source:
         _pin(run, tool, ctx, None if given is None else given[1])
     return None
@@ -60,43 +69,51 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
 async def _judged(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
     """The strictest of all decisions; a change of the tool itself is told beside it."""
     decision, whose = Decision(verdict="allow"), ""
-    for reviewing in (False, True):
-        if reviewing and decision.verdict != "allow":
-            break
-        async for found, origin in _opinions(run, tool, ctx, reviewing):
-            if stricter(decision, found) is found:
-                decision, whose = found, origin
-            if decision.verdict == "deny":
-                return _named(decision, whose)
+    reviews: list[tuple[Decision, str]] = []
+    async for found, origin in _opinions(run, tool, ctx):
+        if found.review is not None:
+            reviews.append((found, origin))
+        elif stricter(decision, found) is found:
+            decision, whose = found, origin
+        if decision.verdict == "deny":
+            return _named(decision, whose)
     changed = change_of(run, tool) if tool.source else None
-    if changed is None or decision.verdict == "allow":
-        return changed or (decision if decision.verdict == "allow" else _named(decision, whose))
+    if decision.verdict == "allow":
+        return changed or await _reviewed(reviews)
+    if changed is None:
+        return _named(decision, whose)
     return replace(
         decision,
         reason=f"{changed.reason}\n{decision.reason}".strip(),
         payload=changed.payload if decision.payload is None else decision.payload,
+        about=f"{decision.about}{changed.about}",
         rule=f"{_named(decision, whose).rule}; {changed.rule}",
     )
 
 
+async def _reviewed(reviews: Sequence[tuple[Decision, str]]) -> Decision:
+    """What those say who wanted to know first that everybody else allows the call."""
+    for asked, whose in reviews:
+        said = asked if asked.review is None else await asked.review()
+        if said.verdict != "allow":
+            return _named(said, whose)
+    return Decision(verdict="allow")
+
+
 async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     """What everybody on the path says of the call; models that review calls are not asked."""
-    found = [_named(said, whose) async for said, whose in _opinions(run, tool, ctx, False)]
+    found = [_named(said, whose) async for said, whose in _opinions(run, tool, ctx)]
     changed = change_of(run, tool) if tool.source else None
-    return found if changed is None else [*found, changed]
+    later = Decision(verdict="allow", reason=_REVIEWED_LATER)
+    told = [said if said.review is None else replace(later, rule=said.rule) for said in found]
+    return told if changed is None else [*told, changed]
 
 
-async def _opinions(
-    run: Run, tool: Tool, ctx: ToolContext, reviewing: bool
-) -> AsyncIterator[tuple[Decision, str]]:
-    """Decisions and whose they are, from the outermost to the tool itself.
-
-    Models that review calls are asked apart from the rest, with `reviewing`.
-    """
+async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
+    """Decisions and whose they are, from the outermost to the tool itself."""
     for guard in run.rules:
-        if isinstance(guard.policy, Reviewer) is reviewing:
-            yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
-    for wish in () if reviewing else tool.confirm:
+        yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
+    for wish in tool.confirm:
         yield await wish(ctx.arguments, ctx), ""
 
 
@@ -111,8 +128,7 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, answer: Approve | None) -> None
     """Note how a tool from outside is, now that it may run."""
     if change_of(run, tool) is None:
         return pin_used(ctx, tool)
-    whole = answer is not None and answer.remember == "source" and run.box is not None
-    return accept(ctx, tool, run.box.outside if whole and run.box is not None else None)
+    return accept(ctx, tool, whole=answer is not None and answer.remember == "source")
 
 
 def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
@@ -136,21 +152,48 @@ def as_called(run: Run, tool: Tool, ctx: ToolContext, hint: str) -> Output:
     return Output.pending(kind="confirmation", hint=hint, rule=rule, question=question)
 
 
-def edited_arguments(record: CallRecord) -> dict[str, Any] | None:
-    """The arguments that a person wants the call to have, if they are not the model's."""
-    edited = None
+def edited_arguments(record: CallRecord, tool: Tool, called: Args) -> Args:
+    """The arguments that the person who approved the call wants it to have; `called` are the model's.
+
+    `ArgumentError` when the latest change of them does not fit.
+    """
+    latest = [wanted for _, _, wanted in _approvals(record, tool, called)]
+    wanted = latest[-1] if latest else called
+    if isinstance(wanted, ArgumentError):
+        raise wanted
+    return wanted
+
+
+def _approvals(
+    record: CallRecord, tool: Tool, called: Args
+) -> Iterator[tuple[Pending, Approve, Args | ArgumentError]]:
+    """The approvals so far, and what the arguments were to be after each."""
+    args, wanted = called, called
     for asked, answer in record.answers:
-        if isinstance(answer, Approve) and (
-            answer.arguments is not None or _kind(asked) == AS_CALLED
-        ):
-            edited = answer.arguments
-    return edited
+        if not isinstance(answer, Approve):
+            continue
+        if answer.arguments is not None:
+            try:
+                edited = answer.arguments, asked.arguments
+                args = wanted = apply_edit(tool.name, tool.parse, *edited, args)
+            except ArgumentError as error:
+                wanted = error
+        elif _kind(asked) == AS_CALLED:
+            args = wanted = called
+        yield asked, answer, wanted
 
 
 def _bound_to(run: Run, tool: Tool, ctx: ToolContext, about: str = "") -> tuple[str, str]:
     """Two digests: of who calls which tool, and of its arguments."""
     subject = digest_of(list(run.names), tool.fingerprint, about)
-    return subject, digest_of_arguments(ctx.arguments)
+    return subject, digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
+
+
+def _seal(run: Run, ctx: ToolContext) -> str:
+    """What the session's digests of secrets are made with."""
+    if SEAL not in run.table.values:
+        ctx.state.note(SEAL, secrets.token_hex(32))
+    return str(run.table.values[SEAL])
 
 
 def _kind(pending: Pending) -> str:
@@ -167,24 +210,22 @@ def _approval(
 ) -> tuple[Pending, Approve] | None:
     """The latest approval that was given for exactly this: path, tool, arguments and question."""
     subject, digest = _bound_to(run, tool, ctx, about)
-    for asked, answer in reversed(record.answers):
-        if not isinstance(answer, Approve):
-            continue
+    found: tuple[Pending, Approve] | None = None
+    for asked, answer, wanted in _approvals(record, tool, tool.parse(ctx.call.arguments)):
         kind, _, bound = asked.question.partition(":")
-        about, _, shown = bound.partition(":")
-        if kind not in kinds or about != subject:
+        covered, _, shown = bound.partition(":")
+        if kind not in kinds or covered != subject:
             continue
-        if digest == (shown if answer.arguments is None else _edited(tool, answer)):
-            return asked, answer
-    return None
-
-
-def _edited(tool: Tool, answer: Approve) -> str:
-    """The digest of arguments that a person has written; they are bound like those shown."""
-    try:
-        return digest_of_arguments(parse_edited(tool.name, tool.parse, answer.arguments or {}))
-    except ArgumentError:
-        return ""
+        if answer.arguments is None:
+            fits = digest == shown
+        else:
+            # Arguments that a person has written are bound like those shown: what runs is what
+            # they wrote, and not what the tool or a hook makes of it.
+            fits = not isinstance(wanted, ArgumentError) and says(
+                answer.arguments, wanted, ctx.arguments, run.card
+            )
+        found = (asked, answer) if fits else found
+    return found
 
 
 def _confirmation(asked: Pending, answer: Approve) -> ToolConfirmation:
@@ -197,10 +238,13 @@ def _denied(decision: Decision) -> Output:
     return Output(text=text, status="denied", data={"rule": decision.rule})
 
 
-def _question(tool: Tool, decision: Decision, question: str) -> Output:
+def _question(tool: Tool, ctx: ToolContext, decision: Decision, question: str) -> Output:
+    hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
+    if unseen := Exact(ctx.arguments).unseen:
+        hint = f"{hint}\nNot shown in full: {', '.join(unseen)}."
     return Output.pending(
         kind="confirmation",
-        hint=decision.reason or f"Allow {tool.name!r} with these arguments?",
+        hint=hint,
         payload=decision.payload,
         rule=decision.rule,
         question=question,
@@ -218,7 +262,7 @@ def _is_remembered(run: Run, subject: str, digest: str) -> bool:
 
 def _remember(ctx: ToolContext, answer: Approve, subject: str, digest: str) -> None:
     match answer.remember:
-        case "arguments":
+        case "arguments" if not digest.startswith(ONCE):
             ctx.state.note(f"{APPROVED}{subject}:{digest}", True)
         case "session" | True:
             ctx.state.note(f"{APPROVED}{subject}", True)

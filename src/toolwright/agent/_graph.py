@@ -14,7 +14,7 @@ from toolwright.agent._handed import fields_of, is_plain, pack, unpack
 from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._limits import Limits
 from toolwright.agent._log import full_id
-from toolwright.agent._node import AgentNode
+from toolwright.agent._node import AgentNode, check_agent_names
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
@@ -91,6 +91,7 @@ class Workflow(BaseAgent):
         self.retries = retries
         self.max_steps = max_steps
         self._check()
+        check_agent_names(self, self.own_tools()[0])
 
     def copy(self) -> Self:
         """The same workflow without a parent; the agents among its nodes are copied with it."""
@@ -229,10 +230,11 @@ async def _run_tool(
     run: Run, tool: Tool, call_id: str, value: Any, function: Callable[..., Any] | None
 ) -> _Step:
     arguments = _arguments(tool, value)
-    call = ToolCall(call_id=call_id, name=tool.name, arguments=_shown(arguments))
+    shown = _shown(arguments)
+    call = ToolCall(call_id=call_id, name=tool.name, arguments=shown)
     returned: list[Any] = []
     store = partial(_store, function=function, must=run.log.store is not None)
-    node = _handing_on(tool, arguments, returned, store)
+    node = _handing_on(_given(tool, arguments, shown), returned, store)
     box = Toolbox({tool.name: node}, (tool.spec,))
     [result] = await run.shared.answer_calls(run, [call], box, run.path)
     if result.status == "pending":
@@ -252,21 +254,32 @@ async def _run_tool(
     return _Step(Outcome(status="done", text=result.text, output=output), route)
 
 
-def _handing_on(
-    tool: Tool, arguments: Mapping[str, Any], returned: list[Any], store: Callable[[Any], Any]
-) -> Tool:
-    """The tool of a node, given and giving values as they are, beside what JSON makes of them."""
-    shown = json.loads(_shown(arguments))
+def _given(tool: Tool, arguments: Mapping[str, Any], shown: str) -> Tool:
+    """The tool of a node, given values as they are, beside what JSON makes of them.
+
+    They are put in where the arguments are read, so that rules and people see what it will get; not
+    when a person or a hook has changed the arguments.
+    """
+    plain = json.loads(shown)
     live = {
         name: value
         for name, value in arguments.items()
-        if not is_plain(value) or value != shown[name]
+        if not is_plain(value) or value != plain[name]
     }
 
+    def parse(raw: str) -> Args:
+        args = tool.parse(raw)
+        if raw == shown:
+            args.update((name, live[name]) for name in live if name in args)
+        return args
+
+    return tool.replace(parse=parse) if live else tool
+
+
+def _handing_on(tool: Tool, returned: list[Any], store: Callable[[Any], Any]) -> Tool:
+    """The tool of a node, which keeps the value that its function gives."""
+
     async def run(args: Args, ctx: ToolContext) -> Output:
-        # Not when a person or a hook has changed the arguments.
-        if live and args == tool.parse(ctx.call.arguments):
-            args = {**args, **{name: live[name] for name in live if name in args}}
         output = await tool.run(args, ctx)
         if output.status != "ok" or ctx.requested is not None:
             return output

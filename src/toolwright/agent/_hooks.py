@@ -11,9 +11,19 @@ from toolwright._sealed import sealed
 from toolwright._settings import explain
 from toolwright.concurrency import call_user
 from toolwright.errors import SettingError, UsageError
-from toolwright.messages import ModelMessage, StateChanged, ToolCall, jsonable
+from toolwright.messages import ModelMessage, StateChanged, ToolCall
 from toolwright.models import ModelRequest
-from toolwright.tools import Args, NodeInfo, Output, RunInside, Tool, ToolContext, to_output
+from toolwright.tools import (
+    Args,
+    NodeInfo,
+    Output,
+    RunInside,
+    Tool,
+    ToolContext,
+    digest_of_arguments,
+    to_output,
+    writable,
+)
 
 __all__ = ["NO_HOOKS", "Hooks", "call_hook", "run_hooked"]
 
@@ -139,12 +149,17 @@ async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
     said = await call_user(hooks.before_tool, ctx, tool, offered)
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
-    if said is None and offered != ctx.arguments:
+    if said is None and offered != ctx.arguments and _differ(offered, ctx.arguments):
         said = offered  # It changed them in place.
     if isinstance(said, dict):
         ctx.arguments = _validated(tool, said)
         return None
     return None if said is None else to_output(said)
+
+
+def _differ(one: Args, other: Args) -> bool:
+    """Copies of objects may be unequal and yet the same."""
+    return digest_of_arguments(one) != digest_of_arguments(other)
 
 
 def _validated(tool: Tool, changed: Args) -> Args:
@@ -154,4 +169,4 @@ def _validated(tool: Tool, changed: Args) -> Args:
             f"before_tool returned a dict with {unknown}, which are no parameters of {tool.name!r}; "
             "to answer in its place, return an Output or a text."
         )
-    return tool.parse(json.dumps(jsonable(changed)))
+    return tool.parse(json.dumps(writable(changed)))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import anyio
 
 from toolwright.agent._limits import Spent
-from toolwright.backends import OpenCall, Store
-from toolwright.errors import StoreConflict, StoreError
+from toolwright.backends import Hold, OpenCall, Store
+from toolwright.errors import SessionHeld, StoreConflict, StoreError
 from toolwright.messages import (
     Actions,
     AnyEvent,
@@ -153,6 +153,8 @@ class Log:
     ) -> None:
         self.scope = scope
         self.store = store
+        self.hold: Hold | None = None
+        """The run's hold on the session, until its end is stored."""
         self.born = born
         """When the stored session was made, which tells it from others of its name."""
         self.broken: StoreError | None = None
@@ -166,6 +168,9 @@ class Log:
         self.threads: dict[str, Thread] = {}
         self.spent: dict[str, Spent] = {}
         """What was used up before this process read the log, by path."""
+        self.asked: UserMessage | None = None
+        """What whoever started the session's runs, or steered them, said last; never an answer of
+        the outside, a summary or another message that a model or a tool has a part in."""
         self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
         self.owed: set[str] = set()
@@ -211,11 +216,16 @@ class Log:
     async def _write(self, store: Store, batch: list[Event]) -> None:
         """Store the head of what is unsaved, and only then take it off."""
         ends, pause = time.monotonic() + self._retry_seconds, _FIRST_PAUSE
+        hold = self.hold
+        if hold is not None and any(map(_is_end, batch)):
+            hold = replace(hold, last=True)
         while True:
             try:
-                await store.append(self.scope, batch)
+                await store.append(self.scope, batch, hold)
                 break
             except Exception as error:
+                if isinstance(error, SessionHeld):
+                    self.hold = None  # Another run's now: there is nothing to release.
                 if not _may_pass(error) or time.monotonic() + pause > ends:
                     if isinstance(error, StoreError):
                         self.broken = error
@@ -226,6 +236,21 @@ class Log:
             await anyio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
         del self._unsaved[: len(batch)]
+        if hold is not None and hold.last:
+            self.hold = None
+        elif hold is not None and hold.first:
+            self.hold = Hold(id=hold.id, since=hold.since)
+
+    async def release(self) -> None:
+        """Let others have the session, if the end of the run could not be stored."""
+        if self.store is None or self.hold is None:
+            return
+        hold, self.hold = self.hold, None
+        with anyio.CancelScope(shield=True):
+            try:
+                await self.store.release(self.scope, hold.id)
+            except StoreError as error:
+                logger.warning("session %s could not be released: %s", self.scope.session_id, error)
 
     def thread(self, path: str) -> Thread:
         """The conversation at `path`, begun if it is new."""
@@ -365,6 +390,11 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, StoreError | OSError) and not isinstance(error, StoreConflict)
 
 
+def _is_end(event: Event) -> bool:
+    """Whether the outer run ends, or pauses, with this."""
+    return isinstance(event, RunEnded) and not event.path
+
+
 def full_id(path: str, call_id: str) -> str:
     """A call's address within its session."""
     return f"{path}/{call_id}" if path else call_id
@@ -380,10 +410,13 @@ def _apply(log: Log, event: Event) -> None:
             if event.message is not None:
                 settle_turn(log, event.path)
                 thread.history.append(event.message)
+                if isinstance(event, RunStarted) and not event.path:
+                    log.asked = event.message
             if isinstance(event, Steered):
                 _delivered(log, event)
         case MessageQueued():
             log.inbox.append(Waiting(event.message, queued=event.seq))
+            log.asked = event.message
         case ModelReplied():
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event.message)

@@ -147,7 +147,7 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
     try:
         with _wall_time(run):
-            return await run.agent.model.respond(request, on_delta)
+            return await run.model.respond(request, on_delta)
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:

@@ -1,7 +1,7 @@
 """An agent's place among others: its name, what it is for, who is above and below it."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -12,9 +12,10 @@ from toolwright.agent._result import Outcome
 from toolwright.agent._rules import Guard
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
+from toolwright.models import Model
 from toolwright.tools import SessionInfo, Tool, Toolset
 
-__all__ = ["AgentNode"]
+__all__ = ["AgentNode", "check_agent_names"]
 
 
 class AgentNode(Sealed):
@@ -22,11 +23,15 @@ class AgentNode(Sealed):
 
     hands_over = True
     """Whether agents below it may hand the conversation to it and to each other."""
+    is_asked_by_person = True
+    """Whether the messages to it, where it is the outermost, are a person's; a program that makes
+    calls is none."""
     on_tool_error: Literal["tell", "raise"] = "tell"
     """What becomes of an exception in a tool: told to whoever called it, or the end of the run."""
     guards: tuple[Guard, ...] = ()
     """The rules that it brings into its runs, and into those inside them."""
     hooks: Hooks = NO_HOOKS
+    _lent: Model | None = None
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class AgentNode(Sealed):
         self.parent: AgentNode | None = None
         self.sub_agents = tuple(sub_agents)
         _check_names(name, self.sub_agents)
+        check_agent_names(self)
         for child in self.sub_agents:
             child.join(self)
 
@@ -72,12 +78,41 @@ class AgentNode(Sealed):
             child.join(twin)
         return twin
 
+    @property
+    def has_model(self) -> bool:
+        """Whether every agent in it has a model."""
+        in_tools = (inside for tool in self.own_tools()[0] for inside in tool.inside)
+        agents = (*self.sub_agents, *(node for node in in_tools if isinstance(node, AgentNode)))
+        return self._lent is not None or all(agent.has_model for agent in agents)
+
+    def with_model(self, model: Model) -> Self:
+        """The same with a model for the agents in it that have none; it has no parent yet."""
+        twin = self.copy()
+        vars(twin)["_lent"] = model
+        return twin
+
+    def own_model(self) -> Model | None:
+        """The model that it has for itself and for those inside it."""
+        return self._lent
+
+    def nearest_model(self) -> Model | None:
+        """Its own model, else that of the nearest agent above it."""
+        if (model := self.own_model()) is not None:
+            return model
+        return None if self.parent is None else self.parent.nearest_model()
+
     def find(self, name: str) -> "AgentNode | None":
-        """This agent or the one below it with that name."""
-        if self.name == name:
-            return self
-        found = (child.find(name) for child in self.sub_agents)
-        return next((agent for agent in found if agent is not None), None)
+        """This agent, or the one below it with that name that a conversation can be handed to."""
+        return next((agent for agent in self._in_conversation() if agent.name == name), None)
+
+    def _in_conversation(self) -> Iterator["AgentNode"]:
+        """This agent and those below it that a conversation can be handed to.
+
+        The steps of a workflow have conversations of their own.
+        """
+        yield self
+        for child in self.sub_agents if self.hands_over else ():
+            yield from child._in_conversation()
 
     def reachable(self) -> list["AgentNode"]:
         """The agents a transfer may go to: children, then parent, then siblings, by its rules."""
@@ -95,6 +130,15 @@ class AgentNode(Sealed):
         None: another agent has the conversation now (`run.agent`) and goes on with it.
         """
         raise TypeError(f"{type(self).__name__} must define go(run).")
+
+    def helpers(self, tools: Iterable[Tool] | None = None) -> list["AgentNode"]:
+        """The agents that it can hand something to: those below it, and those inside its tools.
+
+        `tools` are those that it has now, with what toolsets have listed.
+        """
+        own = self.own_tools()[0] if tools is None else tools
+        inside = (agent for tool in own if tool.inside for agent in _agents_in(tool))
+        return [*self.sub_agents, *inside]
 
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
         """The tools that it calls itself, and the toolsets that list more."""
@@ -120,3 +164,31 @@ def _check_names(parent: str, children: Sequence[AgentNode]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"Agent {parent!r} has two sub-agents named {twice!r}; rename one.")
+
+
+def check_agent_names(parent: AgentNode, tools: Iterable[Tool] = ()) -> None:
+    """`UsageError` when two agents could not be told apart: rules and approvals know them by name.
+
+    Those are the agents that one conversation may be handed to, and those that one agent has below
+    it or inside its tools.
+    """
+    _refuse_twins(parent, parent._in_conversation())
+    _refuse_twins(parent, parent.helpers(tools))
+
+
+def _refuse_twins(parent: AgentNode, agents: Iterable[AgentNode]) -> None:
+    known: dict[str, AgentNode] = {}
+    for agent in agents:
+        if known.setdefault(agent.name, agent) is not agent:
+            raise UsageError(
+                f"Agent {parent.name!r} has two agents named {agent.name!r} below it or inside its "
+                "tools; rename one: rules and approvals tell agents apart by their names."
+            )
+
+
+def _agents_in(tool: Tool) -> Iterator[AgentNode]:
+    for inner in tool.inside:
+        if isinstance(inner, AgentNode):
+            yield inner
+        elif isinstance(inner, Tool):
+            yield from _agents_in(inner)

@@ -1,8 +1,16 @@
-"""Remember with the session how tools from outside were, and ask again when one is not so any more."""
+"""Remember with the session what its sources of tools had, and ask when a tool is not as it was.
+
+A source is pinned as a whole, the first time that the session lists any of it: the mark of each of
+its tools, whether filters, searches or code mode hide them or not. A tool that is used is kept with
+its whole definition, so that the question about a change can show it. Beside that each path of
+agents has the sources that it knows: one that takes the place of another is asked about, too.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from toolwright.concurrency import in_io_thread
+from toolwright.errors import ToolError, UsageError
 from toolwright.messages import StateChanged
 from toolwright.tools import (
     PINNED,
@@ -11,76 +19,161 @@ from toolwright.tools import (
     State,
     Tool,
     ToolContext,
+    Toolset,
     difference,
+    digest_of,
 )
 
 __all__ = ["accept", "change_of", "pin_listed", "pin_used"]
 
-_NOT_READ_YET = ""
-"""For an operation of a large document, whose schema is worked out only when it is used."""
 
-
-def pin_listed(run: Any, outside: Sequence[Tool]) -> None:
-    """Note which tools each server has, the first time that the session sees it."""
+async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Toolset]) -> None:
+    """Note all that the sources of these tools have, the first time that the session sees them."""
+    values = run.table.values
+    known = values.get(_at(run))
+    listed = {_key(tool): tool for tool in outside}
+    if known is None or not listed.keys() <= known.keys():
+        hidden = await _hidden(run, toolsets)
+        outside = (*outside, *hidden)
+        listed = {_key(tool): tool for tool in hidden} | listed
+    marks = {
+        key: await in_io_thread(_marks, outside, key)
+        for key, tool in listed.items()
+        if _listed_key(key) not in values and not tool.placeholder
+    }
     delta: dict[str, Any] = {}
-    for source in dict.fromkeys(tool.source for tool in outside):
-        if f"{PINNED}{source}" not in run.table.values:
-            listed = [tool for tool in outside if tool.source == source]
-            State(run.table, delta).note(f"{PINNED}{source}", _marks(listed))
+    state = State(run.table, delta)
+    for key, found in marks.items():
+        if _listed_key(key) not in values:  # Another branch may have noted it meanwhile.
+            state.note(_listed_key(key), found)
+    # One that comes while another has gone may stand in for it: that is for a person to say.
+    if listed and (known is None or listed.keys() > known.keys()):
+        state.note(_at(run), {key: tool.source for key, tool in listed.items()})
     if delta:
         run.emit(StateChanged, delta=delta)
 
 
+async def _hidden(run: Any, toolsets: Sequence[Toolset]) -> list[Tool]:
+    found: list[Tool] = []
+    for toolset in toolsets:
+        if toolset.is_local:
+            continue
+        try:
+            found += await toolset.hidden_tools(run.readonly)
+        except (ToolError, UsageError):
+            continue  # Whoever looks for them is told; they are noted when they come into view.
+    return [tool for tool in found if tool.source]
+
+
 def change_of(run: RunInside, tool: Tool) -> Decision | None:
     """The question to ask about a tool that is new or not as it was; None when it is as it was."""
-    known = run.table.values.get(f"{PINNED}{tool.source}")
-    used = run.table.values.get(_key(run, tool))
-    if used is not None:
-        if used == tool.definition:
-            return None
-        lines = difference(used, tool.definition)
-        said = "is not as it was when this session used it"
-    elif known is None or known.get(tool.name) in (_NOT_READ_YET, tool.fingerprint):
+    if tool.placeholder:
         return None
-    elif tool.name in known:
-        lines, said = [], "is not as it was when this session first saw it"
-    else:
+    values, key, now = run.table.values, _key(tool), _original(tool)
+    used = values.get(_used_key(key, now))
+    listed = values.get(_listed_key(key))
+    here = values.get(_at(run))
+    if used is not None:
+        if used == _definition(now):
+            return None
+        lines = difference(used, _definition(now))
+        said = "is not as it was when this session used it"
+    elif here is not None and key not in here:
+        lines = _moved(run, here, now)
+        said = f"comes from {tool.source}, which this session did not know when it began"
+    elif listed is None or (tool.listing is None and now.name_there not in listed):
+        return None
+    elif now.name_there not in listed:
         lines, said = [], f"is new: {tool.source} did not have it when this session began"
+    elif listed[now.name_there] == now.mark:
+        return None
+    else:
+        lines, said = [], "is not as it was when this session first saw it"
     return Decision(
         verdict="ask",
         reason=_reason(tool, said, lines),
         payload={"source": tool.source, "changes": lines},
         rule="the session's pinned tools",
+        about=digest_of(now.definition),
     )
 
 
 def pin_used(ctx: ToolContext, tool: Tool) -> None:
-    """Note how a tool is that is used for the first time."""
-    if _key(ctx.run, tool) not in ctx.run.table.values:
-        ctx.state.note(_key(ctx.run, tool), tool.definition)
+    """Note how a tool is that is used for the first time, and what else its source has."""
+    values, key, now = ctx.run.table.values, _key(tool), _original(tool)
+    if tool.placeholder or _used_key(key, now) in values:
+        return
+    known = values.get(_listed_key(key), {})
+    if now.name_there not in known:
+        ctx.state.note(_listed_key(key), {**_marks([tool], key), **known})
+    ctx.state.note(_used_key(key, now), _definition(now))
 
 
-def accept(ctx: ToolContext, tool: Tool, listed: Iterable[Tool] | None) -> None:
-    """Take the tool as it is now; with `listed`, all tools of its source among these."""
-    key = f"{PINNED}{tool.source}"
-    others = [other for other in listed or () if other.source == tool.source]
-    known = ctx.run.table.values.get(key) or {}
-    ctx.state.note(key, {**known, **_marks([*others, tool])})
-    for other in (*others, tool):
-        if other is tool or _key(ctx.run, other) in ctx.run.table.values:
-            ctx.state.note(_key(ctx.run, other), other.definition)
+def accept(ctx: ToolContext, tool: Tool, *, whole: bool) -> None:
+    """Take the tool as it is now; with `whole`, all tools of its source."""
+    values, key, now = ctx.run.table.values, _key(tool), _original(tool)
+    taken = {now.name_there: now}
+    if whole and tool.listing is not None:
+        taken = {**tool.listing.tools, **taken}
+    known = values.get(_listed_key(key), {})
+    ctx.state.note(_listed_key(key), {**known, **{name: t.mark for name, t in taken.items()}})
+    for other in taken.values():
+        if other is now or _used_key(key, other) in values:
+            ctx.state.note(_used_key(key, other), _definition(other))
+    here = values.get(_at(ctx.run))
+    if whole and here is not None:
+        ctx.state.note(_at(ctx.run), {**here, key: tool.source})
 
 
-def _key(run: RunInside, tool: Tool) -> str:
-    """By path and name: a tool of that name from another server is another tool."""
-    return f"{PINNED}|{'/'.join(run.names)}|{tool.name}"
+def _moved(run: RunInside, here: dict[str, str], now: Tool) -> list[str]:
+    """What is different from the tool of that name which a source had that the session knows."""
+    for key, source in here.items():
+        used = run.table.values.get(_used_key(key, now))
+        if used is not None:
+            return difference(used, _definition(now))
+        if now.name_there in run.table.values.get(_listed_key(key), {}):
+            return difference({**_definition(now), "source": source}, _definition(now))
+    return []
 
 
-def _marks(tools: Iterable[Tool]) -> dict[str, str]:
-    return {
-        tool.name: _NOT_READ_YET if tool.source.startswith("openapi:") else tool.fingerprint
-        for tool in tools
-    }
+# -- keys and values ------------------------------------------------------------------------------
+
+
+def _original(tool: Tool) -> Tool:
+    """As its source made it: what the program calls it, and how it wraps it, is the program's."""
+    return tool.original or tool
+
+
+def _key(tool: Tool) -> str:
+    return tool.source if tool.listing is None else tool.listing.key
+
+
+def _listed_key(key: str) -> str:
+    return f"{PINNED}source:{key}"
+
+
+def _used_key(key: str, original: Tool) -> str:
+    return f"{PINNED}tool:{key}|{original.name_there}"
+
+
+def _at(run: RunInside) -> str:
+    return f"{PINNED}at:{'/'.join(run.names)}"
+
+
+def _marks(tools: Iterable[Tool], key: str) -> dict[str, str]:
+    """All that a source has by what these tools know of it; the first that was listed counts."""
+    mine = [tool for tool in tools if _key(tool) == key and not tool.placeholder]
+    listings = {id(tool.listing): tool.listing for tool in mine if tool.listing is not None}
+    chosen = [_original(tool) for tool in mine if tool.listing is None]
+    found = {tool.name_there: tool.mark for tool in chosen}
+    for listing in reversed(listings.values()):
+        found |= listing.marks()
+    return found
+
+
+def _definition(original: Tool) -> dict[str, Any]:
+    """Without the name, which two toolsets with different prefixes differ in."""
+    return {part: said for part, said in original.definition.items() if part != "name"}
 
 
 def _reason(tool: Tool, said: str, lines: Sequence[str]) -> str:

@@ -1,98 +1,171 @@
-"""Refuse a rule for a name that no tool has: misspelt, it would leave its tool unguarded."""
+"""Refuse a rule for a name that nothing has: misspelt, it would leave a tool unguarded."""
 
 import fnmatch
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolwright.agent._node import AgentNode
 from toolwright.agent._rules import Guard
 from toolwright.errors import UsageError
-from toolwright.tools import ReadonlyContext, Tool, Toolset, nearest
+from toolwright.tools import NameKind, PolicyWish, ReadonlyContext, Tool, Toolset, nearest
 
-__all__ = ["agents_inside", "check_rule_names", "refuse_unknown_names"]
+__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names"]
 
 
 _TRANSFER = "transfer_to_agent"
 """Given to agents that have others around them, when they first run."""
+_WORDS: dict[NameKind, str] = {"tool": "tool", "agent": "agent", "source": "tool from"}
+ANYTHING = ("*", "")
+"""Patterns that are never wrong: for all there is, and for tools that came from nowhere else."""
+Names = Mapping[NameKind, Iterable[str]]
 
 
-def refuse_unknown_names(agent: Any) -> None:
-    """Check the rules of `agent` when it is built, if all tools it can reach are known by then."""
-    if not any(guard.unchecked for guard in agent.guards):
-        return
-    owned = [inner.own_tools() for inner in agents_inside(agent)]
-    if any(toolsets for _, toolsets in owned):
-        return
-    names = {_TRANSFER, *(tool.name for tools, _ in owned for tool in tools)}
-    for guard in agent.guards:
-        _strike(guard, names)
-        _refuse(guard, names)
+class Reached:
+    """The agents and tools that an agent can have work done by, each once."""
 
+    def __init__(self, *tops: AgentNode) -> None:
+        self.agents: dict[int, AgentNode] = {}
+        self.tools: list[Tool] = []
+        self.toolsets: list[Toolset] = []
+        """Those whose tools are not among `tools`."""
+        for top in tops:
+            self._add_agent(top)
 
-async def check_rule_names(
-    guard: Guard, listed: Iterable[str], top: Any, ctx: ReadonlyContext
-) -> None:
-    """Check the names in `guard` against what was listed, and then against all there is below `top`.
+    async def list_all(self, ctx: ReadonlyContext) -> None:
+        """Add what toolsets have; those that cannot say that now are left in `toolsets`."""
+        unlisted: list[Toolset] = []
+        while self.toolsets:
+            toolset = self.toolsets.pop()
+            found = await toolset.all_tools(ctx)
+            if found is None:
+                unlisted.append(toolset)
+            for tool in found or ():
+                self._add_tool(tool)
+        self.toolsets = unlisted
 
-    `UsageError` for one that no tool has. While a toolset cannot say what it has, the names that
-    might be its are left for the next listing.
-    """
-    _strike(guard, listed)
-    if not guard.unchecked or top is None:
-        return
-    names, complete = {_TRANSFER, *listed}, True
-    for agent in agents_inside(top):
+    def _add_agent(self, agent: AgentNode) -> None:
+        if id(agent) in self.agents:
+            return
+        self.agents[id(agent)] = agent
         tools, toolsets = agent.own_tools()
-        names |= {tool.name for tool in tools}
-        for toolset in toolsets:
-            found = await _all_of(toolset, ctx)
-            complete = complete and found is not None
-            names |= {tool.name for tool in found or ()}
-    _strike(guard, names)
-    if complete:
-        _refuse(guard, names)
+        self.toolsets += toolsets
+        for tool in tools:
+            self._add_tool(tool)
+        for child in agent.sub_agents:
+            self._add_agent(child)
 
-
-async def _all_of(toolset: Toolset, ctx: ReadonlyContext) -> list[Tool] | None:
-    """All tools of a toolset, and of the agents that these run."""
-    found = await toolset.all_tools(ctx)
-    if found is None or not any(tool.inside for tool in found):
-        return found
-    inner = [agent for tool in found for top in _agents_of(tool) for agent in agents_inside(top)]
-    more = [tool for agent in inner for tool in agent.own_tools()[0]]
-    lists = [await toolset.all_tools(ctx) for agent in inner for toolset in agent.own_tools()[1]]
-    if any(listed is None for listed in lists):
-        return None
-    return [*found, *more, *(tool for listed in lists for tool in listed or ())]
+    def _add_tool(self, tool: Tool) -> None:
+        self.tools.append(tool)
+        for inner in tool.inside:
+            if isinstance(inner, AgentNode):
+                self._add_agent(inner)
+            elif isinstance(inner, Tool):
+                self._add_tool(inner)
 
 
 def agents_inside(top: Any) -> Iterator[Any]:
     """`top` and all agents that it or its tools can hand work to, each once."""
-    seen: set[int] = set()
-    waiting = [top]
-    while waiting:
-        agent = waiting.pop()
-        if id(agent) in seen:
+    yield from Reached(top).agents.values()
+
+
+def refuse_unknown_names(agent: AgentNode) -> None:
+    """Check the rules of `agent` when it is built, if all tools it can reach are known by then.
+
+    Names of agents, and those in policies around single tools, are left for the first run: others
+    that they are about may be around it by then.
+    """
+    if not any(guard.unchecked for guard in agent.guards):
+        return
+    reached = Reached(agent)
+    for guard in agent.guards:
+        names = _names_for(guard, reached.tools)
+        _strike(guard, names)
+        if not reached.toolsets:
+            _refuse(guard, names)
+
+
+async def check_rule_names(
+    guard: Guard,
+    *,
+    listed: Iterable[Tool],
+    path: Sequence[str],
+    root: AgentNode | None,
+    ctx: ReadonlyContext,
+) -> None:
+    """Check the names in `guard` against what a turn has, and then against all that there is.
+
+    `UsageError` for one that no tool or agent has, or from which none came. While a toolset cannot
+    say what it has, names are left for the next listing.
+
+    Args:
+        guard: The rules.
+        listed: The tools of the turn.
+        path: The agents on the path.
+        root: The agent that everything begins with.
+        ctx: For listing toolsets.
+    """
+    _strike(guard, {**_names_for(guard, listed), "agent": path})
+    top = guard.owner or root
+    if not guard.unchecked or top is None:
+        return
+    reached = Reached(top)
+    await reached.list_all(ctx)
+    names = _names_for(guard, [*listed, *reached.tools])
+    _strike(guard, names)
+    if not reached.toolsets:
+        _refuse(guard, names)
+    if any(kind == "agent" for kind, _ in guard.unchecked):
+        await _check_agents(guard, path, top if root is None else root, ctx)
+
+
+async def _check_agents(
+    guard: Guard, path: Sequence[str], root: AgentNode, ctx: ReadonlyContext
+) -> None:
+    """Rules may be about agents around the one whose they are, so all there are count."""
+    reached = Reached(root)
+    await reached.list_all(ctx)
+    names: Names = {"agent": [*path, *(agent.name for agent in reached.agents.values())]}
+    _strike(guard, names)
+    if not reached.toolsets:
+        _refuse(guard, names)
+
+
+def _names_for(guard: Guard, tools: Iterable[Tool]) -> Names:
+    """The names of tools and sources that may stand in a rule.
+
+    A policy that was put around tools knows them as they were then, and no others.
+    """
+    if guard.around:
+        tools = [
+            wish.tool
+            for tool in tools
+            for wish in tool.confirm
+            if isinstance(wish, PolicyWish) and wish.policy is guard.policy
+        ]
+        return {"tool": [t.name for t in tools], "source": [t.source for t in tools]}
+    tools = list(tools)
+    return {"tool": [_TRANSFER, *(t.name for t in tools)], "source": [t.source for t in tools]}
+
+
+def _strike(guard: Guard, names: Names) -> None:
+    for kind, known in names.items():
+        found = list(known)
+        guard.unchecked.difference_update(
+            [
+                (wanted, pattern)
+                for wanted, pattern in guard.unchecked
+                if wanted == kind and (pattern in ANYTHING or fnmatch.filter(found, pattern))
+            ]
+        )
+
+
+def _refuse(guard: Guard, names: Names) -> None:
+    for kind, pattern in sorted(guard.unchecked):
+        if kind not in names:
             continue
-        seen.add(id(agent))
-        yield agent
-        tools, _ = agent.own_tools()
-        waiting += [*agent.sub_agents, *(inner for tool in tools for inner in _agents_of(tool))]
-
-
-def _agents_of(tool: Tool) -> list[AgentNode]:
-    return [inner for inner in tool.inside if isinstance(inner, AgentNode)]
-
-
-def _strike(guard: Guard, names: Iterable[str]) -> None:
-    names = list(names)
-    known = {pattern for pattern in guard.unchecked if fnmatch.filter(names, pattern)}
-    guard.unchecked.difference_update(known, ("*",))
-
-
-def _refuse(guard: Guard, names: Iterable[str]) -> None:
-    for name in sorted(guard.unchecked):
+        known = {name for name in names[kind] if name}
         raise UsageError(
-            f"There is no tool {name!r}, which {guard.origin} names; {nearest(name, names)} "
-            "Where it may be missing, say so: Rule.…(…, optional=True)."
+            f"There is no {_WORDS[kind]} {pattern!r}, which {guard.origin} names; "
+            f"{nearest(pattern, known)} Where it may be missing, say so: "
+            "Rule.…(…, optional=True)."
         )

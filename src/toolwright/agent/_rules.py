@@ -1,14 +1,14 @@
 """The rules of a run: those of everybody on the path from the root agent to a tool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolwright.agent._hooks import Hooks
 from toolwright.errors import UsageError
-from toolwright.tools import Policy, Require, Rules, interrupting
+from toolwright.tools import NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
 
-__all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "path_to"]
+__all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,8 +20,10 @@ class Guard:
     """Such as "the policy of agent 'clerk'"."""
     owner: Any = None
     """The agent whose it is; None for the runner's, which is about all agents."""
-    unchecked: set[str] = field(default_factory=set)
-    """The names and patterns in it that no listing has shown to be those of a tool yet."""
+    unchecked: set[tuple[NameKind, str]] = field(default_factory=set)
+    """The names and patterns in it that no listing has shown to be right yet."""
+    around: bool = False
+    """Whether it was put around tools, and knows no others."""
 
 
 def compiled(
@@ -51,8 +53,27 @@ def compiled(
 
 
 def _guard(policy: Policy, origin: str, owner: Any) -> Guard:
-    names = set(policy.names()) if isinstance(policy, Rules) else set()
-    return Guard(policy, origin, owner, names)
+    return Guard(policy, origin, owner, _names(policy))
+
+
+def guards_around(tools: Iterable[Tool]) -> tuple[Guard, ...]:
+    """The policies around tools, and around those that tools call, for the check of their names."""
+    found: dict[int, Guard] = {}
+    for tool in tools:
+        if not tool.confirm and not tool.inside:
+            continue
+        for wish in tool.confirm:
+            if isinstance(wish, PolicyWish) and id(wish.policy) not in found:
+                origin = f"the policy around tool {wish.tool.name!r}"
+                names = _names(wish.policy)
+                found[id(wish.policy)] = Guard(wish.policy, origin, unchecked=names, around=True)
+        inner = [thing for thing in tool.inside if isinstance(thing, Tool)]
+        found |= {id(guard.policy): guard for guard in guards_around(inner)} if inner else {}
+    return tuple(guard for guard in found.values() if guard.unchecked)
+
+
+def _names(policy: Policy) -> set[tuple[NameKind, str]]:
+    return set(policy.names()) if isinstance(policy, Rules) else set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +84,13 @@ class Above:
     names: tuple[str, ...] = ()
     """The agents on the path, the root first."""
     hooks: tuple[Hooks, ...] = ()
+    asked: str | None = None
+    """What the person has asked for, where the messages to the run are not theirs."""
 
     def with_agents(self, agents: Sequence[Any]) -> "Above":
         """The same, with these agents below."""
-        return Above(
+        return replace(
+            self,
             guards=(*self.guards, *(guard for agent in agents for guard in agent.guards)),
             names=(*self.names, *(agent.name for agent in agents)),
             hooks=(*self.hooks, *(agent.hooks for agent in agents)),
@@ -79,7 +103,7 @@ class Above:
     def of_another_run(self) -> "Above":
         """Only the rules, whose names that run has to check, and the path."""
         guards = tuple(replace(guard, unchecked=set()) for guard in self.guards)
-        return Above(guards=guards, names=self.names)
+        return replace(self, guards=guards, hooks=())
 
 
 ABOVE_ALL = Above()

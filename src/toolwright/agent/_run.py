@@ -21,10 +21,10 @@ from toolwright.agent._node import AgentNode
 from toolwright.agent._pins import pin_listed
 from toolwright.agent._result import Outcome
 from toolwright.agent._rule_names import check_rule_names
-from toolwright.agent._rules import ABOVE_ALL, Above, path_to
+from toolwright.agent._rules import ABOVE_ALL, Above, Guard, guards_around, path_to
 from toolwright.agent._spill import Spill
 from toolwright.agent._toolbox import ListingMemo, Toolbox
-from toolwright.agent._tracing import with_tracing
+from toolwright.agent._tracing import traced_model, with_tracing
 from toolwright.errors import UsageError
 from toolwright.messages import (
     CallDelta,
@@ -54,8 +54,17 @@ from toolwright.messages import (
     jsonable,
     user_message,
 )
-from toolwright.models import Delta, ModelRequest, ModelSettings
-from toolwright.tools import NodeInfo, ReadonlyContext, Services, StateTable, Tool, ToolContext
+from toolwright.models import Delta, Model, ModelRequest, ModelSettings
+from toolwright.tools import (
+    Args,
+    Exact,
+    NodeInfo,
+    ReadonlyContext,
+    Services,
+    StateTable,
+    Tool,
+    ToolContext,
+)
 
 __all__ = ["Run", "Shared"]
 
@@ -137,6 +146,8 @@ class Run:
         self.user_content: UserMessage | None = None
         self.memo = ListingMemo()
         self.box: Toolbox | None = None
+        self._pinned: Toolbox | None = None
+        """The tools that were last compared with what the session knows of their sources."""
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.output_retries = 0
@@ -148,6 +159,7 @@ class Run:
         self.round: int | None = None
         """Which message a workflow answers; None: the latest."""
         self.node: NodeInfo | None = None
+        self.outer: Run | None = None
         """Where in a workflow this run stands."""
         self._take_place()
 
@@ -255,7 +267,7 @@ class Run:
             kind=request.kind,
             hint=self.redactor.exact(request.hint),
             payload=self.redactor.inside(jsonable(request.payload)),
-            arguments=self.redactor.inside(jsonable(ctx.arguments)),
+            arguments=self.card(ctx.arguments),
             schema=request.schema,
             deadline=None if request.timeout is None else time.time() + request.timeout,
             agent=self.agent.name,
@@ -266,6 +278,10 @@ class Run:
             rule=request.rule,
             question=request.question,
         )
+
+    def card(self, args: Args) -> dict[str, Any]:
+        """Arguments as people see them: all of them, with marks in place of secrets."""
+        return self.redactor.inside(Exact(args).shown)
 
     async def answer_inside(
         self,
@@ -280,6 +296,16 @@ class Run:
         box = Toolbox(traced, tuple(tool.spec for tool in tools.values()), free)
         return await self.shared.answer_calls(self, calls, box, ctx.function_call_id)
 
+    @property
+    def model(self) -> Model:
+        """The agent's model; without one, that of whoever runs it inside a run of its own."""
+        around: Run | None = self
+        while around is not None:
+            if (model := around.agent.nearest_model()) is not None:
+                return traced_model(model)
+            around = around.outer
+        return self.agent.model  # which says that there is none
+
     async def sample(
         self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
     ) -> ModelMessage:
@@ -289,7 +315,7 @@ class Run:
             instructions=instructions,
             settings=ModelSettings(max_tokens=max_tokens),
         )
-        reply = await self.agent.model.respond(request)
+        reply = await self.model.respond(request)
         self.meter.spend(reply.usage)
         return reply
 
@@ -321,6 +347,18 @@ class Run:
         self.below = here
 
     @property
+    def asked(self) -> str:
+        """What the person has asked for; empty where only an agent or a program has.
+
+        Inside a call, in a step of a workflow and in a child task it is what the person said around
+        it, not what an agent has made of that.
+        """
+        root, said = self.shared.root, self.log.asked
+        if self.above.asked is not None:
+            return self.above.asked
+        return said.text if said is not None and (root is None or root.is_asked_by_person) else ""
+
+    @property
     def is_ruled(self) -> bool:
         """Whether anybody on the path has rules."""
         return bool(self.rules)
@@ -348,6 +386,7 @@ class Run:
     def queue(self, message: UserMessage) -> None:
         """Record a message that is to be put in before the next turn, whoever takes that turn."""
         self.emit(MessageQueued, path="", message=message)
+        self.log.asked = message
         self.log.inbox.append(Waiting(message, queued=self.log.seq))
 
     def put_in(self, waiting: Waiting, path: str | None = None) -> None:
@@ -376,6 +415,9 @@ class Run:
         if self.shared.loop is None:
             self.shared.loop = anyio.lowlevel.current_token()
             self.shared.thread_id = threading.get_ident()
+        if not isinstance(self.agent, ChatNode):  # which checks them with each listing
+            tools, _ = self.agent.own_tools()
+            await self._check_rules(tools, guards_around(tools))
         while (outcome := await self.agent.go(self)) is None:
             pass
         return outcome
@@ -436,17 +478,38 @@ class Run:
                 self.emit(CallDelta, index=delta.index, name=delta.name, arguments=delta.text)
 
     async def list_tools(self) -> Toolbox:
-        """The tools of this turn."""
+        """The tools of this turn.
+
+        `UsageError` for what the developer has to put right; it ends the whole run, also when this
+        one is inside a call, where another model would be told.
+        """
+        try:
+            return await self._listed()
+        except UsageError as error:
+            self.shared.failure = self.shared.failure or error
+            raise
+
+    async def _listed(self) -> Toolbox:
         spill = self.shared.spill
         extra = (self._read_output(),) if spill.used else ()
         self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
-        if self.box.outside:
-            pin_listed(self, self.box.outside)
-        for guard in self.rules:
-            if guard.unchecked:
-                top = guard.owner or self.shared.root
-                await check_rule_names(guard, self.box.tools, top, self.readonly)
+        if self.box is not self._pinned:
+            await pin_listed(self, self.box.outside, self.agent.maker.toolsets)
+            self._pinned = self.box
+        await self._check_rules(self.box.tools.values(), self.box.guards)
         return self.box
+
+    async def _check_rules(self, tools: Collection[Tool], around: Sequence[Guard]) -> None:
+        """Refuse rules with names that nothing has."""
+        for guard in (*self.rules, *around):
+            if guard.unchecked:
+                await check_rule_names(
+                    guard,
+                    listed=tools,
+                    path=self.names,
+                    root=self.shared.root,
+                    ctx=self.readonly,
+                )
 
     def _read_output(self) -> Tool:
         # Kept in the memo's listings, so that the list stays the same from turn to turn.
@@ -487,6 +550,7 @@ class Run:
             plain=plain or self.plain,
         )
         inner.node = self.node
+        inner.outer = self
         inner.listens = self.listens and not isinstance(self.agent, ChatNode)
         return inner
 

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,17 +12,24 @@ import anyio
 from toolwright import backends
 from toolwright._sealed import Sealed
 from toolwright.agent._asked_tool import changes_arguments
-from toolwright.agent._credentials import forget_brought, sign_in, waiting_for_state
+from toolwright.agent._credentials import (
+    check_sign_in,
+    forget_brought,
+    sign_in,
+    waiting_for_state,
+)
 from toolwright.agent._explain import Explanation, explain
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
+from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._rules import ABOVE_ALL, Above, compiled
 from toolwright.agent._run import Run
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
+    OnOpen,
     Start,
     abandon,
     begin,
@@ -34,13 +41,14 @@ from toolwright.agent._start import (
 )
 from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
-from toolwright.backends import OpenCall, SessionRow, Store, open_store
+from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, open_store
 from toolwright.concurrency import close_all, in_io_thread
-from toolwright.errors import SettingError, ToolError, UsageError
+from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
     AnyEvent,
     Event,
+    Given,
     Pending,
     Prompt,
     Reject,
@@ -67,7 +75,7 @@ __all__ = ["Runner"]
 class Runner(Sealed):
     """Keeps an agent's sessions in a store and runs it in them."""
 
-    _live = ("agent", "deps", "hooks", "retry_writes")
+    _live = ("agent", "deps", "hooks", "retry_writes", "wait_if_held")
 
     def __init__(
         self,
@@ -83,10 +91,15 @@ class Runner(Sealed):
         hooks: Hooks | None = None,
         policy: Policy | None = None,
         retry_writes: float = RETRY_SECONDS,
+        wait_if_held: float = 0.0,
     ) -> None:
+        if not wait_if_held >= 0:  # which NaN is not either
+            raise UsageError(f"wait_if_held is a number of seconds; got {wait_if_held!r}.")
         self.agent = agent
         self.retry_writes = retry_writes
         """How many seconds a write that the store refuses is tried again before the run ends."""
+        self.wait_if_held = wait_if_held
+        """How many seconds a run waits for a session that another run holds, in whichever process."""
         self.hooks = hooks
         """See what every agent does, inner ones too."""
         self.policy = policy
@@ -119,10 +132,13 @@ class Runner(Sealed):
         state: Mapping[str, Any] | None = None,
         task_id: str | None = None,
     ) -> Result:
-        """Answer `prompt` in a session, a new one unless it is named."""
+        """Answer `prompt` in a session, a new one unless it is named.
+
+        `SessionHeld` when another run has the session, and nothing has happened.
+        """
         message, scope = user_message(prompt), self._scope(user_id, session_id)
-        job = begin(self.agent, message, await self._start(scope, deps, state, task_id))
-        return await self._guarded(scope.session_id, job)
+        plan = _Plan(scope, deps=deps, given=state, task_id=task_id)
+        return await self._guarded(plan, lambda start: begin(self.agent, message, start))
 
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
         """`run`, for programs that are not async."""
@@ -139,11 +155,16 @@ class Runner(Sealed):
     ) -> AsyncIterator[AnyEvent]:
         """The events of `run` (or, without a prompt, of `resume`) as they happen."""
         message = None if prompt is None else user_message(prompt)
-        scope = self._scope(user_id, session_id)
-        start = await self._start(scope, deps, state)
-        job = carry_on(self.agent, start) if message is None else begin(self.agent, message, start)
+        plan = _Plan(self._scope(user_id, session_id), deps=deps, given=state)
+
+        def make(start: Start) -> Job:
+            if message is None:
+                return carry_on(self.agent, start)
+            return begin(self.agent, message, start)
+
+        running = stream_events(lambda on_open: self._guarded(plan, make, on_open))
         # Closed by hand: whoever closes this iterator finds the run ended, not about to end.
-        async with aclosing(stream_events(job, guard=self._guarded)) as events:
+        async with aclosing(running) as events:
             async for event in events:
                 yield event
 
@@ -155,8 +176,8 @@ class Runner(Sealed):
         While a call still waits it only says so, at no cost; a session that is done stays done.
         """
         row = await self._session(session_id)
-        start = await self._start(row.scope, deps, None, task_id)
-        return await self._go_on(start)
+        plan = _Plan(row.scope, deps=deps, task_id=task_id)
+        return await self._guarded(plan, self._go_on)
 
     async def begin_or_resume(
         self,
@@ -175,30 +196,34 @@ class Runner(Sealed):
         that has started this one.
         """
         first, messages = user_message(prompt), [user_message(message) for message in steered]
-        scope = self._scope(user_id, session_id)
-        start = await self._start(scope, None, state, task_id, above)
-        assert start.log is not None
-        if start.log.seq == 0:
-            job = replace(begin(self.agent, first, start), queued=messages)
-            return await self._guarded(session_id, job)
-        return await self._go_on(start, messages)
+        plan = _Plan(self._scope(user_id, session_id), given=state, task_id=task_id, above=above)
 
-    async def _go_on(self, start: Start, queued: Sequence[UserMessage] = ()) -> Result:
+        def make(start: Start) -> Job | Result:
+            assert start.log is not None
+            if start.log.seq:
+                return self._go_on(start, messages)
+            return replace(begin(self.agent, first, start), queued=messages)
+
+        return await self._guarded(plan, make)
+
+    def _go_on(self, start: Start, queued: Sequence[UserMessage] = ()) -> Job | Result:
+        """A job, or what the session came to when nothing is left to do."""
         job = replace(carry_on(self.agent, start), queued=queued)
         run = job.run
         known = run.known_end()
         if known is not None and not (queued or run.log.inbox or run.log.owed):
             return make_result(run, known)
-        return await self._guarded(run.scope.session_id, job)
+        return job
 
     async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
         """End a session that waits; its open calls cannot be answered any more."""
         row = await self._session(session_id)
-        await abandon(carry_on(self.agent, await self._start(row.scope, None, None)), reason)
+        start = await self._start(_Plan(row.scope), Patience(self.wait_if_held))
+        await abandon(carry_on(self.agent, start), reason)
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""
-        return session_id in self._going
+        return session_id in self._runs
 
     def cancel(self, session_id: str) -> bool:
         """Stop the run that this runner has going in a session; whether there was one."""
@@ -238,14 +263,44 @@ class Runner(Sealed):
         still waits. A credential releases every call of its user that waits for the same one.
         Then `resume` the session.
         """
-        rows = await self.store.open_calls(self.app_name, session_id)
-        row = next((row for row in rows if row.pending.call_id == call_id), None)
+        return (await self.answer_all(session_id, {call_id: value}))[call_id]
+
+    async def answer_all(self, session_id: str, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        """Answer several pending calls, by call id; if one does not fit, none is stored.
+
+        What became of each is that of `answer`.
+        """
+        rows = {
+            row.pending.call_id: row
+            for row in await self.store.open_calls(self.app_name, session_id)
+        }
+        checked = {
+            call_id: await self._checked(rows.get(call_id), value)
+            for call_id, value in answers.items()
+        }
+        return {
+            call_id: await self._store_answer(session_id, call_id, rows.get(call_id), value)
+            for call_id, value in checked.items()
+        }
+
+    async def _checked(self, row: OpenCall | None, value: Any) -> Any:
+        """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""
         if row is None:
-            return await self.store.answer(self.app_name, session_id, call_id, None)
-        if row.pending.kind == "credential" and not isinstance(value, Reject):
-            return await sign_in(self.store, self.services.credentials, row, value)
-        answer = accept_answer(row.pending, value, await self._parse_of(row, value))
-        return await self.store.answer(self.app_name, session_id, call_id, answer)
+            return None
+        if not _is_sign_in(row, value):
+            return accept_answer(row.pending, value, await self._parse_of(row, value))
+        # A value may come in its envelope; one that says more than the value is no credential.
+        bare = isinstance(value, Given) and value == Given(value=value.value)
+        brought = value.value if bare else value
+        check_sign_in(self.services.credentials, row, brought)
+        return brought
+
+    async def _store_answer(
+        self, session_id: str, call_id: str, row: OpenCall | None, checked: Any
+    ) -> Answered:
+        if row is not None and _is_sign_in(row, checked):
+            return await sign_in(self.store, self.services.credentials, row, checked)
+        return await self.store.answer(self.app_name, session_id, call_id, checked)
 
     async def answer_sign_in(self, callback: str, *, user_id: str | None = None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.
@@ -273,7 +328,10 @@ class Runner(Sealed):
     async def explain(
         self, tool: str, arguments: Mapping[str, Any], *, user_id: str = "user"
     ) -> Explanation:
-        """Which rule decides about a call, and why; nothing runs and nothing is stored."""
+        """Which rule decides about a call, and why; nothing runs and nothing is stored.
+
+        `helper/pay` is a call of `pay` by the agent `helper`, below this one or inside its tools.
+        """
         scope = Scope(app_name=self.app_name, user_id=user_id, session_id="explain")
         start = Start(
             log=Log(scope),
@@ -289,6 +347,12 @@ class Runner(Sealed):
     async def sessions(self, user_id: str | None = None) -> list[SessionRow]:
         """The sessions, latest first; of one user, or of all."""
         return await self.store.sessions(self.app_name, user_id)
+
+    async def holder(self, session_id: str) -> Holder | None:
+        """Who has a run going in a session, in whichever process; None when nobody has."""
+        row = await self._session(session_id)
+        found = await self.store.holder(row.scope)
+        return None if found is None or found.is_gone else found
 
     async def events(self, session_id: str, since: int = 0) -> list[Event]:
         """A session's events after sequence number `since`."""
@@ -373,32 +437,53 @@ class Runner(Sealed):
             raise UsageError(f"App {self.app_name!r} has no session {session_id!r}.")
         return row
 
-    async def _start(
-        self,
-        scope: Scope,
-        deps: Any,
-        state: Mapping[str, Any] | None,
-        task_id: str | None = None,
-        above: Above = ABOVE_ALL,
-    ) -> Start:
+    async def _start(self, plan: "_Plan", patience: Patience) -> Start:
+        scope = plan.scope
         self._refuse_second(scope.session_id)
-        found = await self.store.load(scope)
+        found = await self._load(scope, patience)
         row = found.row
         log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)
-        if found.row.last_seq:
+        if row.last_seq:
             log.replay(found.events)
             log.take_answers(found.calls)
             log.inbox.extend(late_updates(log))
         return Start(
             log=log,
-            deps=self.deps if deps is None else deps,
+            deps=self.deps if plan.deps is None else plan.deps,
             state=found.state,
-            given=state,
+            instead_of=found.holder.hold_id if found.holder else "",
+            given=plan.given,
             services=self.services,
-            task_id=task_id,
+            task_id=plan.task_id,
             hooks=self.hooks,
-            above=above.with_guards(self.guards),
+            above=plan.above.with_guards(self.guards),
         )
+
+    async def _load(self, scope: Scope, patience: Patience) -> Loaded:
+        """The session, once no other run has it; `SessionHeld` when that takes too long."""
+        while True:
+            found = await self.store.load(scope)
+            if found.holder is None or found.holder.is_gone:
+                return found
+            await self._wait_for(scope, found.holder, patience)
+
+    async def _wait_for(self, scope: Scope, holder: Holder, patience: Patience) -> None:
+        """Return when `holder` has released the session, or is gone; `cancel` ends the wait."""
+        session_id, latest = scope.session_id, holder
+        self._refuse_second(session_id)
+        with anyio.CancelScope() as waiting:
+            self._going[session_id] = waiting
+            try:
+                while not latest.is_gone:
+                    await patience.wait(latest.refusal(session_id), latest.known_in)
+                    found = await self.store.holder(scope)
+                    if found is None:
+                        return
+                    latest = found
+                return
+            finally:
+                del self._going[session_id]
+        raise latest.refusal(session_id)
 
     def _refuse_second(self, session_id: str) -> None:
         if session_id in self._going:
@@ -406,17 +491,51 @@ class Runner(Sealed):
                 f"Session {session_id!r} has a run going; wait for it, steer it or cancel it."
             )
 
-    async def _guarded(self, session_id: str, job: Job) -> Result:
-        """Run `job` so that `cancel` and `steer` reach it; cancelled, it ends as stopped."""
-        # Asked again: another run may have begun while this one was being read from the store.
-        self._refuse_second(session_id)
-        with anyio.CancelScope() as scope:
-            self._going[session_id], self._runs[session_id] = scope, job.run
-            try:
-                return await run_to_end(job)
-            finally:
-                del self._going[session_id], self._runs[session_id]
-        return make_result(job.run, Outcome(status="stopped", reason="cancelled"), job.first_event)
+    async def _guarded(
+        self,
+        plan: "_Plan",
+        make: Callable[[Start], Job | Result],
+        on_open: OnOpen | None = None,
+    ) -> Result:
+        """Run a session so that `cancel` and `steer` reach it; cancelled, it ends as stopped."""
+        session_id, patience = plan.scope.session_id, Patience(self.wait_if_held)
+        while True:
+            job = make(await self._start(plan, patience))
+            if isinstance(job, Result):
+                return job
+            # Asked again: another run may have begun while this one was being read from the store.
+            self._refuse_second(session_id)
+            faster: StoreConflict | None = None
+            with anyio.CancelScope() as scope:
+                self._going[session_id], self._runs[session_id] = scope, job.run
+                try:
+                    return await run_to_end(job, on_open)
+                except StoreConflict as error:
+                    if job.is_open:
+                        raise
+                    faster = error
+                finally:
+                    del self._going[session_id], self._runs[session_id]
+            if faster is None:
+                stopped = Outcome(status="stopped", reason="cancelled")
+                return make_result(job.run, stopped, job.first_event)
+            # Another run was faster, somewhere; nothing has happened here.
+            await patience.wait(faster)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Which session is to be run, and with what."""
+
+    scope: Scope
+    deps: Any = None
+    given: Mapping[str, Any] | None = None
+    task_id: str | None = None
+    above: Above = ABOVE_ALL
+
+
+def _is_sign_in(row: OpenCall, answer: Any) -> bool:
+    return row.pending.kind == "credential" and not isinstance(answer, Reject)
 
 
 def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:

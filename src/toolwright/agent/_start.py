@@ -1,6 +1,7 @@
 """Begin a run, take it to its end, and say what it came to."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from toolwright.agent._rounds import go_on
 from toolwright.agent._rules import ABOVE_ALL, Above
 from toolwright.agent._run import Run, Shared
 from toolwright.agent._tracing import span
+from toolwright.backends import Hold
 from toolwright.errors import UsageError
 from toolwright.messages import (
     AnyEvent,
@@ -44,6 +46,7 @@ from toolwright.tools import Args, Services, State, StateTable, accept_answer
 
 __all__ = [
     "Job",
+    "OnOpen",
     "Start",
     "abandon",
     "begin",
@@ -65,6 +68,8 @@ class Start:
     state: Mapping[str, Any] | None = None
     given: Mapping[str, Any] | None = None
     """State that comes with the message, and is kept from then on."""
+    instead_of: str = ""
+    """The hold of an earlier run of the session whose process is gone."""
     services: Services | None = None
     task_id: str | None = None
     hooks: Hooks | None = None
@@ -83,10 +88,12 @@ class Job:
     given: Mapping[str, Any] | None = None
     queued: Sequence[UserMessage] = ()
     """Messages to put in before the next turn."""
+    is_open: bool = False
+    """Whether its beginning is stored."""
 
 
-Guard = Callable[[str, Job], Coroutine[Any, Any, Result]]
-"""Takes a session's job to its end, so that others can stop it."""
+OnOpen = Callable[[Job], None]
+"""Told of a run when it has been opened, before anything else happens in it."""
 
 
 def begin(agent: AgentNode, prompt: Prompt, start: Start) -> Job:
@@ -140,8 +147,12 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
         hooks=start.hooks,
         root=agent,
     )
-    if log.seq and log.store is not None:
-        shared.spill.look()
+    if log.store is not None:
+        log.hold = Hold(
+            id=shared.run_id, since=time.time(), first=True, instead_of=start.instead_of
+        )
+        if log.seq:
+            shared.spill.look()
     current = agent.find(log.thread("").agent) or agent
     return Run(cast(ChatNode, current), shared, entry=agent, above=start.above)
 
@@ -150,12 +161,25 @@ def _scope() -> Scope:
     return Scope(app_name="", user_id="", session_id=uuid.uuid4().hex)
 
 
-async def run_to_end(job: Job) -> Result:
-    """Run until it is done, paused or stopped; what was recorded is stored whatever happens."""
+async def run_to_end(job: Job, on_open: OnOpen | None = None) -> Result:
+    """Run until it is done, paused or stopped; what was recorded is stored whatever happens.
+
+    Its session is free when this returns or raises.
+    """
+    try:
+        _open(job)
+        # Stored before anything happens: it takes the session, or learns that another run has it.
+        await job.run.log.flush()
+        job.is_open = True
+        if on_open is not None:
+            on_open(job)
+        return await _go_to_end(job)
+    finally:
+        await job.run.log.release()
+
+
+async def _go_to_end(job: Job) -> Result:
     run = job.run
-    _open(job)
-    # Stored before anything happens: whoever else holds this session learns that it has moved on.
-    await run.log.flush()
     try:
         with span("invoke_agent", run.agent.name, {"gen_ai.conversation.id": run.scope.session_id}):
             outcome = await go_on(run, new=job.message is not None)
@@ -181,8 +205,9 @@ def _open(job: Job) -> None:
     if message is not None:
         _leave_rounds(run)
         _leave_open_calls(run)
-        if run.thread.calls:
-            # Calls that were answered come first; the message follows their results.
+        if run.thread.calls or (isinstance(run.agent, ChatNode) and _is_behind(run)):
+            # Calls that were answered come first, and messages that nobody has read yet: a process
+            # may have ended before it did.
             queued.insert(0, message)
             message = None
     run.emit(RunStarted, message=message)
@@ -193,8 +218,14 @@ def _open(job: Job) -> None:
     run.thread.ended = None
     if message is not None:
         run.history.append(message)
+        run.log.asked = message
     asked = (message for message in reversed(run.history) if isinstance(message, UserMessage))
     run.user_content = job.message or next(asked, None)
+
+
+def _is_behind(run: Run) -> bool:
+    """Whether an earlier message still waits to be put in."""
+    return any(waiting.queued for waiting in run.log.inbox)
 
 
 def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
@@ -209,7 +240,10 @@ async def abandon(job: Job, reason: str) -> None:
     for address, call in _open_calls(job.run):
         _give_up(job.run, address, call, f"This call was not answered: {reason}.")
     settle_turn(job.run.log, job.run.path)
-    await _close(job.run, Outcome(status="stopped", reason=reason))
+    try:
+        await _close(job.run, Outcome(status="stopped", reason=reason))
+    finally:
+        await job.run.log.release()
 
 
 def _leave_open_calls(run: Run) -> None:
@@ -376,22 +410,33 @@ def _addressed(run: Run, waiting: list[Pending]) -> Iterator[Pending]:
     return (replace(pending, session_id=session_id) for pending in waiting)
 
 
-async def stream_events(job: Job, guard: Guard | None = None) -> AsyncGenerator[AnyEvent]:
-    """The events of `job` as they happen; closing the iterator cancels the run."""
+async def stream_events(
+    run: Callable[[OnOpen], Coroutine[Any, Any, Result]],
+) -> AsyncGenerator[AnyEvent]:
+    """The events of a run as they happen, from its opening on; closing the iterator cancels it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    log = job.run.log
-    log.listeners.append(queue.put_nowait)
+    opened: list[Log] = []
+
+    def listen(job: Job) -> None:
+        log = job.run.log
+        for event in log.events[job.first_event :]:
+            queue.put_nowait(event)
+        log.listeners.append(queue.put_nowait)
+        opened.append(log)
+
     # Not a task group: an async generator may be closed from another task, where a group's
     # cancel scope must not be left. The task never outlives the generator.
-    ending = run_to_end(job) if guard is None else guard(job.run.scope.session_id, job)
-    task = asyncio.create_task(ending)
+    task = asyncio.create_task(run(listen))
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
             yield cast(AnyEvent, event)
         await task
     finally:
-        log.listeners.remove(queue.put_nowait)
+        for log in opened:
+            log.listeners.remove(queue.put_nowait)
         if not task.done():
             task.cancel()
-            await asyncio.wait([task])
+            # Shielded: whoever was cancelled finds the run ended, and its session free.
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([task])

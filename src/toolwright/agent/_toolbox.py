@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolwright.agent._node import AgentNode
+from toolwright.agent._node import AgentNode, check_agent_names
+from toolwright.agent._rules import Guard, guards_around
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ServerTool, ToolSpec
 from toolwright.tools import ReadonlyContext, RequestShaper, Tool, Toolset, as_tool
@@ -22,7 +23,10 @@ class Toolbox:
     free: Collection[str] = ()
     """The framework's own tools, which no rule and no hook is asked about."""
     outside: tuple[Tool, ...] = ()
-    """Those that came from elsewhere, which may have changed since they were last seen."""
+    """Those that came from elsewhere, which may have changed since they were last seen; among them
+    those that others of the tools call."""
+    guards: tuple[Guard, ...] = ()
+    """The policies around single tools whose names are still to be checked."""
 
     def find(self, name: str, ctx: ReadonlyContext) -> Tool:
         """The tool to run, or a `ToolError` that helps the model to a better call."""
@@ -88,12 +92,13 @@ def check_names(agent: str, tools: Sequence[Tool]) -> dict[str, Tool]:
 class ToolboxMaker:
     """Makes the toolbox for each turn, and gives the same object again while nothing changes."""
 
-    def __init__(self, agent: str, shelf: Shelf, wrap: Callable[[Tool], Tool]) -> None:
+    def __init__(self, agent: AgentNode, shelf: Shelf, wrap: Callable[[Tool], Tool]) -> None:
         self.agent = agent
         self.toolsets = shelf.toolsets
         self.wrap = wrap
         self.fixed = [wrap(tool) for tool in shelf.tools]
-        check_names(agent, self.fixed)
+        check_names(agent.name, self.fixed)
+        check_agent_names(agent, self.fixed)
         changing = shelf.toolsets or any(tool.is_enabled is not None for tool in self.fixed)
         self._constant = None if changing else _build(agent, self.fixed, [True] * len(self.fixed))
 
@@ -137,9 +142,11 @@ class ListingMemo:
 
 
 def _build(
-    agent: str, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
+    agent: AgentNode, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
 ) -> Toolbox:
-    by_name = check_names(agent, tools)
+    by_name = check_names(agent.name, tools)
+    check_agent_names(agent, tools)
     specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
-    outside = tuple(tool for tool in tools if tool.source and not tool.placeholder)
-    return Toolbox(by_name, specs, free, outside)
+    inside = (inner for tool in tools for inner in tool.inside if isinstance(inner, Tool))
+    outside = tuple(tool for tool in (*tools, *inside) if tool.source)
+    return Toolbox(by_name, specs, free, outside, guards_around(tools))

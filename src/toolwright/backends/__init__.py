@@ -3,13 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.backends._store import Loaded, OpenCall, SessionRow, Store
+from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, Store
 
 if TYPE_CHECKING:
     from toolwright.backends._fetch import Fetch, Fetched
     from toolwright.backends._memory_store import MemoryStore
     from toolwright.backends._network import Reachable, guarded_client, guarded_transport
     from toolwright.backends._open_store import open_store
+    from toolwright.backends._sqlite_address import sqlite_address, sqlite_path
     from toolwright.backends._truncate import (
         DEFAULT_MAX_BYTES,
         DEFAULT_MAX_LINES,
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
 _LAZY = {
     "MemoryStore": "_memory_store",
     "open_store": "_open_store",
+    "sqlite_address": "_sqlite_address",
+    "sqlite_path": "_sqlite_address",
     "DEFAULT_MAX_BYTES": "_truncate",
     "DEFAULT_MAX_LINES": "_truncate",
     "Truncated": "_truncate",
@@ -159,6 +162,8 @@ __all__ = [
     "Files",
     "FilesystemBackend",
     "Finished",
+    "Hold",
+    "Holder",
     "HostSecret",
     "Job",
     "KeyringCredentials",
@@ -203,6 +208,8 @@ __all__ = [
     "openid_url_to_scheme_credential",
     "service_account_dict_to_scheme_credential",
     "service_account_scheme_credential",
+    "sqlite_address",
+    "sqlite_path",
     "token_to_scheme_credential",
     "truncate_head",
     "truncate_tail",

@@ -8,11 +8,11 @@ import anyio
 
 from toolwright._sealed import sealed
 from toolwright.backends._charset import decode_text
-from toolwright.backends._network import guarded_client
+from toolwright.backends._network import Reachable, guarded_client
 from toolwright.errors import ToolError
 
 try:
-    import httpx
+    import httpx2
 except ImportError as error:
     raise ImportError("Web access needs an extra: pip install 'toolwright[web]'") from error
 
@@ -46,12 +46,18 @@ class Fetched:
 class Fetch:
     """Fetches URLs. Private addresses are refused unless they are in `allow_private`."""
 
-    allow_private: Sequence[str] = ()
-    """Host names, addresses and networks (`10.0.0.0/8`) that may be reached though not public."""
+    allow_private: Sequence[str] | Reachable = ()
+    """Host names, addresses and networks (`10.0.0.0/8`) that may be reached though not public.
+
+    Or a `Reachable`, which can have a resolver of its own.
+    """
     max_bytes: int = 10 * 1024 * 1024
     timeout: float = 30.0
     """Seconds for everything, redirects included."""
     max_redirects: int = 10
+
+    def __post_init__(self) -> None:
+        Reachable.of(self.allow_private)  # an entry that is wrong is told now
 
     async def get(self, url: str, params: Mapping[str, str] | None = None) -> Fetched:
         """What is at `url`, whatever its status; `ToolError` when it cannot be reached."""
@@ -69,11 +75,11 @@ class Fetch:
                     return await self._read(response)
         except TimeoutError as error:
             raise ToolError(f"{url!r} did not answer within {self.timeout:g} seconds.") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise ToolError(f"{url!r} could not be fetched: {reason}.") from error
 
-    async def _read(self, response: httpx.Response) -> Fetched:
+    async def _read(self, response: httpx2.Response) -> Fetched:
         inflater = _Inflater(response.headers.get("Content-Encoding", ""), self.max_bytes)
         async for chunk in response.aiter_raw():
             if not inflater.feed(chunk):
@@ -117,7 +123,7 @@ class _Inflater:
 
 def _checked(url: str) -> str:
     """`url`, if it is one that may be fetched."""
-    parsed = httpx.URL(url)
+    parsed = httpx2.URL(url)
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ToolError(f"{url!r} is not a web address; give one that starts with https://.")
     return url

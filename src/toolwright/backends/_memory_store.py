@@ -10,7 +10,8 @@ from typing import Any
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
-from toolwright.backends._store import Loaded, OpenCall, SessionRow
+from toolwright.backends._processes import described, new_name
+from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.messages import Answered, Event, Scope, StoredAnswer
 
 __all__ = ["MemoryStore"]
@@ -24,6 +25,7 @@ class _Session:
     calls: dict[str, OpenCall] = field(default_factory=dict)
     closed: dict[str, OpenCall] = field(default_factory=dict)
     """Calls that have ended, their answers forgotten: an answer to one is too late."""
+    holder: Holder | None = None
 
 
 class MemoryStore(Sealed):
@@ -33,6 +35,7 @@ class MemoryStore(Sealed):
         self._sessions: dict[tuple[str, str], _Session] = {}
         self._shared: dict[tuple[str, str | None], dict[str, Any]] = {}
         self._lock = threading.RLock()
+        self._process = described(new_name())
 
     async def open(self, scope: Scope) -> SessionRow:
         """The session, made if it is new; `UsageError` when it belongs to another user."""
@@ -55,20 +58,23 @@ class MemoryStore(Sealed):
                 events=await self.events(scope),
                 calls=await self.open_calls(scope.app_name, scope.session_id),
                 state=await self.state(scope),
+                holder=await self.holder(scope),
             )
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile."""
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
+        `SessionHeld` when another run holds the session."""
         if not events:
             return
         with self._lock:
             session = self._mine(scope)
             if session is None:
                 raise refusals.was_not_opened(scope)
-            events = _not_stored(session, events)
+            events = _not_stored(session, events, hold)
             if not events:
                 return
             found = changes(events)
+            session.holder = self._holder_after(session, hold)
             session.events.extend(events)
             self._change_state(scope, session, found.state)
             _change_calls(scope, session, found)
@@ -78,6 +84,19 @@ class MemoryStore(Sealed):
                 updated_at=time.time(),
                 title=session.row.title or found.title,
             )
+
+    async def holder(self, scope: Scope) -> Holder | None:
+        """Who holds a session: a run of this process, which is never gone before its sessions are."""
+        with self._lock:
+            session = self._mine(scope)
+            return session.holder if session else None
+
+    async def release(self, scope: Scope, hold_id: str) -> None:
+        """Release a hold whose run ended without a last append; others' holds stay as they are."""
+        with self._lock:
+            session = self._mine(scope)
+            if session and session.holder and session.holder.hold_id == hold_id:
+                session.holder = None
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
@@ -189,6 +208,13 @@ class MemoryStore(Sealed):
         self._sessions[scope.app_name, scope.session_id] = session
         return session
 
+    def _holder_after(self, session: _Session, hold: Hold | None) -> Holder | None:
+        if hold is None or hold.last:
+            return None
+        if not hold.first:
+            return session.holder
+        return Holder(hold_id=hold.id, process=self._process, since=hold.since)
+
     def _mine(self, scope: Scope) -> _Session | None:
         found = self._sessions.get((scope.app_name, scope.session_id))
         return found if found and found.row.scope == scope else None
@@ -205,10 +231,14 @@ class MemoryStore(Sealed):
                 kept[key] = value
 
 
-def _not_stored(session: _Session, events: Sequence[Event]) -> Sequence[Event]:
+def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -> Sequence[Event]:
     """The events that an earlier try has not stored already; they must follow on."""
-    tail = session.events[events[0].seq - 1 :]
+    tail = session.events[events[0].seq - 1 :][: len(events)]
     new = events[len(tail) :]
+    if not new and tail == list(events):
+        return new
+    if not may_append(hold, session.holder.hold_id if session.holder else None):
+        raise refusals.not_held(session.row.scope.session_id, session.holder, hold)
     follow = range(session.row.last_seq + 1, session.row.last_seq + 1 + len(new))
     if tail != list(events[: len(tail)]) or [event.seq for event in new] != list(follow):
         raise refusals.does_not_follow(session.row, events[0].seq)

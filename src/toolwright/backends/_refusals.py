@@ -1,12 +1,13 @@
 """What stores say when they refuse, so that all of them say the same."""
 
-from toolwright.backends._store import SessionRow
-from toolwright.errors import StoreConflict, UsageError
+from toolwright.backends._store import Hold, Holder, SessionRow
+from toolwright.errors import SessionHeld, StoreConflict, UsageError
 from toolwright.messages import Scope
 
 __all__ = [
     "does_not_follow",
     "id_is_taken",
+    "not_held",
     "nothing_to_branch",
     "of_another_user",
     "was_not_opened",
@@ -31,6 +32,24 @@ def does_not_follow(row: SessionRow, seq: int) -> StoreConflict:
     return StoreConflict(
         f"Session {row.scope.session_id!r} has events up to {row.last_seq}, so event {seq} does "
         "not follow on: another run has written to it meanwhile."
+    )
+
+
+def not_held(session_id: str, holder: Holder | None, hold: Hold | None) -> StoreConflict:
+    """A run writes to a session that it does not hold, or not any more."""
+    if holder is None:
+        return StoreConflict(
+            f"Session {session_id!r} is not held by this run any more: another run has taken it "
+            "over and ended, or it was deleted. What this run had stored before is kept."
+        )
+    if hold is None or hold.first:
+        return holder.refusal(session_id)
+    return SessionHeld(
+        f"Session {session_id!r} was taken over by {holder}, because this run had given no "
+        "sign of life for longer than its lease. What it had stored is kept, nothing more is; the "
+        "session goes on there.",
+        holder=holder.process,
+        since=holder.since,
     )
 
 

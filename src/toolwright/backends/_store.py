@@ -1,12 +1,14 @@
 """Where sessions are kept: their events, their state and the calls that wait for an answer."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from toolwright.errors import SessionHeld
 from toolwright.messages import Answered, Event, Pending, Scope, StoredAnswer
 
-__all__ = ["Loaded", "OpenCall", "SessionRow", "Store"]
+__all__ = ["Hold", "Holder", "Loaded", "OpenCall", "SessionRow", "Store", "may_append"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,60 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A run's hold on its session, as each of its appends shows it."""
+
+    id: str
+    """Unique to the run: its `run_id`."""
+    since: float
+    first: bool = False
+    """This append takes it."""
+    last: bool = False
+    """This append releases it."""
+    instead_of: str = ""
+    """The hold that it may take the place of, because that one's process is gone."""
+
+
+def may_append(hold: Hold | None, held_by: str | None) -> bool:
+    """Whether who shows `hold` may append to a session that is `held_by` another, or by nobody."""
+    if hold is None or held_by is None:
+        return held_by is None and (hold is None or hold.first)
+    return held_by == hold.id or (hold.first and held_by == hold.instead_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a session."""
+
+    hold_id: str
+    process: str
+    """In words, for people."""
+    since: float
+    lease: float = 0.0
+    """After how many seconds without a sign of life it is taken to be gone; 0: it gives none."""
+    is_gone: bool = False
+    """Its process has ended, or was silent for its lease: its place may be taken."""
+    known_in: float = 0.0
+    """In how many seconds it is known whether it is gone, when its last sign of life is old."""
+
+    def refusal(self, session_id: str) -> SessionHeld:
+        """What a run is told that is to begin in the session."""
+        within = f" within {self.lease:g} s" if self.lease else ""
+        return SessionHeld(
+            f"Session {session_id!r} is held by {self}, which has a run going in it; nothing was "
+            "run here. Wait until that run has ended (a Runner with wait_if_held=60 waits up to "
+            "60 s), or steer or cancel it there. Should that process die, the session is free"
+            f"{within}.",
+            holder=self.process,
+            since=self.since,
+        )
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since))
+        return f"{self.process} since {since}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """All that a run needs to know of a session."""
 
@@ -41,16 +97,23 @@ class Loaded:
     calls: Sequence[OpenCall] = ()
     """Those that are not closed, answered ones included."""
     state: Mapping[str, Any] = field(default_factory=dict)
+    holder: Holder | None = None
 
 
 class Store(Protocol):
-    """Keeps sessions. One run at a time writes to a session; answers come from anywhere.
+    """Keeps sessions. One run at a time holds a session and writes to it; answers come from anywhere.
 
     `append` is one transaction: the events, the state they change (`ToolEnded.actions`,
     `PendingOpened.actions`, `StateChanged`; `temp:` keys never) and the pending calls they open
     (`PendingOpened`), change (`PendingChanged`) or close (`ToolEnded`). A call whose answer was
     accepted and is not in the log yet is not closed but stays open, not `blocking` any more: no
     answer that was accepted is lost. Raises `StoreError` when the database refuses.
+
+    A run shows its `Hold` with each append. The first takes the session, the last releases it, and
+    those in between are refused once another run has taken it: all in the transaction that adds the
+    events, so that no run starts anything that it could not store. Whoever shows no hold may append
+    to a session that nobody holds. When a process is gone the store lets others know by
+    `Holder.is_gone`; signs of life are the store's own affair.
     """
 
     async def open(self, scope: Scope) -> SessionRow:
@@ -58,14 +121,26 @@ class Store(Protocol):
         ...
 
     async def load(self, scope: Scope) -> Loaded:
-        """`open`, with the session's events, open calls and state, all of one moment."""
+        """`open`, with the session's events, open calls, state and holder, all of one moment."""
         ...
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile.
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
+        `SessionHeld` when another run holds the session.
 
-        Repeatable: events that the end of the log consists of already, because the acknowledgement
-        of an earlier try was lost, are not added again.
+        Repeatable: events that the log has at this place already, because the acknowledgement of an
+        earlier try was lost, are not added again.
+        """
+        ...
+
+    async def holder(self, scope: Scope) -> Holder | None:
+        """Who holds a session; None when nobody does."""
+        ...
+
+    async def release(self, scope: Scope, hold_id: str) -> None:
+        """Release a hold whose run ended without a last append; others' holds stay as they are.
+
+        When the database refuses, it is released later, or counts as that of a process that is gone.
         """
         ...
 

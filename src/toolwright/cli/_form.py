@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from toolwright.cli._json import read_json
 from toolwright.errors import UsageError
 from toolwright.messages import Pending, Reject, visible
 
@@ -61,7 +62,7 @@ def _value(field: Mapping[str, Any], text: str) -> Any:
     if field.get("type") == "boolean" and text.lower() in words:
         return words[text.lower()]
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         if field.get("type") in (None, "any"):
             return text

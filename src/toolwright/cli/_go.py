@@ -1,9 +1,12 @@
 """Run a session until it is done: show what happens, ask what must be asked."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Any
+
+import anyio
 
 from toolwright.agent import Result, Runner
 from toolwright.cli._out import note
@@ -11,7 +14,16 @@ from toolwright.cli._show import Show
 from toolwright.errors import ToolwrightError
 from toolwright.messages import Answered, Approve, Pending, Prompt, RunEnded, Scope
 
-__all__ = ["LOST", "UNANSWERED", "Ask", "choose_asker", "go", "is_interactive", "last_result"]
+__all__ = [
+    "LOST",
+    "UNANSWERED",
+    "Ask",
+    "choose_asker",
+    "go",
+    "is_interactive",
+    "last_result",
+    "named_when_interrupted",
+]
 
 
 class _Unanswered(Enum):
@@ -49,6 +61,21 @@ async def go(
             if not await _answer(runner, scope.session_id, pending, ask):
                 return result
         prompt = None
+
+
+@asynccontextmanager
+async def named_when_interrupted(tell: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """Ctrl-C and Ctrl-D at a question, and SIGINT at any time, are told by `tell`, then go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, EOFError):
+        await tell()
+        raise
+    except anyio.get_cancelled_exc_class():
+        # SIGINT reaches a program that is not reading keys as the cancellation of its main task.
+        with anyio.CancelScope(shield=True):
+            await tell()
+        raise
 
 
 async def _answer(runner: Runner, session_id: str, pending: Pending, ask: Ask) -> bool:

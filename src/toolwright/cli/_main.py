@@ -1,11 +1,11 @@
 """The program: run a command, and tell what went wrong in one message."""
 
-import logging
 import os
 import sys
 import traceback
 
 from toolwright.cli import _exit as exits
+from toolwright.cli._log import innermost, log_warnings
 from toolwright.cli._streams import OutputError, discard, open_streams
 from toolwright.cli._table import overview
 from toolwright.errors import ToolwrightError, UsageError
@@ -16,7 +16,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run a command; mistakes are told in one message, without a traceback."""
     open_streams()
-    _log_to_stderr()
+    log_warnings()
     try:
         code = _run(_with_stdin(_arguments()))
         sys.stdout.flush()
@@ -28,7 +28,7 @@ def main() -> None:
             _tell(code)
             code = exits.FAILED
     except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - sorted below
-        code = _failed(_only(error))
+        code = _failed(innermost(error))
     raise SystemExit(code if isinstance(code, int) else exits.DONE)
 
 
@@ -38,21 +38,6 @@ def _arguments() -> list[str]:
         return [os.fsencode(word).decode() for word in sys.argv[1:]]
     except UnicodeDecodeError as error:
         raise UsageError(f"The command line is not text in UTF-8: {error}.") from error
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Visible())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    logging.getLogger("toolwright").setLevel(logging.CRITICAL)
-
-
-class _Visible(logging.Formatter):
-    """Only the message, made visible."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The text."""
-        return _visible(super().format(record))
 
 
 def _run(words: list[str]) -> object:
@@ -70,13 +55,6 @@ def _with_stdin(words: list[str]) -> list[str]:
         return words
     place = words.index("-")
     return [*words[:place], *words[place + 1 :], "--", "-"]
-
-
-def _only(error: BaseException) -> BaseException:
-    """What went wrong, taken out of the groups that concurrency puts around it."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 def _failed(error: BaseException) -> int:

@@ -1,12 +1,14 @@
 """`toolwright mcp serve`."""
 
+import logging
 from typing import Annotated
 
 import anyio
 from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
-from toolwright.cli._options import AgentOption, ModelOption
+from toolwright.cli._log import log_lines
+from toolwright.cli._options import AgentOption, ModelOption, VerboseOption, refuse_empty
 from toolwright.cli._out import note
 from toolwright.cli._target import open_target
 from toolwright.serve.mcp import McpServer, new_token, serve_http
@@ -23,13 +25,22 @@ def mcp_serve(
     host: str = "127.0.0.1",
     port: int = 8766,
     model: ModelOption = None,
+    verbose: VerboseOption = False,
 ) -> int:
-    """Serve tools over MCP: those of an agent.yaml, or an agent, a tool or a toolset."""
+    """Serve tools over MCP: those of an agent.yaml, or an agent, a tool or a toolset.
+
+    What goes wrong meanwhile is a line on standard error.
+    """
+    refuse_empty({"--host": host})
+    log_lines(logging.WARNING, verbose=verbose)
     served = McpServer(open_target(agent, model))
     if not http:
         anyio.run(served.run_stdio)
         return exits.DONE
     token = new_token()
-    note(f"MCP at http://{host}:{port}/mcp\nAuthorization: Bearer {token}")
-    anyio.run(lambda: serve_http(served, host=host, port=port, token=token))
+
+    def say(address: str) -> None:
+        note(f"MCP at {address}\nAuthorization: Bearer {token}")
+
+    anyio.run(lambda: serve_http(served, host=host, port=port, token=token, say=say))
     return exits.DONE

@@ -8,6 +8,7 @@ import uuid
 import anyio
 import anyio.to_thread
 
+from toolwright.cli._json import read_json
 from toolwright.cli._out import note
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, ToolSpec
@@ -60,7 +61,7 @@ def _values(arguments: dict[str, str]) -> dict[str, object]:
     values: dict[str, object] = {}
     for key, text in arguments.items():
         try:
-            values[key] = json.loads(text)
+            values[key] = read_json(text)
         except ValueError:
             values[key] = text
     return values

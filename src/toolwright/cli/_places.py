@@ -10,7 +10,7 @@ from toolwright.cli._target import Target, open_runner, open_stored
 from toolwright.errors import UsageError
 from toolwright.messages import Scope
 
-__all__ = ["find_scope", "new_scope", "open_for", "sessions_of_others"]
+__all__ = ["find_scope", "new_scope", "open_for", "scope_of", "sessions_of_others"]
 
 _SHOWN = 10
 
@@ -27,6 +27,11 @@ async def find_scope(runner: Runner, session_id: str) -> Scope:
         return row.scope
     known = [row.scope.session_id for row in await runner.sessions()]
     raise _unknown_session(session_id, known, await sessions_of_others(runner))
+
+
+async def scope_of(runner: Runner, session_id: str | None) -> Scope:
+    """A new session, or the one that is named."""
+    return new_scope(runner) if session_id is None else await find_scope(runner, session_id)
 
 
 async def open_for(target: Target, session_id: str | None) -> Runner:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from toolwright.agent import Explanation, Runner, lock_of, moved_since
 from toolwright.cli import _exit as exits
+from toolwright.cli._json import read_json
 from toolwright.cli._options import AgentOption, JsonOption
 from toolwright.cli._out import say
 from toolwright.cli._target import read_tools
@@ -35,7 +36,7 @@ def policy_explain(
     Parameters
     ----------
     name
-        The tool.
+        The tool; HELPER/TOOL for a call of an agent below, or inside a tool.
     arguments
         key=value words; a value that reads as JSON is taken as JSON.
     """
@@ -96,7 +97,7 @@ async def moved(runner: Runner, file: Path) -> list[str]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        locked = json_text.loads(file.read_text())
+        locked = read_json(file.read_text())
     except OSError as error:
         raise UsageError(f"{file} cannot be read; write it with `toolwright lock`.") from error
     except ValueError as error:

@@ -6,15 +6,15 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from toolwright.agent import Agent, Result, Runner
+from toolwright.agent import Result, Runner
 from toolwright.backends import MemoryStore
 from toolwright.cli import _exit as exits
-from toolwright.cli._go import choose_asker, go
+from toolwright.cli._go import choose_asker, go, named_when_interrupted
 from toolwright.cli._input import check_task, read_task
 from toolwright.cli._me import PersonModel
 from toolwright.cli._options import AgentOption, JsonOption, ModelOption, SessionOption, StoreOption
 from toolwright.cli._out import note
-from toolwright.cli._places import find_scope, new_scope, open_for
+from toolwright.cli._places import open_for, scope_of
 from toolwright.cli._show import choose_show
 from toolwright.cli._target import Target
 from toolwright.cli._words import how_to_answer, question, quoted_id
@@ -62,7 +62,7 @@ def run(
     async def main() -> int:
         async with await open_for(target, session) as runner:
             text = read_task(task, with_input=not _person_plays(runner))
-            scope = await find_scope(runner, session) if session else new_scope(runner)
+            scope = await scope_of(runner, session)
             return await finish(runner, scope, text, target, json=json, yes=yes)
 
     return anyio.run(main)
@@ -74,9 +74,9 @@ async def finish(
     """Run the session to its end, or to where nobody answers, and say how it ended: the exit code."""
     ask = choose_asker(yes=yes, person=not json)
     try:
-        result = await go(runner, scope, prompt, choose_show(json=json), ask)
+        async with named_when_interrupted(lambda: _tell_interrupted(runner, scope, target)):
+            result = await go(runner, scope, prompt, choose_show(json=json), ask)
     except (KeyboardInterrupt, EOFError):
-        await _tell_waiting(runner, scope, target)
         return exits.CANCELLED
     if result.status == "paused":
         await _tell_waiting(runner, scope, target)
@@ -87,6 +87,17 @@ async def finish(
 def _tell_reason(result: Result) -> None:
     if result.reason:
         note(f"stopped: {result.reason}")
+
+
+async def _tell_interrupted(runner: Runner, scope: Scope, target: Target) -> None:
+    """What waits, or how to go on with the session, if there is one by now."""
+    if await runner.pending(scope.session_id):
+        await _tell_waiting(runner, scope, target)
+    elif not isinstance(runner.store, MemoryStore) and await runner.store.find(
+        scope.app_name, scope.session_id
+    ):
+        note(f"interrupted; session {scope.session_id} is kept")
+        note(f"go on: toolwright chat -s {shlex.quote(scope.session_id)}{target.words()}")
 
 
 async def _tell_waiting(runner: Runner, scope: Scope, target: Target) -> None:
@@ -114,8 +125,7 @@ def answer_command(session: str, pending: Pending, words: str) -> str:
 
 def _person_plays(runner: Runner) -> bool:
     """Whether the model is a person who answers on standard input."""
-    agent = runner.agent
-    return isinstance(agent, Agent) and agent.has_model and agent.model.name == PersonModel.name
+    return isinstance(runner.agent.own_model(), PersonModel)
 
 
 def chat(
@@ -130,8 +140,7 @@ def chat(
 
     async def main() -> None:
         async with await open_for(Target(agent=agent, model=model, store=store), session) as runner:
-            scope = await find_scope(runner, session) if session else new_scope(runner)
-            await chat_loop(runner, scope)
+            await chat_loop(runner, await scope_of(runner, session))
 
     anyio.run(main)
     return exits.DONE

@@ -1,15 +1,26 @@
 """`toolwright serve`."""
 
+import logging
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from toolwright.backends.files import FilesystemBackend
 from toolwright.cli import _exit as exits
-from toolwright.cli._options import AgentOption, ModelOption, StoreOption, unless_blank
+from toolwright.cli._log import log_lines
+from toolwright.cli._options import (
+    AgentOption,
+    ModelOption,
+    StoreOption,
+    VerboseOption,
+    refuse_empty,
+    unless_blank,
+)
+from toolwright.cli._out import note
 from toolwright.cli._target import Target, open_runner
 from toolwright.cli._tasks import open_orchestrator
 from toolwright.serve import ServeSettings, create_app, serve_app
+from toolwright.tasks import current_task
 
 __all__ = ["serve"]
 
@@ -41,14 +52,21 @@ def serve(
     files: Files = None,
     work: Work = False,
     agui: AgUi = False,
+    verbose: VerboseOption = False,
 ) -> int:
-    """Serve an agent over HTTP, with the web workbench."""
+    """Serve an agent over HTTP, with the web workbench.
+
+    What goes wrong meanwhile is a line on standard error.
+    """
+    refuse_empty({"--host": host, "--tasks": tasks, "--files": files})
+    settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
+    log_lines(logging.WARNING, verbose=verbose, task=current_task.get)
     runner = open_runner(Target(agent=agent, model=model, store=store))
     shown = None if files is None else FilesystemBackend(files)
     queue = None if tasks is None else open_orchestrator(tasks)
-    settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
     serve_app(
         lambda final: create_app(runner, settings=final, files=shown, tasks=queue, close=True),
         settings,
+        note,
     )
     return exits.DONE

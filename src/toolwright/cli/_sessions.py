@@ -156,7 +156,7 @@ def sessions_answer(
         as JSON or as text.
     """
     # A call made by hand is answered without a model.
-    asked = model or ("me" if session.startswith(HAND) else None)
+    asked = "me" if model is None and session.startswith(HAND) else model
     target = Target(agent=agent, model=asked, store=store)
 
     async def main() -> int:
@@ -203,9 +203,9 @@ def sessions_delete(
         async with await open_for(
             Target(agent=agent, model="me", store=store), sessions[0]
         ) as runner:
-            for session in sessions:
-                await find_scope(runner, session)
-            for session in sessions:
+            # Named twice, it is deleted once.
+            found = [await find_scope(runner, session) for session in dict.fromkeys(sessions)]
+            for session in (scope.session_id for scope in found):
                 await runner.delete(session)
                 say(f"deleted {session}")
 

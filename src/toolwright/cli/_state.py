@@ -6,9 +6,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from toolwright.backends import sqlite_address, sqlite_path
+
 __all__ = ["default_store", "has_tables", "history_file", "make_private", "state_directory"]
 
-_SQLITE = "sqlite:///"
+_LONGEST_NAME = 200
+"""Bytes; with the digest and the endings that SQLite adds, a file's name may have 255."""
 
 
 def state_directory() -> Path:
@@ -26,8 +29,15 @@ def default_store() -> str:
     """
     here = Path.cwd()
     digest = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
-    file = state_directory() / "sessions" / f"{here.name or 'root'}-{digest}.db"
-    return f"{_SQLITE}{file}"
+    return sqlite_address(
+        state_directory() / "sessions" / f"{_short(here.name) or 'root'}-{digest}.db"
+    )
+
+
+def _short(name: str) -> str:
+    """The name, or as much of it as leaves room; the digest tells apart what begins alike."""
+    whole = os.fsencode(name)
+    return name if len(whole) <= _LONGEST_NAME else whole[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def history_file() -> Path:
@@ -50,9 +60,9 @@ def has_tables(address: str, component: str) -> bool:
 
     A database on another machine is taken to be there: it says itself when it is not.
     """
-    if not address.startswith(_SQLITE):
+    path = sqlite_path(address)
+    if path is None:
         return True
-    path = Path(address.removeprefix(_SQLITE))
     if not path.is_file():
         return False
     query = "SELECT 1 FROM toolwright_schema WHERE component = ?"

@@ -2,8 +2,9 @@
 
 import io
 import os
+import select
 import sys
-from typing import TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from toolwright.errors import ToolwrightError
 
@@ -12,6 +13,25 @@ __all__ = ["OutputError", "discard", "open_streams"]
 
 class OutputError(ToolwrightError):
     """Standard output takes no more."""
+
+
+class _Whole(io.FileIO):
+    """A file whose writes are whole: the rest of a short one follows, or its error is raised.
+
+    Unbuffered (`PYTHONUNBUFFERED`), nobody else would notice that a pipe took a part only, or none
+    because somebody set it not to block.
+    """
+
+    def write(self, data: Any, /) -> int:
+        """Write all of it."""
+        left = whole = memoryview(data).cast("B")
+        while left:
+            written = super().write(left)
+            if written is None:
+                select.select([], [self], [])
+            else:
+                left = left[written:]
+        return len(whole)
 
 
 class _Output(io.TextIOWrapper):
@@ -82,13 +102,15 @@ def _fill_gaps() -> None:
 def _reopen(
     kind: type[io.TextIOWrapper], place: int, stream: io.TextIOWrapper | None
 ) -> io.TextIOWrapper:
+    raw = _Whole(place, "w", closefd=False)
     if stream is None:
-        raw = io.BufferedWriter(io.FileIO(place, "w", closefd=False))
-        return kind(raw, encoding="utf-8", errors="backslashreplace")
+        return kind(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace")
     encoding, by_line, at_once = stream.encoding, stream.line_buffering, stream.write_through
+    is_buffered = isinstance(stream.detach(), io.BufferedIOBase)
     # A terminal or a locale that lacks a character gets a mark in its place.
     return kind(
-        stream.detach(),
+        # Text writes whole pieces only, so that a raw file is a buffer without room.
+        io.BufferedWriter(raw) if is_buffered else cast("BinaryIO", raw),
         encoding=encoding,
         errors="backslashreplace",
         line_buffering=by_line,

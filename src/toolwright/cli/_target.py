@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.agent import Agent, BaseAgent, Runner
+from toolwright.backends import sqlite_path
 from toolwright.cli._models import choose_model
+from toolwright.cli._options import refuse_empty
 from toolwright.cli._out import note
 from toolwright.cli._state import default_store, has_tables, make_private
 from toolwright.errors import UsageError
@@ -34,12 +36,18 @@ class Target:
     model: str | None = None
     store: str | None = None
 
+    def __post_init__(self) -> None:
+        refuse_empty(self._options())
+
     def words(self) -> str:
         """The options that name the same again."""
-        given = {"--agent": self.agent, "--model": self.model, "--store": self.store}
         return "".join(
-            f" {option} {shlex.quote(value)}" for option, value in given.items() if value
+            f" {option} {shlex.quote(value)}" for option, value in self._options().items()
         )
+
+    def _options(self) -> dict[str, str]:
+        given = {"--agent": self.agent, "--model": self.model, "--store": self.store}
+        return {option: value for option, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +100,13 @@ def open_tools(agent: str | None) -> Runner:
 
 
 def open_target(target: str | None, model: str | None) -> Any:
-    """What is to be served: the tools that a file describes, or the object that is named."""
+    """What is to be served: a runner for the tools that a file describes, and its rules; or the
+    object that is named."""
     if not _is_file(target):
         return import_object(target or "")
-    agent = _from_file(Target(agent=target, model=model or "me")).agent
-    return list(agent.tools) if isinstance(agent, Agent) else agent
+    found = _from_file(Target(agent=target, model="me" if model is None else model)).agent
+    assert found is not None
+    return Runner(found, app_name=found.name)
 
 
 def _is_file(target: str | None) -> bool:
@@ -126,13 +136,16 @@ def _with_options(runner: Runner, name: str, target: Target) -> Runner:
 
 
 def _with_model(agent: Any, model: str | None) -> Any:
-    """The agent with the model that was asked for; one that has none gets what there is."""
-    if isinstance(agent, Agent) and (model or not agent.has_model):
-        return agent.replace(model=choose_model(model, None))
+    """The agent with the model that was asked for; one that has none gets what there is.
+
+    The agents inside it that have no model use the same; those that have one keep it.
+    """
+    if not agent.has_model or (model and isinstance(agent, Agent)):
+        return agent.with_model(choose_model(model, None))
     # A person as the model means that the model is not going to be asked.
-    if model and model != "me" and not isinstance(agent, Agent):
+    if model and model != "me":
         raise UsageError(
-            f"{agent.name!r} is a workflow and has no model of its own; leave out --model."
+            f"{agent.name!r} is a workflow whose agents all have models; leave out --model."
         )
     return agent
 
@@ -150,11 +163,11 @@ def _from_file(target: Target) -> _Found:
 
 def _prepared(store: str) -> str:
     """The address, with its file made; without a place of their own, sessions are not kept."""
-    prefix, found, path = store.partition("sqlite:///")
-    if prefix or not found:
+    path = sqlite_path(store)
+    if path is None:
         return store
     try:
-        make_private(Path(path))
+        make_private(path)
     except OSError as error:
         told = f"Sessions cannot be kept in {path}: {error.strerror}."
         if store != default_store():

@@ -11,6 +11,7 @@ __all__ = ["Part", "Terminal", "make_table"]
 
 Part = str | tuple[str, str]
 """A text, or a text and its style. Neither is read as markup."""
+_REMEMBERED = 10
 
 
 class _Console(Console):
@@ -28,6 +29,8 @@ class Terminal:
 
     def __init__(self, *, stderr: bool = False, console: Console | None = None) -> None:
         self._console = console or _Console(stderr=stderr, highlight=False, emoji=False)
+        self._line = ""
+        """The end of the line that is being written: what comes next may combine with it."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -36,19 +39,19 @@ class Terminal:
 
     def say(self, *parts: Part, style: str = "", end: str = "\n") -> None:
         """Print the parts, one after the other; newlines in them stay."""
-        text = Text.assemble(*(_seen(part) for part in parts), style=style)
+        text = Text.assemble(*[self._seen(part) for part in parts], style=style)
         self._console.print(text, end=end, soft_wrap=True)
+        self._line = (self._line + end)[-_REMEMBERED:]
 
     def live(self) -> Live:
         """A view that is drawn again and again."""
         return Live(console=self._console, refresh_per_second=4)
 
-
-def _seen(part: Part) -> Part:
-    if isinstance(part, str):
-        return visible(part)
-    text, style = part
-    return visible(text), style
+    def _seen(self, part: Part) -> Part:
+        text, style = (part, "") if isinstance(part, str) else part
+        shown = visible(text, after=self._line)
+        self._line = (self._line + text)[-_REMEMBERED:]
+        return shown, style
 
 
 def make_table(title: str, columns: list[str], rows: list[list[str]]) -> Table:

@@ -7,7 +7,8 @@ from typing import Any
 
 from toolwright.agent import Agent, Runner
 from toolwright.cli import _exit as exits
-from toolwright.cli._go import choose_asker, go
+from toolwright.cli._go import choose_asker, go, named_when_interrupted
+from toolwright.cli._json import read_json
 from toolwright.cli._out import say
 from toolwright.cli._show import Show
 from toolwright.errors import UsageError
@@ -48,7 +49,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
                 f"{pair!r} is not key=value. Example: toolwright tools call read path=README.md"
             )
         try:
-            arguments[key] = json.loads(text)
+            arguments[key] = read_json(text)
         except ValueError:
             arguments[key] = text
     return arguments
@@ -65,10 +66,23 @@ async def call_tool(
     session = f"{HAND}{uuid.uuid4().hex[:8]}"
     scope = Scope(app_name=by_hand.app_name, user_id="me", session_id=session)
     prompt = f"{name} {json.dumps(arguments)}"
-    outcome = await go(by_hand, scope, prompt, _Collect(results), choose_asker(yes=approve))
-    if not results:
-        waits = [{"call_id": p.call_id, "kind": p.kind, "hint": p.hint} for p in outcome.pending]
+
+    async def tell_waiting() -> None:
+        waiting = await by_hand.pending(session)
+        waits = [{"call_id": p.call_id, "kind": p.kind, "hint": p.hint} for p in waiting]
         say(json.dumps({"status": "pending", "session": session, "pending": waits}))
+
+    async def tell_interrupted() -> None:
+        if await by_hand.pending(session):
+            await tell_waiting()
+
+    try:
+        async with named_when_interrupted(tell_interrupted):
+            await go(by_hand, scope, prompt, _Collect(results), choose_asker(yes=approve))
+    except (KeyboardInterrupt, EOFError):
+        return exits.CANCELLED
+    if not results:
+        await tell_waiting()
         return exits.PAUSED
     [result] = results
     say(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
@@ -86,7 +100,7 @@ class _Collect(Show):
 
 def _as_json(result: ToolResult) -> dict[str, Any]:
     try:
-        output: Any = json.loads(result.text)
+        output: Any = read_json(result.text)
     except ValueError:
         output = result.text
     shown = {"status": result.status, "output": output}

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from toolwright.cli._shorten import Room, fit, height
+from toolwright.cli._json import read_json
+from toolwright.cli._shorten import Room, fit, height, shorten
 from toolwright.errors import UsageError
 from toolwright.messages import Approve, Pending, Reject, Remember, count_marks, lookalikes, visible
 from toolwright.tools import answer_from_text
@@ -166,15 +167,15 @@ def _confirmation(pending: Pending, text: str) -> Approve | Reject:
         offered = "; ".join(f"{key}: {meaning}" for key, meaning in words.items())
         raise UsageError(f"After `always` comes nothing or one of these words. {offered}.")
     raise UsageError(
-        f"{_line(text)!r} is no answer to {pending.call_id}; answer with {choices(pending)}."
+        f"{shorten(_line(text), 200)!r} is no answer to {pending.call_id}; answer with {choices(pending)}."
     )
 
 
 def _edited(text: str) -> dict[str, Any]:
     try:
-        edited = json.loads(text)
+        edited = read_json(text)
     except ValueError as error:
         raise UsageError(f"The edited arguments are not JSON: {error}.") from error
     if not isinstance(edited, dict):
-        raise UsageError(f"The edited arguments must be a JSON object; got {text!r}.")
+        raise UsageError(f"The edited arguments must be a JSON object; got {shorten(text, 200)!r}.")
     return edited

@@ -1,6 +1,6 @@
 """Tools run by hand: a run whose model is the person, so that every rule of a run holds."""
 
-from toolwright.agent import Agent, Hooks, Runner
+from toolwright.agent import Agent, AgentNode, Hooks, Runner
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from toolwright.models import ModelRequest, OnDelta
@@ -8,22 +8,22 @@ from toolwright.models import ModelRequest, OnDelta
 __all__ = ["hand_runner"]
 
 
-def hand_runner(runner: Runner) -> Runner | None:
+def hand_runner(runner: Runner, *, by_program: bool = False) -> Runner | None:
     """A runner with the same tools, rules, limits and store; None where the agent has no tools.
 
-    Each message to it is one call, written as `name {"argument": …}`.
+    Each message to it is one call, written as `name {"argument": …}`. `by_program`: it is not a
+    person who writes them.
     """
     agent = runner.agent
     if not isinstance(agent, Agent):
         return None
-    hooks = Hooks(before_tool=agent.hooks.before_tool, after_tool=agent.hooks.after_tool)
-    by_hand = agent.replace(
+    by_hand = agent.made_as(
+        _ByProgram if by_program else _ByHand,
         model=_Hand(),
-        hooks=hooks,
+        hooks=Hooks(before_tool=agent.hooks.before_tool, after_tool=agent.hooks.after_tool),
         instructions="",
         output_schema=None,
         compaction=None,
-        sub_agents=(),
     )
     services = runner.services
     return Runner(
@@ -37,7 +37,23 @@ def hand_runner(runner: Runner) -> Runner | None:
         deps=runner.deps,
         hooks=runner.hooks,
         policy=runner.policy,
+        retry_writes=runner.retry_writes,
     )
+
+
+class _ByHand(Agent):
+    """An agent with all that is below it, so that its rules mean what they meant; but whoever calls
+    a tool by hand hands no conversation over."""
+
+    def reachable(self) -> list[AgentNode]:
+        """Nobody."""
+        return []
+
+
+class _ByProgram(_ByHand):
+    """The same, where the calls are a program's."""
+
+    is_asked_by_person = False
 
 
 class _Hand:

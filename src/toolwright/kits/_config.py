@@ -13,6 +13,7 @@ from pydantic import ValidationError
 # By unit, not by name: each source loads only when a file asks for it.
 from toolwright import builtin, sources
 from toolwright.agent import Agent, Limits
+from toolwright.backends import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
 from toolwright.kits._config_schema import (
     AgentFile,
@@ -43,17 +44,16 @@ class LoadedAgent:
     @property
     def store_address(self) -> str:
         """The address of the store; a relative SQLite file is beside the agent's file."""
-        prefix, _, file = self.settings.store.partition("sqlite:///")
-        if prefix or not file or file.startswith("/"):
+        file = sqlite_path(self.settings.store)
+        if file is None or file.is_absolute():
             return self.settings.store
-        return f"sqlite:///{(self.path.parent / file).resolve()}"
+        return sqlite_address((self.path.parent / file).resolve())
 
     @property
     def store(self) -> str:
         """The address of the store, with the directory of its file made."""
-        prefix, _, file = self.store_address.partition("sqlite:///")
-        if file and not prefix:
-            Path(file).parent.mkdir(parents=True, exist_ok=True)
+        if (file := sqlite_path(self.store_address)) is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
         return self.store_address
 
 

@@ -73,8 +73,8 @@ from toolwright.messages._parts import (
     TextPart,
     ToolCall,
 )
-from toolwright.messages._plain import jsonable
-from toolwright.messages._redact import Redactor, redact
+from toolwright.messages._plain import json_text, jsonable
+from toolwright.messages._redact import REDACTED, Redactor, redact
 from toolwright.messages._results import (
     STORED_AS,
     Actions,
@@ -100,6 +100,7 @@ from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
     "MEMBER",
+    "REDACTED",
     "STORED_AS",
     "VERSION",
     "Actions",
@@ -188,6 +189,7 @@ __all__ = [
     "from_json_text",
     "is_stored",
     "json_copy",
+    "json_text",
     "jsonable",
     "lookalikes",
     "member_key",

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
+from toolwright.messages._base64 import base64_text
+
 __all__ = ["BlobPart", "Content", "ReasoningPart", "ServerToolPart", "TextPart", "ToolCall"]
 
 
@@ -17,10 +19,6 @@ class TextPart:
 
     text: str
     kind: Literal["text"] = "text"
-
-
-def _to_base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def _from_base64(data: Any) -> Any:
@@ -33,7 +31,7 @@ def _from_base64(data: Any) -> Any:
 _Bytes = Annotated[
     bytes,
     # Pydantic's own writes the alphabet for addresses, which browsers refuse in `data:` URLs.
-    PlainSerializer(_to_base64, return_type=str, when_used="json"),
+    PlainSerializer(base64_text, return_type=str, when_used="json"),
     BeforeValidator(_from_base64),
     WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
 ]

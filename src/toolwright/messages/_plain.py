@@ -1,14 +1,16 @@
 """Any Python value as plain JSON values, also those that a serializer gives up on."""
 
-import base64
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
-__all__ = ["jsonable", "plain"]
+from toolwright.messages._base64 import base64_text, bytes_as_text
+
+__all__ = ["json_text", "jsonable", "plain"]
 
 _LEVELS = 200
 """Levels of nesting that are kept; what readers of JSON refuse is of no use to anybody."""
@@ -18,30 +20,46 @@ _TOO_DEEP = "…"
 def jsonable(value: Any) -> Any:
     """`value` as plain JSON values; what has no JSON form becomes its `repr`."""
     try:
-        return to_jsonable_python(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings")
+        return to_jsonable_python(bytes_as_text(value), fallback=repr, inf_nan_mode="strings")
     except Exception:  # noqa: BLE001 - objects may raise anything when they are shown
         # Keys with lone surrogates, values nested too deep, or in a circle.
         return plain(value)
 
 
-def plain(value: Any, levels: int = _LEVELS) -> Any:
-    """What `jsonable` gives, for values of any shape; fields that are None are left out."""
+def json_text(value: Any) -> str:
+    """`jsonable(value)` as JSON text; a Pydantic model as it writes itself."""
+    try:
+        if isinstance(value, BaseModel):
+            return value.model_dump_json(fallback=repr)
+        return to_json(bytes_as_text(value), fallback=repr, inf_nan_mode="strings").decode()
+    except Exception:  # noqa: BLE001 - as above
+        return json.dumps(jsonable(value), ensure_ascii=False)
+
+
+def plain(value: Any, levels: int = _LEVELS, above: frozenset[int] = frozenset()) -> Any:
+    """What `jsonable` gives, for values of any shape; fields that are None are left out.
+
+    `above` is what contains the value: to go round in a circle would take for ever.
+    """
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         return value if value - value == 0 else str(value)
-    if levels < 0:
+    if levels < 0 or id(value) in above:
         return _TOO_DEEP
+    above |= {id(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         given = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return plain({k: v for k, v in given.items() if v is not None}, levels)
+        return plain({k: v for k, v in given.items() if v is not None}, levels, above)
     if isinstance(value, BaseModel):
-        return plain(dict(value), levels)
+        return plain(dict(value), levels, above)
     if isinstance(value, Mapping):
-        return {_key(key): plain(item, levels - 1) for key, item in value.items()}
+        return {_key(key): plain(item, levels - 1, above) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item, levels - 1) for item in value]
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else _one(value)
+        return [plain(item, levels - 1, above) for item in value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64_text(value)
+    return _one(value)
 
 
 def _key(key: Any) -> str:

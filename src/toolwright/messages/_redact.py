@@ -6,30 +6,31 @@ from typing import Any
 
 from toolwright._sealed import Sealed
 
-__all__ = ["Redactor", "redact"]
+__all__ = ["REDACTED", "Redactor", "redact"]
 
-_MASK = "[redacted]"
+REDACTED = "[redacted]"
+"""What is shown in place of a secret."""
 _PATTERNS = (
-    (re.compile(r"\b(Bearer|Basic|Token)\s+[A-Za-z0-9\-._~+/]{8,}=*", re.I), rf"\1 {_MASK}"),
-    (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{_MASK}@"),
+    (re.compile(r"\b(Bearer|Basic|Token)\s+[A-Za-z0-9\-._~+/]{8,}=*", re.I), rf"\1 {REDACTED}"),
+    (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{REDACTED}@"),
     (
         re.compile(
             r"\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|glpat|AKIA|AIza|ya29)[-_.]?[A-Za-z0-9\-_.]{12,}"
         ),
-        _MASK,
+        REDACTED,
     ),
     (
         re.compile(
             r"""(?ix)\b(api[_-]?key|secret|password|passwd|token|access[_-]?token|client[_-]?secret)
             (["']?\s*[=:]\s*["']?)[^\s"',;&)}]{4,}"""
         ),
-        rf"\1\2{_MASK}",
+        rf"\1\2{REDACTED}",
     ),
     (
         re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S
         ),
-        _MASK,
+        REDACTED,
     ),
 )
 _HINT = re.compile(
@@ -64,7 +65,7 @@ class Redactor(Sealed):
         """`text` without the known secrets; nothing else is touched."""
         for secret in self._secrets:
             if secret in text:
-                text = text.replace(secret, _MASK)
+                text = text.replace(secret, REDACTED)
         return text
 
     def inside(self, value: Any) -> Any:

@@ -13,30 +13,37 @@ _SHAPELESS = re.compile(
 )
 _EMOJI_STYLE = "\ufe0f"
 _JOINER = "\u200d"
+_MOST_PILED = 5
+"""Signs that combine with one letter. No script needs more; hundreds cover the lines around them."""
 _WORD = re.compile(r"\w+")
+_WORD_SHOWN = 40
+_LETTERS_SHOWN = 5
 # Alphabets with letters that look like Latin ones.
 _OTHERS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 
 
-def visible(text: str, *, lines: bool = True) -> str:
+def visible(text: str, *, lines: bool = True, after: str = "") -> str:
     r"""The text with every character that is obeyed, reordered or not seen written as a mark.
 
-    Controls (C0, C1, ESC), bidirectional and zero-width characters, other invisible ones and
-    unpaired surrogates become `\u001b`, as in JSON: JSON made visible is still the same JSON. The
-    result differs from `text` exactly when something was marked.
+    Controls (C0, C1, ESC), bidirectional and zero-width characters, other invisible ones, unpaired
+    surrogates, and combining characters beyond the fifth on one letter become `\u001b`, as in
+    JSON: JSON made visible is still the same JSON. The result differs from `text` exactly when
+    something was marked.
 
     Args:
         text: What came from a model, a tool, a server, a file or another person.
         lines: Whether newlines and tabs stay; without them the result is one line.
+        after: The text right before it, when it is one piece of a text that comes in pieces.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _ODD.sub(lambda found: _shown(found, text, lines), text)
+    whole = after + text
+    return _ODD.sub(lambda found: _shown(whole, len(after) + found.start(), lines), text)
 
 
 def count_marks(text: str) -> int:
     """How many characters `visible` writes as marks, newlines and tabs not counted."""
-    return sum(_is_marked(found, text, lines=True) for found in _ODD.finditer(text))
+    return sum(_is_marked(text, found.start(), lines=True) for found in _ODD.finditer(text))
 
 
 def lookalikes(text: str) -> list[str]:
@@ -44,12 +51,23 @@ def lookalikes(text: str) -> list[str]:
     if text.isascii():
         return []
     found = {}
-    for word in _WORD.findall(text):
+    # Without their accents: one between two letters does not make them two words.
+    for word in _WORD.findall("".join(char for char in text if not _is_accent(char))):
         is_latin = any(_alphabet(char) == "LATIN" for char in word)
         odd = [char for char in dict.fromkeys(word) if _looks_like_another(char, is_latin)]
         if odd:
-            found[f"“{word}” has {', '.join(f'{char} (U+{ord(char):04X})' for char in odd)}"] = True
+            found[_described(word, odd)] = True
     return list(found)
+
+
+def _described(word: str, odd: list[str]) -> str:
+    """The word around its first odd letter, and which letters are odd."""
+    start = max(0, word.index(odd[0]) - _WORD_SHOWN // 2)
+    end = start + _WORD_SHOWN
+    shown = "…" * (start > 0) + word[start:end] + "…" * (end < len(word))
+    letters = ", ".join(f"{char} (U+{ord(char):04X})" for char in odd[:_LETTERS_SHOWN])
+    more = len(odd) - _LETTERS_SHOWN
+    return f"“{shown}” has {letters}" + (f" and {more} more" if more > 0 else "")
 
 
 def _looks_like_another(char: str, in_latin: bool) -> bool:
@@ -63,23 +81,32 @@ def _alphabet(char: str) -> str:
     return unicodedata.name(char, "").partition(" ")[0]
 
 
-def _shown(found: re.Match[str], text: str, lines: bool) -> str:
-    char = found[0]
-    return json.dumps(char)[1:-1] if _is_marked(found, text, lines) else char
+def _shown(text: str, at: int, lines: bool) -> str:
+    return json.dumps(text[at])[1:-1] if _is_marked(text, at, lines) else text[at]
 
 
-def _is_marked(found: re.Match[str], text: str, lines: bool) -> bool:
-    char = found[0]
+def _is_marked(text: str, at: int, lines: bool) -> bool:
+    char = text[at]
     if char in "\n\t":
         return not lines
-    if char == "\r" and text[found.end() : found.end() + 1] == "\n":
+    if char == "\r" and text[at + 1 : at + 2] == "\n":
         return not lines
     if char in (_EMOJI_STYLE, _JOINER):
-        return not _is_in_emoji(text, found.start())
+        return not _is_in_emoji(text, at)
     # A wide or narrow space is seen as what it is: other scripts and French are full of them.
     if unicodedata.category(char) == "Zs":
         return False
-    return not char.isprintable() or _SHAPELESS.match(char) is not None
+    return not char.isprintable() or _SHAPELESS.match(char) is not None or _is_piled(text, at)
+
+
+def _is_piled(text: str, at: int) -> bool:
+    """Whether it stands on the same letter as so many others that nobody can read them."""
+    pile = text[max(0, at - _MOST_PILED) : at + 1]
+    return len(pile) > _MOST_PILED and all(unicodedata.category(c) in ("Mn", "Me") for c in pile)
+
+
+def _is_accent(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
 
 
 def _is_in_emoji(text: str, at: int) -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from toolwright.errors import ArgumentError, UsageError
-from toolwright.messages import Answered, Approve, Pending, Reject, Remember
+from toolwright.messages import Answered, Given, Pending, Remember
 from toolwright.serve._endpoint import Fields
 from toolwright.serve._problems import ProblemError
+from toolwright.tools import read_decision
 
 __all__ = [
     "AnswerOutcome",
@@ -21,7 +22,13 @@ __all__ = [
 ]
 
 
-class ApproveCall(Fields):
+class _Exact(Fields):
+    """A part of an answer: 1 is not true, and no field is there that nobody reads."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ApproveCall(_Exact):
     """Yes; with `arguments`, run it with these instead."""
 
     kind: Literal["approve"]
@@ -33,14 +40,14 @@ class ApproveCall(Fields):
     tools of a server that has changed."""
 
 
-class RejectCall(Fields):
+class RejectCall(_Exact):
     """No; the model is told the reason."""
 
     kind: Literal["reject"]
     reason: str = ""
 
 
-class GiveValue(Fields):
+class GiveValue(_Exact):
     """The result, the choice, the input or the credential that was asked for."""
 
     kind: Literal["value"]
@@ -70,13 +77,11 @@ class OpenCallInfo(Fields):
 
 
 def answer_value(body: GiveAnswer) -> Any:
-    """The answer as the runner takes it."""
+    """The answer as the runner takes it; a value stays one, whatever it looks like."""
     given = body.answer
-    if isinstance(given, ApproveCall):
-        return Approve(arguments=given.arguments, payload=given.payload, remember=given.remember)
-    if isinstance(given, RejectCall):
-        return Reject(reason=given.reason)
-    return given.value
+    if isinstance(given, GiveValue):
+        return Given(value=given.value)
+    return read_decision(body.call_id, given.model_dump(exclude_unset=True), "kind")
 
 
 _REFUSED: dict[Answered, tuple[int, str]] = {

@@ -12,6 +12,7 @@ import anyio
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from toolwright.backends import SessionRow
 from toolwright.concurrency import close_all, first_cause
 from toolwright.errors import ToolwrightError, UsageError
 from toolwright.messages import redact
@@ -101,7 +102,10 @@ class Background:
 
     def problems(self) -> dict[str, str]:
         """The parts that are not well, and why."""
-        return {part.name: part.problem for part in self._parts if part.problem}
+        found = {part.name: part.problem for part in self._parts}
+        # That part is the store's own: it shows that this process is alive, for what it holds.
+        found["heartbeat"] = getattr(self._bench.runner.store, "problem", "")
+        return {name: problem for name, problem in found.items() if problem}
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -215,11 +219,23 @@ async def _outlook(bench: Workbench) -> Hashable:
 async def _resume_interrupted(bench: Workbench) -> None:
     """Runs that a restart or a crash cut off continue where their log ends."""
     for row in (await bench.runner.sessions())[:_RESUMED_AT_START]:
-        if (await bench.sessions.describe(row)).status == "interrupted":
-            try:
-                await bench.runs.go_on(row)
-            except ToolwrightError as error:
-                _log.warning("Session %s cannot be resumed: %s", row.scope.session_id, error)
+        await _resume_if_interrupted(bench, row)
+
+
+async def _resume_if_interrupted(bench: Workbench, row: SessionRow) -> None:
+    status = (await bench.sessions.describe(row)).status
+    if status == "running" and not bench.runs.is_running(row.scope.session_id):
+        # The process that has it may have died a moment ago, or be about to stop.
+        bench.runs.go_on_when_free(row, lambda: _look_again(bench, row))
+    elif status == "interrupted":
+        try:
+            await bench.runs.go_on(row)
+        except ToolwrightError as error:
+            _log.warning("Session %s cannot be resumed: %s", row.scope.session_id, error)
+
+
+async def _look_again(bench: Workbench, row: SessionRow) -> None:
+    await _resume_if_interrupted(bench, await bench.sessions.find(row.scope.session_id))
 
 
 async def _close_with_host(streams: Streams) -> None:

@@ -1,5 +1,6 @@
 """One HTTP operation, declared once: its route and its entry in the OpenAPI document."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,7 +93,9 @@ class Endpoint(Generic[B, Q]):
         # Also what keeps other sites from posting a form here.
         if kind != "application/json":
             raise ProblemError(415, f"Content-Type is {kind!r}; send application/json.")
-        return self.body.model_validate_json(await request.body())
+        content = await request.body()
+        _refuse_twice(content)
+        return self.body.model_validate_json(content)
 
     def _query(self, request: Request) -> Q:
         pairs = request.query_params.multi_items()
@@ -106,6 +109,20 @@ class Endpoint(Generic[B, Q]):
             return Response(status_code=204)
         content = self.answer.dump_json(answer, fallback=repr)
         return Response(content, self.status, media_type=self.media_type)
+
+
+def _refuse_twice(content: bytes) -> None:
+    """Refuse a JSON object that has a field twice: readers differ in which of the two they take."""
+
+    def once(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) > len(names := dict(pairs)):
+            twice = sorted(name for name in names if sum(name == key for key, _ in pairs) > 1)
+            raise ProblemError(422, f"Fields given more than once in one object: {twice}.")
+
+    try:
+        json.loads(content, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        return  # It is refused where it is read.
 
 
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])

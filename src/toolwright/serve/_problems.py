@@ -12,6 +12,7 @@ from toolwright.errors import (
     ArgumentError,
     LimitError,
     ModelError,
+    StoreConflict,
     StoreError,
     ToolError,
     ToolwrightError,
@@ -67,6 +68,7 @@ _STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (UsageError, 400),
     (LimitError, 429),
     (ModelError, 502),
+    (StoreConflict, 409),
     (StoreError, 503),
     (ToolwrightError, 500),
 )
@@ -114,6 +116,7 @@ def _from_library(request: Request, error: Exception) -> Response:
 
 
 def _from_bug(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem_response(500, f"{type(error).__name__}; the server's log has the details.")
 
 

@@ -1,5 +1,6 @@
 """Listen: start the server, say where it is, and let it stop in its own time."""
 
+import logging
 import secrets
 import socket
 import sys
@@ -10,23 +11,48 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolwrightError
+from toolwright.serve._listen import listen
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
-__all__ = ["GRACE_SECONDS", "StoppingServer", "serve_app", "with_token"]
+__all__ = ["GRACE_SECONDS", "StartedServer", "StoppingServer", "serve_app", "with_token"]
 
 GRACE_SECONDS = 5
 """How long requests may go on when the server is told to stop."""
-_BACKLOG = 2048
 
 
-class StoppingServer(uvicorn.Server):
+class StartedServer(uvicorn.Server):
+    """Says when it has started; a start that fails is an error, not the end of the program."""
+
+    def __init__(
+        self, app: ASGIApp, started: Callable[[], object] = lambda: None, **settings: Any
+    ) -> None:
+        # Where the log goes is for the program to say. Addresses of signed links are keys: they
+        # have no place in it.
+        quiet: dict[str, Any] = {"access_log": False, "log_config": None, "log_level": "warning"}
+        super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application and listen."""
+        # Versions of uvicorn differ in what they do about an application that does not start.
+        with suppress(SystemExit):
+            await super().startup(sockets)
+        if not self.started:
+            raise ToolwrightError("The server could not start; the log has the reason.")
+        self._started()
+
+
+class StoppingServer(StartedServer):
     """Ends event streams when it is told to stop; they would not end by themselves."""
 
-    def __init__(self, app: Starlette, **settings: Any) -> None:
-        super().__init__(uvicorn.Config(app, **settings))
+    def __init__(
+        self, app: Starlette, started: Callable[[], object] = lambda: None, **settings: Any
+    ) -> None:
+        super().__init__(app, started, **settings)
         self._streams: Streams = app.state.streams
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -53,32 +79,28 @@ def serve_app(
     any free one.
     """
     known = settings.token is not None
-    bound = _listen(settings.host, settings.port)
+    bound = listen(settings.host, settings.port)
     settings = with_token(replace(settings, port=bound.getsockname()[1]))
+
+    def started() -> None:
+        say(f"Toolwright is at {settings.address}")
+        if known:
+            say("Sign in with the token that was set.")
+        elif settings.token is not None:
+            say(f"Sign in with this token: {settings.token}")
+
     server = StoppingServer(
         make_app(settings),
-        # Addresses of signed links are keys; they have no place in a log.
-        access_log=False,
-        log_level="warning",
+        started,
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    say(f"Toolwright is at {settings.address}")
-    if known:
-        say("Sign in with the token that was set.")
-    elif settings.token is not None:
-        say(f"Sign in with this token: {settings.token}")
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     with suppress(KeyboardInterrupt):
         server.run(sockets=[bound])
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise UsageError(
-            f"Cannot listen on {host}, port {port}: {error.strerror}. Choose another port, or 0 "
-            "for any free one."
-        ) from error
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for uvicorn's own record of a request that failed: ours names the request."""
+    return not record.getMessage().startswith("Exception in ASGI application")

@@ -15,6 +15,7 @@ from toolwright.serve.live import LiveRuns
 __all__ = ["SessionInfo", "Sessions", "Status"]
 
 Status = Literal["new", "running", "waiting", "done", "stopped", "interrupted"]
+"""`running`: here, or in another process."""
 _REMEMBERED = 10_000
 
 
@@ -71,7 +72,10 @@ class Sessions:
             )
             if len(self._statuses) > _REMEMBERED:
                 self._statuses.popitem(last=False)
-        return self._statuses[key]
+        status = self._statuses[key]
+        if status == "interrupted" and await self._runner.holder(session_id) is not None:
+            return "running"
+        return status
 
 
 def _status_after(last: list[Event]) -> Status:

@@ -1,12 +1,13 @@
 """How the server listens and what it refuses."""
 
-import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from toolwright._hosts import is_plainly_local
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
+from toolwright.serve._listen import address_of, check_port
 
 __all__ = ["ServeSettings", "check_hosts", "check_token", "host_name", "is_loopback"]
 
@@ -43,14 +44,14 @@ class ServeSettings:
     """Where people reach this server; by default the address it listens on."""
 
     def __post_init__(self) -> None:
+        check_port(self.port)
         check_token(self.token)
         check_hosts(self.allowed_hosts)
 
     @property
     def address(self) -> str:
         """The address a person opens."""
-        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104
-        return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return self.public_url or address_of(self.host, self.port)
 
 
 def check_token(token: str | None) -> None:
@@ -85,9 +86,4 @@ def host_name(host: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return is_plainly_local(host)

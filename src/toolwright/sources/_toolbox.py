@@ -9,6 +9,7 @@ from typing import Any
 
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
+from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening, Unavailable
 from toolwright.tools import (
     Args,
@@ -18,9 +19,11 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    digest_of,
     nearest,
     schema_parser,
     to_output,
+    with_timeout,
 )
 
 try:
@@ -53,7 +56,8 @@ class ToolboxToolset(Toolset):
 
     With `toolset_name` all tools of that toolset are loaded, with `tool_names` these tools, with
     neither all there are. A bound parameter is filled in here and never shown to the model.
-    `credentials` is called for a token, which is sent to the server with each request.
+    `credentials` is called for a token, which is sent to the server with each request. `timeout` is
+    how many seconds the server has to list its tools, and for each call.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class ToolboxToolset(Toolset):
         if credentials is not None:
             self._headers["Authorization"] = _bearer(credentials)
         self._required = required
+        self._timeout = timeout
         self._loaded: Reopening[_Loaded] = Reopening(
             self._open, f"Toolbox server {server_url!r}", timeout
         )
@@ -100,6 +105,11 @@ class ToolboxToolset(Toolset):
         if loaded.tools is None:
             loaded.tools = [self._make_tool(remote) for remote in loaded.remote]
         return loaded.tools
+
+    def _listed_as(self, tool: Tool) -> str:
+        """By what was asked of the server; what is bound is not in the schemas."""
+        asked = [self._toolset_name, list(self._tool_names or ()), sorted(self._bound)]
+        return f"{tool.source}#{digest_of(asked)[:16]}"
 
     async def close(self) -> None:
         """End the connection."""
@@ -129,18 +139,27 @@ class ToolboxToolset(Toolset):
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             # Called anew for each loop: the client's connections belong to one.
-            current = {tool.__name__: tool for tool in (await self._loaded.get()).remote}[name]
+            loaded = {tool.__name__: tool for tool in (await self._loaded.get()).remote}
+            current = loaded.get(name)
+            now = None if current is None else _said(current)
+            refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
+            assert current is not None
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
                 raise ToolError(f"{name!r} failed: {error}") from error
 
-        return Tool(
+        made = Tool(
             spec=ToolSpec(name=name, description=remote._description, parameters=parameters),
             parse=schema_parser(name, parameters),
             run=run,
             source=f"toolbox:{self._url}",
         )
+        return with_timeout(made, self._timeout)
+
+
+def _said(remote: ToolboxTool) -> tuple[str, dict[str, Any]]:
+    return remote._description, _json_schema(remote._params)
 
 
 def _bearer(token: Callable[[], Any]) -> Callable[[], Awaitable[str]]:

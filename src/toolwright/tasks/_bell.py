@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
+from toolwright.backends import sqlite_path
+
 __all__ = ["LATER", "Bell", "Ear", "Ears", "Kind", "LocalBell", "open_bell"]
 
 Kind = Literal["work", "steer", "task"]
@@ -90,9 +92,9 @@ class LocalBell(Ears):
     What it listens for is in the socket's name, so that others ring only where it is of use.
     """
 
-    def __init__(self, address: str, kinds: tuple[Kind, ...] = ()) -> None:
+    def __init__(self, file: Path, kinds: tuple[Kind, ...] = ()) -> None:
         super().__init__()
-        digest = hashlib.sha256(address.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(os.fsencode(file)).hexdigest()[:16]
         self._directory = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
         self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
         self._socket: socket.socket | None = None
@@ -150,8 +152,8 @@ def _short(directory: str) -> Path:
 
 def open_bell(url: str, *kinds: Kind) -> Bell:
     """The bell that belongs to a database; it hears these kinds of topics."""
-    if url.startswith("sqlite"):
-        return LocalBell(str(Path(url.partition("///")[2]).resolve()), kinds)
+    if (path := sqlite_path(url)) is not None:
+        return LocalBell(path.resolve(), kinds)
     from toolwright.tasks._postgres_bell import PostgresBell  # noqa: PLC0415  optional dependency
 
     return PostgresBell(url, kinds)

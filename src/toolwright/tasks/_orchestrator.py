@@ -9,6 +9,7 @@ import anyio
 from toolwright._sealed import Sealed
 from toolwright._settings import explained
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
+from toolwright.backends import sqlite_path
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
@@ -34,7 +35,7 @@ class Orchestrator(Sealed):
     """
 
     def __init__(self, url: str = "sqlite:///tasks.db", *, lease: float = 30.0) -> None:
-        if not url.startswith(("sqlite", "postgres")):
+        if sqlite_path(url) is None and not url.startswith("postgres"):
             raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {url!r}.")
         if lease <= 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, text, update
 
+from toolwright.backends.sql import WORKERS
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS, WORKERS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
 

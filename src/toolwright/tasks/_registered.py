@@ -1,9 +1,9 @@
 """An agent that works on tasks, and under which conditions."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from toolwright.agent import ABOVE_ALL, Above, Runner, agents_inside
+from toolwright.agent import ABOVE_ALL, Above, AgentNode, Runner, agents_inside
 from toolwright.errors import UsageError
 from toolwright.tasks._task import Task
 
@@ -41,22 +41,35 @@ class Registered:
         )
 
 
-def above_child(names: Sequence[str], agents: Mapping[str, Registered]) -> Above:
-    """The rules of the agents on the path to the call that started a child task.
+def above_child(names: Sequence[str], asked: str | None, agents: Mapping[str, Registered]) -> Above:
+    """All rules of the agents on the path to the call that started a child task.
 
-    `UsageError` when one of them is not registered here: without its rules the task must not run.
+    `UsageError` when one of them is not registered here, or when it cannot be said which of two is
+    meant: without its rules the task must not run. `asked` is what the person has asked for.
     """
-    above, known = ABOVE_ALL, {}
+    above, path = replace(ABOVE_ALL, asked=asked), list[AgentNode]()
     for name in names:
-        if name in known:
-            above = above.with_agents([known[name]])
-        elif name in agents:
-            runner = agents[name].runner
-            above = above.with_guards(runner.guards).with_agents([runner.agent])
-            known = {agent.name: agent for agent in agents_inside(runner.agent)}
-        else:
+        task = agents.get(name)
+        meant = {*_named(name, path), *([task.runner.agent] if task else [])}
+        if len(meant) > 1:
+            raise UsageError(
+                f"The rules of agent {name!r} hold for this task, and there are {len(meant)} agents "
+                "of that name on its path, inside an agent and registered; rename one."
+            )
+        if not meant:
             raise UsageError(
                 f"The rules of agent {name!r} hold for this task, and no agent of that name is "
                 "registered with this worker; register it as well."
             )
+        if task is not None:
+            # It may have been reached as a task of its own: then its runner's rules hold as well.
+            above = above.with_guards(task.runner.guards)
+        path += meant
+        above = above.with_agents(path[-1:])
     return above.of_another_run()
+
+
+def _named(name: str, path: Sequence[AgentNode]) -> list[AgentNode]:
+    """The agents of that name to which those on the path can have handed something."""
+    nearest = [agent for agent in path[-1].helpers() if agent.name == name] if path else []
+    return nearest or [a for top in path for a in agents_inside(top) if a.name == name]

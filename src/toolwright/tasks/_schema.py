@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from toolwright.backends.sql import AnyText
 
-__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION", "WORKERS"]
+__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION"]
 
 VERSION = 1
 METADATA = MetaData()
@@ -88,15 +88,3 @@ INBOX = Table(
     Column("message", Text, nullable=False),
 )
 """Messages to tasks; taken out in the transaction that stores them in the task's journal."""
-
-WORKERS = Table(
-    "toolwright_workers",
-    METADATA,
-    Column("name", Text, primary_key=True),
-    Column("machine", Text, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("lease", Float(53), nullable=False),
-    Column("beat", Integer, nullable=False),
-)
-"""The workers that are alive. `beat` counts up; others judge by their own clocks whether it
-stands still, so that no two clocks are ever compared."""

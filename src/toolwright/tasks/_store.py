@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, Row
 
+from toolwright.backends import Hold
 from toolwright.backends.sql import SqlStore
 from toolwright.errors import StoreConflict
 from toolwright.messages import (
@@ -44,10 +45,19 @@ class TaskStore(SqlStore):
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events, and tell those who watch."""
-        await super().append(scope, events)
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+        """Add events, and tell those who watch.
+
+        The session of a task that this process runs is held by the worker, not once more by the run.
+        """
+        by_worker = scope.session_id in self.holders
+        await super().append(scope, events, None if by_worker else hold)
         self._ring(f"task:{scope.session_id}")
+
+    async def release(self, scope: Scope, hold_id: str) -> None:
+        """Release a session; that of a task goes back with the task."""
+        if scope.session_id not in self.holders:
+            await super().release(scope, hold_id)
 
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool

@@ -8,7 +8,17 @@ from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.messages import Prompt, Scope
 
-__all__ = ["APP", "ENDED", "UNDER", "WAITING", "NewTask", "Task", "TaskStatus", "task_scope"]
+__all__ = [
+    "APP",
+    "ASKED",
+    "ENDED",
+    "UNDER",
+    "WAITING",
+    "NewTask",
+    "Task",
+    "TaskStatus",
+    "task_scope",
+]
 
 TaskStatus = Literal[
     "QUEUED",
@@ -25,6 +35,8 @@ APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
 """The key, beside a child task's own state, of the agents whose rules hold for it."""
+ASKED = "_asked"
+"""The key of what the person has asked of those agents."""
 
 
 @sealed

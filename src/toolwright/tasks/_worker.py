@@ -2,10 +2,7 @@
 
 import asyncio
 import logging
-import os
-import socket
 import time
-import uuid
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,15 +14,15 @@ import anyio.to_thread
 
 from toolwright._sealed import Sealed
 from toolwright.agent import Result, Runner
+from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Heartbeat, new_name
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
-from toolwright.tasks._heartbeat import Heartbeat
 from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
-from toolwright.tasks._roll import LOOKS_PER_LEASE, Roll
+from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import UNDER
+from toolwright.tasks._task import ASKED, UNDER
 
 __all__ = ["Worker", "current_task"]
 
@@ -53,13 +50,13 @@ class Worker(Sealed):
         agents: Mapping[str, Registered],
         lease: float,
     ) -> None:
-        self.name = _new_name()
+        self.name = new_name()
         self._store = store
         self._queue = queue
         self._bell = bell
         self._agents = agents
         self._lease = lease
-        self._roll = Roll(store.database)
+        self._roll = WorkerRoll(store.database)
         self._running: dict[str, Claim] = {}
         self._busy: Counter[str] = Counter()
         self._read: dict[str, int] = {}
@@ -120,11 +117,16 @@ class Worker(Sealed):
         loop = asyncio.get_running_loop()
         await self._roll.join(self.name, self._lease)
 
-        def lost() -> None:
-            loop.call_soon_threadsafe(self._alarm.set)
-            loop.call_soon_threadsafe(self._stop_all)
+        name = self.name
 
-        self._heartbeat = Heartbeat(self._roll, self.name, self._lease, lost)
+        def beat() -> bool:
+            alive = self._roll.beat_now(name)
+            if not alive:
+                loop.call_soon_threadsafe(self._alarm.set)
+                loop.call_soon_threadsafe(self._stop_all)
+            return alive
+
+        self._heartbeat = Heartbeat(f"worker {name}", beat, self._lease / BEATS_PER_LEASE)
         self._heartbeat.start()
 
     async def _leave(self) -> None:
@@ -137,7 +139,7 @@ class Worker(Sealed):
     def _stop_all(self) -> None:
         """This worker was taken for dead: others have its tasks, and it must begin anew."""
         logger.warning("worker %s was taken for dead and begins anew", self.name)
-        self._heartbeat, self.name = None, _new_name()
+        self._heartbeat, self.name = None, new_name()
         for task_id, claim in self._running.items():
             self._agents[claim.task.agent].runner.cancel(task_id)
 
@@ -256,7 +258,7 @@ class Worker(Sealed):
         task, letters = claim.task, claim.mail.letters
         self._read[task.id] = letters[-1].id if letters else 0
         state = from_exact_json(claim.state)
-        above = above_child(state.pop(UNDER, ()), self._agents)
+        above = above_child(state.pop(UNDER, ()), state.pop(ASKED, None), self._agents)
         return await runner.begin_or_resume(
             decode_message(claim.prompt),
             user_id=task.owner_id,
@@ -354,7 +356,3 @@ def _given_up(said: str, name: str) -> Iterator[None]:
         yield
     except StoreError as error:
         logger.warning(f"{said}: %s", name, error)
-
-
-def _new_name() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"

@@ -37,6 +37,7 @@ from toolwright.messages import (
     ToolStarted,
     UserMessage,
 )
+from toolwright.testing._check_held import HELD_CHECKS
 from toolwright.testing._checks import raises, run_checks
 
 __all__ = ["STORE_CHECKS", "check_store"]
@@ -260,6 +261,14 @@ async def check_calls_are_open_until_they_end(store: Store) -> None:
     assert await store.open_calls("app", "s1") == []
 
 
+async def check_calls_are_listed_in_the_order_they_were_asked_about(store: Store) -> None:
+    """Whatever their ids are, and in however many appends."""
+    await _with(store, ADA, *(PendingOpened(pending=_pending(i)) for i in ("z", "a", "m")))
+    await store.append(ADA, [PendingOpened(seq=4, pending=_pending("b"))])
+    found = await store.open_calls("app", "s1")
+    assert [call.pending.call_id for call in found] == ["z", "a", "m", "b"]
+
+
 async def check_the_end_of_a_call_closes_what_it_asked(store: Store) -> None:
     """Repeated and nested questions of a call are closed with it, those of others are not."""
     ids = ["c1", "c1~2", "c1/in", "c10", "c2/c1"]
@@ -466,6 +475,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_state_goes_where_its_prefix_says,
     check_state_follows_the_events,
     check_calls_are_open_until_they_end,
+    check_calls_are_listed_in_the_order_they_were_asked_about,
     check_the_end_of_a_call_closes_what_it_asked,
     check_an_answer_is_what_it_was_sent_as,
     check_a_waiting_call_can_be_let_go,
@@ -478,6 +488,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_listed_latest_first,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
+    *HELD_CHECKS,
 )
 """Each takes a fresh, empty store; its docstring says what it proves."""
 

@@ -4,7 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolwright.tools._arguments import Args
-from toolwright.tools._confirmation import Policy, Require, decide, with_approval, with_confirmation
+from toolwright.tools._confirmation import (
+    Policy,
+    PolicyWish,
+    Require,
+    decide,
+    with_approval,
+    with_confirmation,
+)
 from toolwright.tools._context import (
     Context,
     ExecutionContext,
@@ -16,12 +23,21 @@ from toolwright.tools._context import (
     ToolContext,
 )
 from toolwright.tools._decision import Decision, Verdict, Wish, stricter
-from toolwright.tools._fingerprint import digest_of, digest_of_arguments
+from toolwright.tools._exact import Exact
+from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
 from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
-from toolwright.tools._state import APPROVED, PINNED, State, StateTable, checked_state
+from toolwright.tools._state import (
+    APPROVED,
+    PINNED,
+    RESERVED,
+    SEAL,
+    State,
+    StateTable,
+    checked_state,
+)
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
     BaseToolset,
@@ -44,28 +60,32 @@ if TYPE_CHECKING:
     from toolwright.tools._answers import (
         accept_answer,
         answer_from_text,
-        parse_edited,
         with_defaults,
     )
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
+    from toolwright.tools._edits import apply_edit, says, writable
     from toolwright.tools._json_schema import schema_parser
-    from toolwright.tools._policy import Rule, Rules, guarded, interrupting, rules
+    from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
+    from toolwright.tools._yes_or_no import Spelling, read_decision
 
 _LAZY = {
     "accept_answer": "_answers",
     "answer_from_text": "_answers",
-    "parse_edited": "_answers",
     "with_defaults": "_answers",
     "AuthenticatedFunctionTool": "_authenticated",
     "with_credential": "_authenticated",
     "BaseTool": "_base",
     "difference": "_difference",
+    "apply_edit": "_edits",
+    "says": "_edits",
+    "writable": "_edits",
     "schema_parser": "_json_schema",
+    "NameKind": "_policy",
     "Rule": "_policy",
     "Rules": "_policy",
     "guarded": "_policy",
@@ -77,12 +97,17 @@ _LAZY = {
     "LongRunningFunctionTool": "_waiting",
     "deferred_tool": "_waiting",
     "with_deferral": "_waiting",
+    "Spelling": "_yes_or_no",
+    "read_decision": "_yes_or_no",
 }
 """Names that most agents do not need, and the file each is in."""
 
 __all__ = [
     "APPROVED",
+    "ONCE",
     "PINNED",
+    "RESERVED",
+    "SEAL",
     "Args",
     "Artifacts",
     "AuthFlows",
@@ -92,6 +117,7 @@ __all__ = [
     "Context",
     "Credentials",
     "Decision",
+    "Exact",
     "ExecutionContext",
     "FunctionTool",
     "Handler",
@@ -99,9 +125,11 @@ __all__ = [
     "LongRunningFunctionTool",
     "MaxOutput",
     "Memory",
+    "NameKind",
     "NodeInfo",
     "Output",
     "Policy",
+    "PolicyWish",
     "Ranking",
     "ReadonlyContext",
     "RequestShaper",
@@ -112,6 +140,7 @@ __all__ = [
     "SearchableToolset",
     "Services",
     "SessionInfo",
+    "Spelling",
     "State",
     "StateTable",
     "Tool",
@@ -125,6 +154,7 @@ __all__ = [
     "Wish",
     "accept_answer",
     "answer_from_text",
+    "apply_edit",
     "as_tool",
     "checked_state",
     "combined",
@@ -138,12 +168,13 @@ __all__ = [
     "guarded",
     "interrupting",
     "nearest",
-    "parse_edited",
     "plain_schema",
     "prefixed",
+    "read_decision",
     "renamed",
     "reshaped",
     "rules",
+    "says",
     "schema_parser",
     "searchable",
     "stricter",
@@ -157,6 +188,7 @@ __all__ = [
     "with_name",
     "with_retries",
     "with_timeout",
+    "writable",
 ]
 
 

@@ -21,11 +21,14 @@ from toolwright.messages import (
     jsonable,
 )
 from toolwright.tools._arguments import Args
+from toolwright.tools._edits import has_marks, parse_edited
+from toolwright.tools._fingerprint import ONCE
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._tool import Output
+from toolwright.tools._yes_or_no import read_decision
 
-__all__ = ["accept_answer", "answer_from_text", "parse_edited", "with_defaults"]
+__all__ = ["accept_answer", "answer_from_text", "with_defaults"]
 
 Parse = Callable[[str], Args]
 _LEVELS = 200
@@ -83,12 +86,8 @@ def answer_from_text(pending: Pending, text: str) -> Any:
 
 
 def _decision(pending: Pending, value: Any, parse: Parse | None) -> StoredAnswer:
-    decision = _decoded(value)
-    if decision is None:
-        raise UsageError(
-            f"Call {pending.call_id!r} waits for a confirmation; answer with Approve() or "
-            f"Reject(reason=…), not {reprlib.repr(value)}."
-        )
+    is_one = isinstance(value, Approve)
+    decision = value if is_one else read_decision(pending.call_id, value, "kind")
     decision = _sound(pending, decision)
     if isinstance(decision, Reject):
         return decision
@@ -97,19 +96,6 @@ def _decision(pending: Pending, value: Any, parse: Parse | None) -> StoredAnswer
     if decision.payload is not None:
         decision = replace(decision, payload=_fitting(pending, pending.schema, decision.payload))
     return decision
-
-
-def _decoded(value: Any) -> Approve | Reject | None:
-    if isinstance(value, Approve):
-        return value
-    if isinstance(value, bool):
-        return Approve() if value else Reject()
-    kinds = {"approve": Approve, "reject": Reject}
-    kind = kinds.get(str(value.get("kind"))) if isinstance(value, dict) else None
-    try:
-        return None if kind is None else kind(**value)
-    except TypeError:
-        return None
 
 
 def _sound(pending: Pending, decision: Approve | Reject) -> Approve | Reject:
@@ -141,6 +127,10 @@ def _check_remember(pending: Pending, remember: Any) -> None:
             "'remember' is true, false, 'arguments', 'session', 'user' or 'source', "
             f"not {reprlib.repr(remember)}",
         )
+    if remember == "arguments" and pending.question.rpartition(":")[2].startswith(ONCE):
+        raise _refused(
+            pending, "its arguments are not shown in full, so that they cannot be remembered"
+        )
     if remember == "source":
         changed = isinstance(pending.payload, dict) and "source" in pending.payload
         if not changed:
@@ -161,20 +151,13 @@ def _check_edited(pending: Pending, arguments: dict[str, Any], parse: Parse | No
     try:
         parse_edited(pending.name, check, arguments)
     except ArgumentError as error:
+        if has_marks(pending.arguments) and has_marks(arguments):
+            # What they stand for is known where the call runs; what does not fit asks again there.
+            return
         raise UsageError(
             f"The changed arguments of call {pending.call_id!r} do not fit: "
             f"{'; '.join(error.issues)[:_SHOWN]}. The call still waits."
         ) from error
-
-
-def parse_edited(name: str, parse: Parse, arguments: dict[str, Any]) -> Args:
-    """Arguments that a person has changed; `ArgumentError` when `parse` refuses them in any way."""
-    try:
-        return parse(json.dumps(arguments))
-    except ArgumentError:
-        raise
-    except Exception as error:
-        raise ArgumentError(name, [f"{type(error).__name__}: {error}"]) from error
 
 
 # -- values ----------------------------------------------------------------------------------

@@ -26,21 +26,31 @@ def args_parser(
 
     def parse(raw: str) -> Args:
         try:
-            return validator.validate_json(raw or "{}")
+            return _validated(validator, raw or "{}")
         except ValidationError:
             return _parse_slowly(name, validator, names, raw)
 
     return parse
 
 
+def _validated(validator: SchemaValidator, text: str) -> Args:
+    args: Args = validator.validate_json(text)
+    for name, value in args.items():
+        # An `Iterable` is checked as it is read, and can be read once; rules and people come first.
+        # The class has no public name.
+        if type(value).__name__ == "ValidatorIterator":
+            args[name] = list(value)
+    return args
+
+
 def _parse_slowly(name: str, validator: SchemaValidator, names: Sequence[str], raw: str) -> Args:
     value = load_object(name, raw)
     try:
-        return validator.validate_json(json.dumps(value))
+        return _validated(validator, json.dumps(value))
     except ValidationError as error:
         mended = _unpack_json_strings(value, error.errors(include_url=False))
     try:
-        return validator.validate_json(json.dumps(mended))
+        return _validated(validator, json.dumps(mended))
     except ValidationError as error:
         issues = [explain(detail, names) for detail in error.errors(include_url=False)]
         raise ArgumentError(name, issues) from None

@@ -118,7 +118,7 @@ def _hint(response: str | dict[str, Any] | None) -> str:
 
 
 def _status_of(error: Exception) -> int | None:
-    """The HTTP status in an exception of httpx, requests, aiohttp or urllib."""
+    """The HTTP status in an exception of httpx2, requests, aiohttp or urllib."""
     response = getattr(error, "response", None)
     for holder, name in ((response, "status_code"), (error, "status"), (error, "code")):
         status = getattr(holder, name, None)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from toolwright.concurrency import call_user
@@ -11,7 +12,15 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision
 from toolwright.tools._tool import Tool
 
-__all__ = ["Policy", "Require", "by_argument_names", "decide", "with_approval", "with_confirmation"]
+__all__ = [
+    "Policy",
+    "PolicyWish",
+    "Require",
+    "by_argument_names",
+    "decide",
+    "with_approval",
+    "with_confirmation",
+]
 
 Require = bool | Callable[..., bool | Awaitable[bool]]
 """Whether a call must be confirmed: always, or when a predicate over its arguments says so."""
@@ -40,10 +49,20 @@ def with_approval(tool: Tool, policy: Policy) -> Tool:
     It is asked about the tool as it is here, whatever name the tool is given later.
     """
 
-    async def wish(args: Args, ctx: ToolContext) -> Decision:
-        return await decide(policy, tool, args, ctx)
+    return tool.replace(confirm=(*tool.confirm, PolicyWish(policy, tool)))
 
-    return tool.replace(confirm=(*tool.confirm, wish))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PolicyWish:
+    """A wish to be judged by a policy."""
+
+    policy: Policy
+    tool: Tool
+    """The tool as it was when the policy was put around it."""
+
+    async def __call__(self, args: Args, ctx: ToolContext) -> Decision:
+        """What the policy says."""
+        return await decide(self.policy, self.tool, args, ctx)
 
 
 def with_confirmation(tool: Tool, require: Require) -> Tool:

@@ -124,6 +124,11 @@ class RunInside(Protocol):
         ...
 
     @property
+    def asked(self) -> str:
+        """What the person has asked for; never what an agent or a tool has made of it."""
+        ...
+
+    @property
     def is_ruled(self) -> bool:
         """Whether anybody on the path has rules."""
         ...

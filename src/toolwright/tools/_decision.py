@@ -1,7 +1,7 @@
 """What is decided of one call before it runs."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from toolwright.tools._arguments import Args
@@ -25,6 +25,9 @@ class Decision:
     """Which rule decided, in words; filled in by those that have rules."""
     about: str = ""
     """What an approval is bound to besides path, tool and arguments, such as a file's digest."""
+    review: Callable[[], Awaitable["Decision"]] | None = field(default=None, compare=False)
+    """Gives the decision itself, when everybody else allows the call; the `verdict` here is for
+    those who cannot wait for it. Filled in by `reviewed_by`."""
 
 
 Wish = Callable[[Args, ToolContext], Awaitable[Decision]]

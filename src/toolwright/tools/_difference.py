@@ -7,13 +7,16 @@ from typing import Any
 __all__ = ["difference"]
 
 
+_PARTS = ("description", "effects", "idempotent", "source", "request", "sign_in", "returns")
+
+
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Each change between two definitions of a tool, in a line of its own."""
     return list(_changes(old, new))
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for part in ("description", "effects", "source"):
+    for part in _PARTS:
         if old.get(part) != new.get(part):
             yield f"{part}: {_said(old.get(part))} is now {_said(new.get(part))}"
     before, after = _parameters(old), _parameters(new)

@@ -1,13 +1,9 @@
 """Turn whatever a tool returned into an output."""
 
 import dataclasses
-import json
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic_core import to_json
-
-from toolwright.messages import BlobPart, Content, TextPart, jsonable
+from toolwright.messages import BlobPart, Content, TextPart, json_text, jsonable
 from toolwright.tools._tool import Output
 
 __all__ = ["to_output"]
@@ -35,7 +31,7 @@ def to_output(value: Any) -> Output:
         return dataclasses.replace(to_output(value[0]), data=jsonable(value[1]), value=value[1])
     if (parts := _as_parts(value)) is not None:
         return Output(parts=parts, value=value)
-    return Output(text=_as_json(value), value=value)
+    return Output(text=json_text(value), value=value)
 
 
 def _as_parts(value: Any) -> tuple[Content, ...] | None:
@@ -50,15 +46,6 @@ def _as_parts(value: Any) -> tuple[Content, ...] | None:
     ):
         return tuple(part for item in value for part in to_output(item).content)
     return None
-
-
-def _as_json(value: Any) -> str:
-    try:
-        if isinstance(value, BaseModel):
-            return value.model_dump_json(fallback=repr)
-        return to_json(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings").decode()
-    except ValueError:  # Lone surrogates, or nested too deep.
-        return json.dumps(jsonable(value), ensure_ascii=False)
 
 
 def _sniff(data: bytes) -> str:

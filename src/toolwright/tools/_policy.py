@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
@@ -21,13 +21,16 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
 from toolwright.tools._tool import Tool
-from toolwright.tools._toolset import ToolLike, Toolset, reshaped
+from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
 
-__all__ = ["Rule", "Rules", "guarded", "interrupting", "rules"]
+__all__ = ["NameKind", "Rule", "Rules", "guarded", "interrupting", "rules"]
 
 When = str | Callable[..., bool | Awaitable[bool]]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_CLOSED = {"effects": get_args(Effects), "weekday": _WEEKDAYS}
+"""What `call.…` can be, where there is only so much that it can be."""
 Fits = Callable[[Tool, Args, ToolContext], Awaitable[bool]]
+NameKind = Literal["tool", "agent", "source"]
 
 
 @sealed
@@ -44,10 +47,11 @@ class Rule:
         when: A condition on the arguments: a function that names those it wants to see, or text
             such as `"cents > 1000 and call.user != 'ada'"`.
         reason: Shown to whoever is asked, or to the model whose call is denied.
-        source: Where the tool came from, such as `mcp:*`.
+        source: Where the tool came from, such as `mcp:*` or `mcp:files@*` (`Tool.source`).
         agent: The agent that makes the call, or one around it.
         user: Whose session it is.
-        optional: Whether it is in order that no tool has one of these names.
+        optional: Whether it is in order that no tool or agent has one of these names, and none came
+            from this source.
     """
 
     verdict: Verdict
@@ -153,11 +157,19 @@ class Rules:
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self) -> Iterator[str]:
-        """The names and patterns that must be those of a tool."""
+    def names(self) -> Iterator[tuple[NameKind, str]]:
+        """The names and patterns that must be those of tools, agents and sources."""
         for rule in self.ordered:
             if not rule.optional:
-                yield from rule.tools
+                yield from _names(rule)
+        if isinstance(self.otherwise, Rules):
+            yield from self.otherwise.names()
+
+    def about(self, tool: Tool) -> Iterator[Rule]:
+        """The rules that may fit calls of `tool`."""
+        yield from (rule for rule in self.ordered if _is_about(rule, tool))
+        if isinstance(self.otherwise, Rules):
+            yield from self.otherwise.about(tool)
 
 
 def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
@@ -190,11 +202,7 @@ def _fits(rule: Rule) -> Fits:
     holds = _condition(rule.when, unknown=rule.verdict != "allow")
 
     async def fits(tool: Tool, args: Args, ctx: ToolContext) -> bool:
-        if rule.tools and not any(fnmatch.fnmatchcase(tool.name, p) for p in rule.tools):
-            return False
-        if rule.effects and tool.effects not in rule.effects:
-            return False
-        if rule.source is not None and not fnmatch.fnmatchcase(tool.source, rule.source):
+        if not _is_about(rule, tool):
             return False
         if rule.agent is not None and not _on_path(rule.agent, ctx):
             return False
@@ -205,6 +213,29 @@ def _fits(rule: Rule) -> Fits:
     return fits
 
 
+def _is_about(rule: Rule, tool: Tool) -> bool:
+    """Whether names, effects and source fit."""
+    if rule.tools and not any(fnmatch.fnmatchcase(tool.name, p) for p in rule.tools):
+        return False
+    if rule.effects and tool.effects not in rule.effects:
+        return False
+    return rule.source is None or fnmatch.fnmatchcase(tool.source, rule.source)
+
+
+def _names(rule: Rule) -> Iterator[tuple[NameKind, str]]:
+    yield from (("tool", name) for name in rule.tools)
+    if rule.agent is not None:
+        yield "agent", rule.agent
+    if rule.source is not None:
+        yield "source", rule.source
+    if isinstance(rule.when, str):
+        condition = Expression(rule.when)
+        kinds: tuple[NameKind, ...] = ("tool", "agent", "source")
+        yield from ((kind, name) for kind in kinds for name in condition.patterns(kind))
+        for path in condition.patterns("path"):
+            yield from (("agent", name) for name in path.split("/") if not set(name) & set("*?["))
+
+
 def _on_path(agent: str, ctx: ToolContext) -> bool:
     return any(fnmatch.fnmatchcase(name, agent) for name in ctx.run.names)
 
@@ -213,13 +244,25 @@ def _condition(when: When | None, *, unknown: bool) -> Fits | None:
     if when is None:
         return None
     if isinstance(when, str):
-        return _written(Expression(when), unknown)
+        return _written(_checked(Expression(when)), unknown)
     judge = by_argument_names(when, unknown=unknown)
 
     async def holds(tool: Tool, args: Args, ctx: ToolContext) -> bool:
         return await judge(args, ctx)
 
     return holds
+
+
+def _checked(condition: Expression) -> Expression:
+    """`UsageError` when it compares something with what that can never be."""
+    for field, known in _CLOSED.items():
+        for pattern in condition.patterns(field):
+            if not fnmatch.filter(known, pattern):
+                raise UsageError(
+                    f"{pattern!r} in {condition.text!r} is nothing that call.{field} can be; "
+                    f"{nearest(pattern, known)}"
+                )
+    return condition
 
 
 def _written(expression: Expression, unknown: bool) -> Fits:

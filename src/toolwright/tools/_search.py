@@ -53,6 +53,7 @@ class SearchableToolset(Toolset):
         super().__init__()
         load_stemmer()
         self.inner = inner
+        self.is_local = inner.is_local
         self.limit = limit
         self.always = tuple(always)
         self._search_tool = FunctionTool(
@@ -73,6 +74,11 @@ class SearchableToolset(Toolset):
         """The search, and all that can be found with it."""
         found = await self.inner.all_tools(context)
         return None if found is None else self._shaped([self._search_tool, *found], context)
+
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        """All that can be found."""
+        found = (await self._catalog(context)).tools
+        return [*found, *await self.inner.hidden_tools(context)]
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """Those of the toolset behind."""

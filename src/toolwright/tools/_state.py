@@ -10,13 +10,26 @@ from toolwright._sealed import Sealed
 from toolwright.errors import StateConflict, UsageError
 from toolwright.messages import MEMBER, fold_members, json_copy, member_key
 
-__all__ = ["APPROVED", "PINNED", "RESERVED", "State", "StateDelta", "StateTable", "checked_state"]
+__all__ = [
+    "APPROVED",
+    "PINNED",
+    "RESERVED",
+    "SEAL",
+    "State",
+    "StateDelta",
+    "StateTable",
+    "checked_state",
+]
 
 APPROVED = "_approved:"
 """Begins the keys that say what a person has approved, in this session or, after `user:`, for good."""
 PINNED = "_pinned:"
 """Begins the keys that say which tools of the outside the session knows, and how they were."""
-RESERVED = tuple(f"{scope}{key}" for scope in ("", "user:", "app:") for key in (APPROVED, PINNED))
+SEAL = "_seal:"
+"""The key of what digests of secrets are made with, so that nobody can try out guesses on them."""
+RESERVED = tuple(
+    f"{scope}{key}" for scope in ("", "user:", "app:") for key in (APPROVED, PINNED, SEAL)
+)
 """Begin the keys that only the framework writes."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 

@@ -1,7 +1,7 @@
-"""A tool: what the model is told, how its arguments are read, and what then runs."""
+"""A tool: what the model is told, how its arguments are read, what then runs, where it came from."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
 from toolwright.tools._decision import Wish
 from toolwright.tools._fingerprint import digest_of
 
-__all__ = ["Handler", "IsEnabled", "MaxOutput", "OnUnknown", "Output", "Tool"]
+__all__ = ["Handler", "IsEnabled", "Listing", "MaxOutput", "OnUnknown", "Output", "Tool"]
 
 IsEnabled = Callable[[ReadonlyContext], bool]
 OnUnknown = Literal["tell", "ask"]
@@ -100,10 +100,17 @@ class Tool(Sealed):
     confirm: tuple[Wish, ...] = ()
     """Its own wishes to be confirmed; judged with the rules of the run before each call."""
     source: str = ""
-    """Where it came from: `mcp:files`, `openapi:petstore`, `plugin:…`, `skill:…`; empty for code
-    of the program's own."""
+    """Where it came from: `mcp:SERVER` (`mcp:NAME@SERVER` where the toolset has a name),
+    `openapi:NAME@HOST`, `plugin:NAME`, `toolbox:URL`; empty for code of the program's own."""
+    behind: Callable[[], Mapping[str, Any]] | None = None
+    """Says what an approval relies on beside what the model is told, as plain JSON: where the
+    requests of a tool from outside go, and how they sign in."""
     placeholder: bool = False
     """Stands in for tools that cannot be listed yet, such as a sign-in: no filter takes it out."""
+    original: "Tool | None" = None
+    """For a tool from outside that was renamed or wrapped here: as its source made it."""
+    listing: "Listing | None" = None
+    """All that its source had when it was listed; filled in by the toolset that lists it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_sealed", True)
@@ -132,18 +139,36 @@ class Tool(Sealed):
     @cached_property
     def definition(self) -> dict[str, Any]:
         """All that an approval of this tool relies on, as plain JSON."""
-        return {
+        found = {
             "name": self.spec.name,
             "description": self.spec.description,
             "parameters": self.spec.parameters,
             "effects": self.effects,
             "source": self.source,
         }
+        if not self.source:
+            return found
+        behind = {} if self.behind is None else self.behind()
+        return {**found, "returns": self.spec.returns, "idempotent": self.idempotent, **behind}
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of `definition`: two tools that differ in any of it have different ones."""
         return digest_of(self.definition)
+
+    @property
+    def name_there(self) -> str:
+        """Its name among the tools of its source, which views of these may change."""
+        return self.name
+
+    @cached_property
+    def mark(self) -> str:
+        """A digest of what its source says of it, without the name.
+
+        Half as long as others: a session keeps one for each tool of each source that it has seen.
+        """
+        said = {part: value for part, value in self.definition.items() if part != "name"}
+        return digest_of(said)[:32]
 
     def _become(self, other: "Tool") -> None:
         """Take over all of `other`'s fields; for the constructors of subclasses only."""
@@ -153,11 +178,28 @@ class Tool(Sealed):
     def replace(self, **changes: Any) -> "Tool":
         """The same tool but for `changes`; always a plain `Tool`."""
         kept = {f.name: getattr(self, f.name) for f in fields(Tool)}
+        if self.source and self.original is None:
+            kept["original"] = self
         return Tool(**{**kept, **changes})
 
     def _how_to_change(self, name: str) -> str:
         of_tool = name in (f.name for f in fields(Tool))
         return f"tool.replace({name}=…)" if of_tool else super()._how_to_change(name)
+
+
+class Listing:
+    """What a source had at one time, all of it: before filters, searches and views hide a part."""
+
+    __slots__ = ("key", "tools")
+
+    def __init__(self, key: str, tools: Iterable[Tool]) -> None:
+        self.key = key
+        """Which source it is, by how it was configured and not by what it says of itself."""
+        self.tools = {tool.name_there: tool for tool in tools}
+
+    def marks(self) -> dict[str, str]:
+        """The mark of each tool, by its name there."""
+        return {name: tool.mark for name, tool in self.tools.items()}
 
 
 # A dataclass's own refusal holds for its fields alone, and does not say what to do instead.

@@ -12,7 +12,7 @@ from toolwright.messages import ServerTool
 from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
 from toolwright.tools._function import bound, made_of
-from toolwright.tools._tool import Tool
+from toolwright.tools._tool import Listing, Tool
 from toolwright.tools._wrappers import with_name
 
 __all__ = [
@@ -66,6 +66,8 @@ class Toolset(Sealed):
 
     cache_listing: bool = True
     """Whether one run asks only once; turn it off when the list changes from turn to turn."""
+    is_local: bool = False
+    """Whether all that it may ever list is known to be the program's own."""
     _live = ("tool_filter", "tool_name_prefix")
     _seen: frozenset[str] = frozenset()
     """The names in `tool_filter` that a listing has shown to be those of a tool."""
@@ -94,12 +96,36 @@ class Toolset(Sealed):
         listed = await self.list_tools(context)
         return None if not listed or any(tool.placeholder for tool in listed) else listed
 
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        """Tools that it may list later: behind a search, or locked.
+
+        A session that sees it for the first time notes how these are, too.
+        """
+        return []
+
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """By source, the digests of files from outside that its tools read or run."""
         return {}
 
+    def _listed_as(self, tool: Tool) -> str:
+        """Which source a tool is listed under: two toolsets that may list others differ in it."""
+        return tool.source
+
+    def _note_listing(self, tools: Sequence[Tool]) -> None:
+        """Let each tool from outside know what else its source has; those of others know already."""
+        fresh = [tool for tool in tools if tool.source and tool.listing is None]
+        by_source: dict[str, list[Tool]] = {}
+        for tool in fresh:
+            by_source.setdefault(self._listed_as(tool), []).append(tool)
+        for key, listed in by_source.items():
+            listing = Listing(key, (tool.original or tool for tool in listed))
+            for tool in listed:
+                # In place: a toolset gives the same object again while nothing has changed.
+                object.__setattr__(tool, "listing", listing)
+
     def _shaped(self, things: Sequence[ToolLike], context: ReadonlyContext | None) -> list[Tool]:
         tools = [as_tool(thing) for thing in things]
+        self._note_listing(tools)
         self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
         return [_with_prefix(tool, self.tool_name_prefix) for tool in kept]
@@ -126,7 +152,12 @@ class _Reshaped(Toolset):
         super().__init__()
         self.inner = inner
         self.change = change
-        self.cache_listing = all(toolset.cache_listing for toolset in inner)
+        self.is_local = all(toolset.is_local for toolset in inner)
+
+    @property
+    def cache_listing(self) -> bool:  # type: ignore[override]
+        """Whether those of the toolsets behind still hold."""
+        return all(toolset.cache_listing for toolset in self.inner)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         listed = [tool for ts in self.inner for tool in await ts.list_tools(readonly_context)]
@@ -139,6 +170,10 @@ class _Reshaped(Toolset):
         if len(known) < len(found):
             return None
         return self.change([tool for tools in known for tool in tools], context)
+
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        """Those of the toolsets behind, as they are there."""
+        return [tool for inner in self.inner for tool in await inner.hidden_tools(context)]
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """Those of the toolsets behind."""
@@ -195,9 +230,13 @@ class _Fixed(Toolset):
     def __init__(self, tools: Sequence[ToolLike]) -> None:
         super().__init__()
         self.tools = [as_tool(thing) for thing in tools]
+        self.is_local = not any(tool.source for tool in self.tools)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         return self.tools
+
+    def _note_listing(self, tools: Sequence[Tool]) -> None:
+        """The program has chosen these; what else their sources have is not known here."""
 
     async def close(self) -> None:
         await close_all([tool.close for tool in self.tools if tool.close is not None])

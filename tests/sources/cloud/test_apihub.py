@@ -9,6 +9,8 @@ import grpc
 import pytest
 from google.cloud import apihub_v1 as apihub
 from google.cloud.apihub_v1.services.api_hub.transports import ApiHubGrpcTransport
+from tests.backends._no_network import Wire, reachable
+from tests.sources.cloud._calling import ask
 from tests.sources.cloud._grpc import Rpc, serving
 
 from toolwright.errors import UsageError
@@ -90,6 +92,18 @@ async def test_what_the_hub_refuses_is_told(
     toolset = APIHubToolset(apihub_resource_name=name, apihub_client=client)
     with pytest.raises(UsageError, match=told):
         await toolset.list_tools()
+
+
+async def test_a_registered_api_says_nothing_about_this_machine(
+    client: apihub.ApiHubClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DOCUMENT, "servers", [{"url": "http://127.0.0.1:8080"}])
+    wire = Wire()
+    toolset = APIHubToolset(
+        apihub_resource_name=API, apihub_client=client, allow_private=reachable(wire)
+    )
+    assert "not a public address" in (await ask(toolset, "list_pets")).text
+    assert wire.connected == []
 
 
 @pytest.mark.parametrize("name", ["pets", "projects/p/apis/pets", f"{API}/versions"])

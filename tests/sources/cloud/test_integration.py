@@ -152,6 +152,32 @@ async def test_entities_and_actions_become_tools_that_call_the_connector(cloud: 
     await toolset.close()
 
 
+async def test_tools_are_known_by_the_integration_or_connection_that_was_asked_for(
+    cloud: Recorder,
+) -> None:
+    def crm(*entities: str) -> Any:
+        wanted = {entity: ["LIST"] for entity in entities}
+        return toolset_at(
+            cloud, connection="crm", entity_operations=wanted, actions=["QueryRecords"]
+        )
+
+    triggers = toolset_at(cloud, integration="order", triggers=["process"])
+    [trigger, *_] = await triggers.list_tools()
+    assert trigger.source.startswith("openapi:projects/shop/locations/eu/integrations/order@")
+    few, more = crm(), crm("Account")
+    [query] = await few.list_tools()
+    assert query.source == "connector:projects/shop/locations/eu/connections/crm"
+    assert (
+        query.definition["request"]["connectionName"]
+        == "projects/shop/locations/eu/connections/crm"
+    )
+    listings = [(await toolset.list_tools())[0].listing for toolset in (few, crm(), more)]
+    [one, same, other] = [listing.key for listing in listings if listing is not None]
+    assert one == same != other, "those that list other tools are not taken for one source"
+    for toolset in (triggers, few, more):
+        await toolset.close()
+
+
 async def test_the_model_cannot_choose_another_connection(cloud: Recorder) -> None:
     toolset = toolset_at(cloud, connection="crm", entity_operations={"Account": ["LIST"]})
     before = len(cloud.seen)

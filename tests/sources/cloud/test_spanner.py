@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.api_core.exceptions import DeadlineExceeded
 from google.cloud.spanner_v1 import types
 from google.protobuf import empty_pb2
 from inline_snapshot import snapshot
@@ -14,6 +15,7 @@ from tests.sources.cloud._grpc import Rpc, serving
 
 from toolwright.errors import UsageError
 from toolwright.sources import QueryResultMode, SpannerToolset, SpannerToolSettings
+from toolwright.sources.cloud._calls import Deadline
 
 pytestmark = pytest.mark.anyio
 
@@ -161,6 +163,20 @@ async def test_a_table_is_described_with_its_key_and_indexes(toolset: SpannerToo
     assert indexes[0]["index_name"] == "PRIMARY_KEY"
     columns = await told(toolset, "spanner_list_table_index_columns", **WHERE, table_name="pets")
     assert columns[0]["column_name"] == "id"
+
+
+async def test_a_query_has_a_deadline(
+    toolset: SpannerToolset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def time_is_up(self: Any, func: Any, on_error: Any = None) -> Any:
+        def refused(*args: Any, **kwargs: Any) -> None:
+            raise DeadlineExceeded("time is up")
+
+        return refused
+
+    monkeypatch.setattr(Deadline, "__call__", time_is_up)
+    result = await ask(toolset, "spanner_list_named_schemas", **WHERE)
+    assert result.text.startswith("DEADLINE_EXCEEDED: time is up")
 
 
 async def test_a_table_that_is_not_there_is_told(toolset: SpannerToolset) -> None:

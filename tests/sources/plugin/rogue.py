@@ -33,7 +33,7 @@ def misbehave(call_id: str) -> None:
         case "stray":
             print("Hello, I am a debug line", flush=True)
             result(call_id)
-        case "crash":
+        case "crash" | "changed" | "vanished":
             print("the disk is on fire", file=sys.stderr, flush=True)
             os._exit(3)
         case "kill":
@@ -68,7 +68,12 @@ if how == "garbage":
     time.sleep(60)
 if how == "noinit":
     sys.exit("cannot start without a licence")
-well_behaved = started_before() and "always" not in sys.argv
+again = started_before()
+well_behaved = again and "always" not in sys.argv
+if how == "changed" and again:
+    TOOLS[0]["description"] = "Go far away."
+if how == "vanished" and again:
+    TOOLS[0]["name"] = "stay"
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "init":

@@ -14,6 +14,7 @@ from tests.sources._calling import StubRun, context, run_tool, tool_named
 from toolwright.errors import ArgumentError, ToolError, UsageError
 from toolwright.sources import PluginToolset
 from toolwright.testing import check_plugin
+from toolwright.tools import prefixed
 
 pytestmark = pytest.mark.anyio
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
@@ -156,6 +157,29 @@ async def test_a_plugin_that_breaks_down_gives_an_error_and_is_started_again(
         await plugin.close()
     assert said in str(failure.value)
     assert again.text == "fine"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("changed", "has changed it since it was listed"), ("vanished", "no longer has it")],
+)
+async def test_a_plugin_that_has_other_tools_when_it_is_started_again_is_listed_again_first(
+    how: str, said: str, tmp_path: Path
+) -> None:
+    plugin = rogue(how, tmp_path)
+    try:
+        tool = await tool_named(plugin, "go")
+        with pytest.raises(ToolError, match="the disk is on fire"):
+            await run_tool(tool)
+        with pytest.raises(ToolError, match=f"'go' was not called: .* {said}"):
+            await run_tool(tool)
+        assert not plugin.cache_listing
+        assert not prefixed(plugin, "p").cache_listing
+        [now] = await plugin.list_tools()
+        assert plugin.cache_listing
+        assert (await run_tool(now)).text == "fine"
+    finally:
+        await plugin.close()
 
 
 async def test_after_a_second_result_for_the_same_call_the_plugin_is_started_again(

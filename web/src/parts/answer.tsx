@@ -1,15 +1,19 @@
 // Answers a call that waits for a person: approve, edit, reject, choose, fill in, complete, sign in.
 import { useEffect, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
+import { isObject, own, parse, same } from "../exact";
 import { forgetPending } from "../shared";
 import type { Answer, Json, JsonObject, Pending, Place, Remember } from "../types";
-import { useTools } from "../tools";
+import { useSchema } from "../tools";
 import { duration } from "../words";
-import { ChoiceAnswer, choicesOf } from "./choice";
-import { CredentialAnswer } from "./credential";
+import { Boundary } from "./boundary";
+import { ChoiceAnswer, choicesOf, SHOWN_AS_OPTIONS } from "./choice";
+import { addressOf, CredentialAnswer } from "./credential";
 import { SchemaForm } from "./form";
 import { Icon } from "./icon";
-import { Facts } from "./json";
+import { Facts, Value } from "./json";
+import { LinkOut } from "./link";
+import { LongText } from "./long";
 
 interface Props {
   place: Place;
@@ -46,11 +50,13 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
           <button type="button" class="small" onClick={() => onBegun(false)}>Dismiss</button>
         </p>
       )}
-      {pending.hint && <p class="hint">{pending.hint}</p>}
       <Deadline at={pending.deadline} />
       <fieldset class="bare" disabled={busy}>
         <legend class="hidden">Answer {pending.name}</legend>
-        <Question pending={pending} send={send} />
+        <Boundary name="question" value={pending} instead={<RejectUnseen send={send} />}>
+          {pending.hint && <div class="hint"><LongText text={pending.hint} /></div>}
+          <Question pending={pending} send={send} />
+        </Boundary>
       </fieldset>
       {problem && <p class="bad-text" role="alert">{problem}</p>}
     </div>
@@ -64,10 +70,45 @@ function whyNot(error: unknown): string {
 
 function Question({ pending, send }: { pending: Pending; send: Send }) {
   if (pending.kind === "confirmation") return <Confirmation pending={pending} send={send} />;
-  if (pending.kind === "credential") return <CredentialAnswer pending={pending} send={send} />;
+  if (pending.kind === "credential") return <><CredentialAnswer pending={pending} send={send} /><Added pending={pending} /></>;
   const options = choicesOf(pending);
-  if (options) return <ChoiceAnswer pending={pending} options={options} send={send} />;
+  if (options) return <><Added pending={pending} /><ChoiceAnswer pending={pending} options={options} send={send} /></>;
   return <ValueAnswer pending={pending} send={send} />;
+}
+
+/** What cannot be shown can only be refused. */
+function RejectUnseen({ send }: { send: Send }) {
+  return (
+    <div class="buttons">
+      <button type="button" class="danger" onClick={() => void send({ kind: "reject", reason: "The question could not be shown." })}><Icon name="ban" /> Reject</button>
+    </div>
+  );
+}
+
+/** What the question says beside its words and the call's arguments. */
+function Added({ pending, args = pending.arguments }: { pending: Pending; args?: JsonObject }) {
+  const added = addedTo(pending, args);
+  if (added === undefined) return null;
+  const address = isObject(added) ? addressOf(added) : undefined;
+  const shown = isObject(added) ? <Facts value={added} /> : <Value value={added} />;
+  if (pending.kind === "credential") return <details class="more"><summary>Details</summary>{shown}</details>;
+  return (
+    <section class="added">
+      <h4>Details of the question</h4>
+      {shown}
+      {address && <p><LinkOut address={address} class="button">Open</LinkOut></p>}
+    </section>
+  );
+}
+
+/** The payload, without what is shown in another way: options, and values that are arguments too. */
+function addedTo(pending: Pending, args: JsonObject): Json | undefined {
+  const { payload } = pending;
+  if (payload === undefined || payload === null) return undefined;
+  if (!isObject(payload)) return payload;
+  const isShown = choicesOf(pending) ? SHOWN_AS_OPTIONS : [];
+  const rest = Object.entries(payload).filter(([name, value]) => !isShown.includes(name) && !same(own(args, name), value));
+  return rest.length ? Object.fromEntries(rest) : undefined;
 }
 
 function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
@@ -75,14 +116,17 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
   const [args, setArgs] = useState<JsonObject>(pending.arguments);
   const [reason, setReason] = useState("");
   const [remember, setRemember] = useState<Remember>(false);
-  const schema = useTools().find((tool) => tool.name === pending.name)?.parameters ?? {};
-  const edited = mode === "edit" ? { arguments: args } : {};
+  const schema = useSchema(pending.name);
+  const edited = mode === "edit" && !same(args, pending.arguments) ? { arguments: args } : {};
   return (
     <form onSubmit={(e) => {
       e.preventDefault();
       void send(mode === "reject" ? { kind: "reject", reason } : { kind: "approve", remember, ...edited });
     }}>
-      {mode === "edit" ? <SchemaForm schema={schema} value={args} onChange={setArgs} /> : <Facts value={pending.arguments} />}
+      {mode !== "edit" ? <Facts value={pending.arguments} />
+        : schema ? <SchemaForm schema={schema} value={args} onChange={setArgs} />
+        : <p class="quiet" role="status">Reading what the tool takes…</p>}
+      <Added pending={pending} args={mode === "edit" ? args : pending.arguments} />
       {mode === "reject" ? (
         <div class="field">
           <label for={`why-${pending.call_id}`}>Why not? The model is told.</label>
@@ -96,7 +140,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
         {mode === "reject" ? (
           <button type="submit" class="danger"><Icon name="ban" /> Reject</button>
         ) : (
-          <button type="submit" class="primary"><Icon name="check" /> {mode === "edit" ? "Approve as edited" : "Approve"}</button>
+          <button type="submit" class="primary" disabled={mode === "edit" && !schema}><Icon name="check" /> {mode === "edit" ? "Approve as edited" : "Approve"}</button>
         )}
         {mode === "ask" && <button type="button" onClick={() => setMode("edit")}><Icon name="edit" /> Edit</button>}
         {mode === "ask" && <button type="button" onClick={() => setMode("reject")}><Icon name="ban" /> Reject…</button>}
@@ -111,14 +155,15 @@ interface RememberProps { pending: Pending; edited: boolean; value: Remember; on
 /** A tool's own question is asked every time; a rule's can be answered for longer. */
 function RememberChoice({ pending, edited, value, onChange }: RememberProps) {
   const field = `remember-${pending.call_id}`;
-  const source = (pending.payload as { source?: Json } | null | undefined)?.source;
+  const source = isObject(pending.payload) ? pending.payload.source : undefined;
   const options: [Remember, string][] = [
     [false, "This call only"],
     ["arguments", edited ? "These arguments, in this session" : "The same arguments, in this session"],
-    ["session", `${pending.name}, in this session`],
-    ["user", `${pending.name}, for this user, until it changes`],
+    // The name stands above: a long one would push the rest out of the list.
+    ["session", "This tool, in this session"],
+    ["user", "This tool, for this user, until it changes"],
   ];
-  if (typeof source === "string") options.push(["source", `All tools of ${source}, as they are now`]);
+  if (typeof source === "string") options.push(["source", "All tools of its source, as they are now"]);
   return (
     <div class="field remember">
       <label for={field}>Approve</label>
@@ -141,6 +186,7 @@ function ValueAnswer({ pending, send }: { pending: Pending; send: Send }) {
       void send({ kind: "value", value: asForm ? value : readValue(text, pending) });
     }}>
       <Facts value={pending.arguments} />
+      <Added pending={pending} />
       {asForm ? (
         <SchemaForm schema={pending.schema!} value={value} onChange={setValue} />
       ) : (
@@ -161,7 +207,7 @@ function ValueAnswer({ pending, send }: { pending: Pending; send: Send }) {
 function readValue(text: string, pending: Pending): Json {
   if (pending.schema?.type === "string") return text;
   try {
-    return JSON.parse(text) as Json;
+    return parse(text);
   } catch {
     return text;
   }

@@ -1,9 +1,10 @@
 // A conversation's blocks, drawn in pages: a page out of sight keeps its height and nothing else.
 import { memo } from "preact/compat";
-import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Block, Ended, Said, Turn } from "../conversation";
 import type { Place } from "../types";
 import { duration, money } from "../words";
+import { Boundary } from "./boundary";
 import { CallCard } from "./call";
 import { Blob, textOf } from "./content";
 import { Icon } from "./icon";
@@ -54,14 +55,9 @@ function Page({ blocks, place, id, live, actions }: Props & { version: number })
   return <>{blocks.map((block) => <BlockView key={block.key} block={block} place={place} id={id} live={live} actions={actions} />)}</>;
 }
 
-/** A block that cannot be drawn says so in its own place; the rest of the page stays. */
-const BlockView = memo((props: Omit<Props, "blocks"> & { block: Block }) => {
-  const [error, retry] = useErrorBoundary();
-  // A message that has changed since, such as one that was still being written, is tried again.
-  useEffect(() => { if (error) retry(); }, [props.block]);
-  if (error) return <p class="note" role="alert">This message cannot be shown: {String(error)}</p>;
-  return <KindOfBlock {...props} />;
-});
+const BlockView = memo((props: Omit<Props, "blocks"> & { block: Block }) => (
+  <Boundary name="message" value={props.block}><KindOfBlock {...props} /></Boundary>
+));
 
 function KindOfBlock({ block, place, id, live, actions }: Omit<Props, "blocks"> & { block: Block }) {
   switch (block.kind) {

@@ -3,6 +3,7 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Call } from "../conversation";
 import { outputAddress } from "../api";
+import { isNumber, isObject, stringify } from "../exact";
 import type { Json, Pending, Place } from "../types";
 import { bytes, duration, summary } from "../words";
 import { AnswerPanel } from "./answer";
@@ -76,14 +77,14 @@ function CallBody({ call, place, id, live, begun, setBegun }: BodyProps) {
 
 // Data that was too large for an event is kept apart; it is fetched only when somebody asks for it.
 function Data({ data, session }: { data: Json; session: string }) {
-  const kept = data !== null && typeof data === "object" && !Array.isArray(data) ? data : {};
-  if (session && typeof kept.stored_as === "string" && typeof kept.bytes === "number") {
-    return <p class="more"><a href={outputAddress(session, kept.stored_as)} download>Data, {bytes(kept.bytes)}</a></p>;
+  const kept = isObject(data) ? data : {};
+  if (session && typeof kept.stored_as === "string" && isNumber(kept.bytes)) {
+    return <p class="more"><a href={outputAddress(session, kept.stored_as)} download>Data, {bytes(Number(kept.bytes))}</a></p>;
   }
   return (
     <details class="more">
       <summary>Data</summary>
-      <pre tabIndex={0}>{JSON.stringify(data, null, 2)}</pre>
+      <pre tabIndex={0}>{stringify(data, true)}</pre>
     </details>
   );
 }

@@ -1,15 +1,19 @@
 // Signs in for a tool: a link to the provider and the address it sends back, or a secret to enter.
 import { useState } from "preact/hooks";
+import { isObject } from "../exact";
 import type { Answer, JsonObject, Pending } from "../types";
 import { Icon } from "./icon";
 import { LinkOut, webHost } from "./link";
+
+/** Where a person is sent to. */
+export const addressOf = ({ auth_uri, url, sign_in_url }: JsonObject): string | undefined =>
+  [auth_uri, url, sign_in_url].find((address): address is string => typeof address === "string");
 
 interface Props { pending: Pending; send(answer: Answer): Promise<void> }
 
 export function CredentialAnswer({ pending, send }: Props) {
   const [value, setValue] = useState("");
-  const payload = (pending.payload ?? {}) as JsonObject;
-  const address = [payload.auth_uri, payload.url, payload.sign_in_url].find((a) => typeof a === "string") as string | undefined;
+  const address = isObject(pending.payload) ? addressOf(pending.payload) : undefined;
   const field = `credential-${pending.call_id}`;
   return (
     <form onSubmit={(e) => { e.preventDefault(); void send({ kind: "value", value }); }}>

@@ -1,7 +1,8 @@
 // Every stored event as a row; only the rows in sight exist, so ten thousand scroll like ten.
 import { useRef, useState } from "preact/hooks";
+import { stringify } from "../exact";
 import { outcomeOf } from "../outcome";
-import type { AgentEvent } from "../types";
+import type { AgentEvent, Json } from "../types";
 import { clock, summary } from "../words";
 import { CopyButton } from "./copy";
 import { Icon } from "./icon";
@@ -14,7 +15,7 @@ export function EventList({ events }: { events: AgentEvent[]; count: number }) {
   const [wanted, setWanted] = useState("");
   const [chosen, setChosen] = useState<AgentEvent | null>(null);
   const box = useRef<HTMLDivElement>(null);
-  const found = wanted ? events.filter((event) => JSON.stringify(event).toLowerCase().includes(wanted.toLowerCase())) : events;
+  const found = wanted ? events.filter((event) => textOf(event).toLowerCase().includes(wanted.toLowerCase())) : events;
   const first = Math.max(0, Math.floor(top / ROW) - SPARE);
   const seen = Math.ceil((box.current?.clientHeight ?? 800) / ROW) + 2 * SPARE;
   return (
@@ -42,14 +43,16 @@ export function EventList({ events }: { events: AgentEvent[]; count: number }) {
         </div>
         {chosen && (
           <div class="scroll event-detail" tabIndex={0} role="group" aria-label="Event">
-            <CopyButton text={JSON.stringify(chosen, null, 2)} />
-            <pre tabIndex={0}>{JSON.stringify(chosen, null, 2)}</pre>
+            <CopyButton text={textOf(chosen)} />
+            <pre tabIndex={0}>{textOf(chosen)}</pre>
           </div>
         )}
       </div>
     </div>
   );
 }
+
+const textOf = (event: AgentEvent) => stringify(event as unknown as Json, true);
 
 /** What an event is about, in one line. */
 function gist(event: AgentEvent): string {

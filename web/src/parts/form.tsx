@@ -1,7 +1,11 @@
-// A form made from a JSON Schema; what has no field of its own is edited as JSON.
+// A form made from a JSON Schema and a value; what has no field of its own is edited as JSON.
 import { useId, useState } from "preact/hooks";
+import { inThree, shortName, SIZES } from "../cut";
+import { isObject, own, parse, readNumber, same, stringify } from "../exact";
 import type { Json, JsonObject } from "../types";
-import { fieldOf, isLongName, propertiesOf, resolve } from "./schema";
+import { inWords, visible } from "../visible";
+import { count } from "../words";
+import { fieldFor, isLongName, linesOf, propertiesOf, readLines, resolve, type Field, type Property } from "./schema";
 
 interface FormProps {
   schema: JsonObject;
@@ -9,9 +13,15 @@ interface FormProps {
   onChange(value: JsonObject): void;
 }
 
+/** More fields than these are no form. */
+const MAX_FIELDS = 60;
+/** A schema may contain itself; deeper objects are JSON. */
+const MAX_DEPTH = 4;
+
 export function SchemaForm({ schema, value, onChange }: FormProps) {
-  const [raw, setRaw] = useState(false);
   const fields = propertiesOf(resolve(schema, schema));
+  const names = Object.keys(value).length;
+  const [raw, setRaw] = useState(names > 0 && fields.length === 0 || names + fields.length > MAX_FIELDS);
   return (
     <div class="form">
       <div class="form-mode">
@@ -19,34 +29,40 @@ export function SchemaForm({ schema, value, onChange }: FormProps) {
           {raw ? "As a form" : "As JSON"}
         </button>
       </div>
-      {raw || (fields.length === 0 && Object.keys(value).length > 0) ? (
-        <JsonField name="Arguments" value={value} onChange={(v) => onChange((v ?? {}) as JsonObject)} />
-      ) : fields.length === 0 ? (
+      {raw ? (
+        <JsonField name="Arguments" value={value} object onChange={(v) => onChange(isObject(v) ? v : {})} />
+      ) : fields.length + names === 0 ? (
         <p class="quiet">No arguments.</p>
       ) : (
-        <Fields fields={fields} root={schema} value={value} onChange={onChange} />
+        <Fields fields={fields} root={schema} value={value} depth={1} onChange={onChange} />
       )}
     </div>
   );
 }
 
 interface FieldsProps {
-  fields: [string, JsonObject, boolean][];
+  fields: Property[];
   root: JsonObject;
   value: JsonObject;
+  depth: number;
   onChange(value: JsonObject): void;
 }
 
-function Fields({ fields, root, value, onChange }: FieldsProps) {
+function Fields({ fields, root, value, depth, onChange }: FieldsProps) {
+  // What the schema does not name is shown too: it is part of the call. It stays while it is edited.
+  const [others] = useState(() => {
+    const named = new Set(fields.map(([name]) => name));
+    return Object.keys(value).filter((name) => !named.has(name)).map((name): Property => [name, {}, false]);
+  });
   const put = (name: string, item: Json | undefined) => {
     const { [name]: _, ...rest } = value;
     onChange(item === undefined ? rest : { ...value, [name]: item });
   };
   return (
     <>
-      {fields.map(([name, schema, required]) => (
-        <FieldRow key={name} name={name} schema={schema} root={root} required={required}
-          value={value[name]} onChange={(item) => put(name, item)} />
+      {[...fields, ...others].map(([name, schema, required]) => (
+        <FieldRow key={name} name={name} schema={schema} root={root} required={required} depth={depth}
+          value={own(value, name)} onChange={(item) => put(name, item)} />
       ))}
     </>
   );
@@ -57,99 +73,155 @@ interface RowProps {
   schema: JsonObject;
   root: JsonObject;
   required: boolean;
+  depth: number;
   value: Json | undefined;
   onChange(value: Json | undefined): void;
 }
 
 function FieldRow(props: RowProps) {
-  const { name, schema, root, required, value, onChange } = props;
+  const { name, schema, root, required, depth, value, onChange } = props;
   const id = useId();
-  const seen = resolve(schema, root);
-  const help = typeof seen.description === "string" ? seen.description : "";
-  const field = fieldOf(schema, root);
-  if (field.kind === "object") {
+  // Chosen once: what is typed never changes the field that it is typed into.
+  const [field] = useState(() => fieldFor(schema, root, value));
+  const { description } = resolve(schema, root);
+  const help = typeof description === "string" ? description : "";
+  if (field.kind === "object" && depth < MAX_DEPTH) {
+    const isThere = required || value !== undefined;
+    const fields = field.properties.map(([n, s, r]): Property => [n, s, r && isThere]);
     return (
       <fieldset>
-        <legend>{name}</legend>
-        <Fields fields={field.properties} root={root} value={(value ?? {}) as JsonObject} onChange={onChange} />
+        <legend>{shortName(name)}</legend>
+        <Fields fields={fields} root={root} value={isObject(value) ? value : {}} depth={depth + 1} onChange={onChange} />
       </fieldset>
     );
   }
-  if (field.kind === "json") {
-    return <JsonField name={name} help={help} value={value} onChange={onChange} />;
+  if (field.kind === "json" || field.kind === "object") {
+    return <JsonField name={name} help={help} value={value} required={required} onChange={onChange} />;
   }
   return (
     <div class={`field ${field.kind === "boolean" ? "field-check" : ""}`}>
       <label for={id}>
-        <span class="field-name">{name}</span>
+        <span class="field-name">{shortName(name)}</span>
         {required && <span class="required" title="required"> required</span>}
       </label>
-      <Control {...props} id={id} helpId={help ? `${id}-help` : undefined} />
+      <Control {...props} id={id} field={field} helpId={help ? `${id}-help` : undefined} />
       {help && <p class="help" id={`${id}-help`}>{help}</p>}
     </div>
   );
 }
 
-function Control({ name, schema, root, required, value, onChange, id, helpId }: RowProps & { id: string; helpId?: string }) {
-  const field = fieldOf(schema, root);
-  const common = { id, required, "aria-describedby": helpId };
+interface ControlProps extends RowProps { id: string; field: Exclude<Field, { kind: "json" | "object" }>; helpId?: string }
+
+function Control({ name, schema, root, required, value, onChange, id, field, helpId }: ControlProps) {
+  // Nothing, an empty text and null are three values; only the first is missing.
+  const common = { id, required: required && value === undefined, "aria-describedby": helpId };
+  const unset = resolve(schema, root).default;
+  // An empty field says what the call will have in its place.
+  const empty = value === null ? "null" : unset === undefined || unset === null ? "" : visible(stringify(unset));
+  const lines = field.kind === "list" && Array.isArray(value) ? linesOf(value) : "";
   switch (field.kind) {
     case "boolean":
       return <input {...common} required={false} type="checkbox" checked={value === true}
         onChange={(e) => onChange(e.currentTarget.checked)} />;
     case "choice":
       return (
-        <select {...common} onChange={(e) => onChange(e.currentTarget.value === "" ? undefined : JSON.parse(e.currentTarget.value))}>
-          <option value="" selected={value === undefined}>{required ? "Choose…" : "Not set"}</option>
+        <select {...common} onChange={(e) => onChange(e.currentTarget.value === "" ? undefined : parse(e.currentTarget.value))}>
+          <option value="" selected={value === undefined}>{required ? "Choose…" : `Not set${empty && ` (${empty})`}`}</option>
           {field.options.map((option) => (
-            <option value={JSON.stringify(option)} selected={JSON.stringify(option) === JSON.stringify(value)}>{String(option)}</option>
+            <option value={stringify(option)} selected={same(option, value)}>{typeof option === "string" ? option : stringify(option)}</option>
           ))}
         </select>
       );
     case "number":
-      return <input {...common} type="number" step={field.whole ? 1 : "any"} min={field.min} max={field.max}
-        value={value === undefined ? "" : String(value)}
-        onInput={(e) => onChange(e.currentTarget.value === "" ? undefined : Number(e.currentTarget.value))} />;
+      return <NumberInput common={{ ...common, placeholder: empty }} value={value} onChange={onChange} />;
     case "list":
-      return <textarea {...common} rows={3} placeholder="one per line" value={((value as Json[] | undefined) ?? []).join("\n")}
+      return <textarea {...common} class={breaking(lines)} rows={rowsOf(lines, 3)} placeholder="one per line" value={lines}
         onInput={(e) => onChange(readLines(e.currentTarget.value, field.item, root))} />;
-    default:
-      return field.kind === "text" && (field.long || isLongName(name) || String(value ?? "").length > 80)
-        ? <textarea {...common} rows={4} value={String(value ?? "")} onInput={(e) => onChange(textOf(e.currentTarget.value, required))} />
-        : <input {...common} type="text" autocomplete="off" value={String(value ?? "")} onInput={(e) => onChange(textOf(e.currentTarget.value, required))} />;
+    case "text":
+      return <TextInput common={{ ...common, placeholder: empty }} long={field.long || isLongName(name)} value={String(value ?? "")}
+        onChange={(text) => onChange(text === "" && !required ? undefined : text)} />;
   }
 }
 
-/** An optional text that is empty was not given. */
-const textOf = (text: string, required: boolean) => (text === "" && !required ? undefined : text);
+interface InputProps<T> { common: { id: string; required: boolean; placeholder: string }; value: T; onChange(value: T): void }
 
-function readLines(text: string, item: JsonObject, root: JsonObject): Json[] | undefined {
-  const lines = text.split("\n").filter((line) => line !== "");
-  if (!lines.length) return undefined;
-  return fieldOf(item, root).kind === "number" ? lines.map(Number) : lines;
+const LONG_TEXT = 80;
+
+/** A text of several lines, or a long one, is given the room to be seen. */
+function TextInput({ common, long, value, onChange }: InputProps<string> & { long: boolean }) {
+  const [area] = useState(long || value.length > LONG_TEXT || value.includes("\n"));
+  if (!area) return <input {...common} type="text" autocomplete="off" value={value} onInput={(e) => onChange(e.currentTarget.value)} />;
+  return (
+    <>
+      <textarea {...common} class={breaking(value)} rows={rowsOf(value, 4)} value={value} onInput={(e) => onChange(e.currentTarget.value)} />
+      <Ending text={value} />
+    </>
+  );
 }
 
-interface JsonFieldProps { name: string; help?: string; value: Json | undefined; onChange(value: Json | undefined): void }
+const breaking = (text: string) => (inWords(text).length > 1 ? "unbroken" : "");
 
-export function JsonField({ name, help = "", value, onChange }: JsonFieldProps) {
+const MAX_ROWS = 14;
+const LETTERS_IN_A_ROW = 60;
+
+const rowsOf = (text: string, least: number) =>
+  Math.min(MAX_ROWS, Math.max(least, text.split("\n", MAX_ROWS).length + Math.floor(text.length / LETTERS_IN_A_ROW)));
+
+/** What does not fit in its box says how much there is and how it ends. */
+function Ending({ text }: { text: string }) {
+  const [, between, tail] = inThree(text, SIZES.option);
+  return between ? <p class="help ending">{count(text.length, "character")}. The last are: {tail}</p> : null;
+}
+
+/** No `type="number"`: a browser rounds what it steps, and writes some numbers anew. */
+function NumberInput({ common, value, onChange }: InputProps<Json | undefined>) {
+  const [text, setText] = useState(value === undefined || value === null ? "" : String(value));
+  const read = (input: HTMLInputElement) => {
+    const typed = input.value.trim();
+    const number = readNumber(typed);
+    setText(input.value);
+    input.setCustomValidity(typed === "" || number !== undefined ? "" : "Write a number, such as 12 or 0.5.");
+    if (typed === "" || number !== undefined) onChange(number);
+  };
+  return <input {...common} type="text" inputMode="decimal" autocomplete="off" value={text} onInput={(e) => read(e.currentTarget)} />;
+}
+
+interface JsonFieldProps {
+  name: string;
+  help?: string;
+  required?: boolean;
+  /** Only an object will do. */
+  object?: boolean;
+  value: Json | undefined;
+  onChange(value: Json | undefined): void;
+}
+
+function JsonField({ name, help = "", required = false, object = false, value, onChange }: JsonFieldProps) {
   const id = useId();
-  const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value, null, 2)));
+  // JSON made visible is the same JSON.
+  const [text, setText] = useState(() => (value === undefined ? "" : visible(stringify(value, true))));
   const [problem, setProblem] = useState("");
-  const read = (typed: string) => {
-    setText(typed);
+  const read = (area: HTMLTextAreaElement) => {
+    setText(area.value);
+    let wrong = "";
     try {
-      onChange(typed.trim() === "" ? undefined : (JSON.parse(typed) as Json));
-      setProblem("");
+      const typed = area.value.trim() === "" ? undefined : parse(area.value);
+      if (object && typed !== undefined && !isObject(typed)) wrong = 'An object is expected here, such as {"name": "value"}.';
+      else onChange(typed);
     } catch (error) {
-      setProblem((error as Error).message);
+      wrong = (error as Error).message;
     }
+    setProblem(wrong);
+    // What cannot be read is not sent, and neither is what was there before it.
+    area.setCustomValidity(wrong);
   };
   return (
     <div class="field">
-      <label for={id}><span class="field-name">{name}</span> <span class="required">JSON</span></label>
-      <textarea id={id} class="mono" rows={6} spellcheck={false} value={text} aria-invalid={!!problem}
-        aria-describedby={`${id}-help`} onInput={(e) => read(e.currentTarget.value)} />
+      <label for={id}><span class="field-name">{shortName(name)}</span> <span class="required">JSON</span></label>
+      <textarea id={id} class={`mono ${breaking(text)}`} rows={rowsOf(text, 2)} required={required && value === undefined} spellcheck={false} value={text} aria-invalid={!!problem}
+        aria-describedby={`${id}-help`} onInput={(e) => read(e.currentTarget)} />
       <p class={problem ? "help bad-text" : "help"} id={`${id}-help`}>{problem || help}</p>
+      <Ending text={text} />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, artifactAddress, fileAddress } from "../api";
 import type { Conversation } from "../conversation";
+import { isObject, stringify } from "../exact";
 import { useShared } from "../shared";
 import type { ArtifactInfo, FileEntry, Json, JsonObject } from "../types";
 import { bytes, money } from "../words";
@@ -31,7 +32,7 @@ interface Todo { text: string; status: string }
 function todosOf(state: JsonObject): Todo[] {
   const found = Object.entries(state).find(([key, value]) => /(^|[:_])todos?$/.test(key) && Array.isArray(value));
   return ((found?.[1] as Json[] | undefined) ?? []).flatMap((item) => {
-    if (!item || typeof item !== "object" || Array.isArray(item)) return [];
+    if (!isObject(item)) return [];
     return [{ text: String(item.content ?? item.text ?? item.title ?? ""), status: String(item.status ?? "pending") }];
   });
 }
@@ -123,7 +124,7 @@ function StateView({ state }: { state: JsonObject }) {
   return (
     <details class="more">
       <summary>State</summary>
-      <pre tabIndex={0}>{JSON.stringify(state, null, 2)}</pre>
+      <pre tabIndex={0}>{stringify(state, true)}</pre>
     </details>
   );
 }

@@ -1,6 +1,8 @@
 // All tools of the agent: what the model is told, what it costs to tell, and a form to try each.
 import { useState } from "preact/hooks";
 import { api, Refusal } from "../api";
+import { stringify } from "../exact";
+import { Boundary } from "../parts/boundary";
 import { Contents } from "../parts/content";
 import { CopyButton } from "../parts/copy";
 import { SchemaForm } from "../parts/form";
@@ -50,7 +52,7 @@ export function ToolsView({ name }: { name?: string }) {
           </nav>
         </div>
         <div class="split-detail scroll">
-          {tool ? <ToolDetail key={tool.name} tool={tool} /> : <p class="quiet pick">Choose a tool to read its schema and run it by hand.</p>}
+          {tool ? <Boundary key={tool.name} name="tool" value={tool}><ToolDetail tool={tool} /></Boundary> : <p class="quiet pick">Choose a tool to read its schema and run it by hand.</p>}
         </div>
       </div>
     </div>
@@ -80,7 +82,7 @@ function ToolDetail({ tool }: { tool: ToolInfo }) {
       <TryIt tool={tool} args={args} setArgs={setArgs} />
       <details class="more">
         <summary>Schema</summary>
-        <pre tabIndex={0}>{JSON.stringify(tool.parameters, null, 2)}</pre>
+        <pre tabIndex={0}>{stringify(tool.parameters, true)}</pre>
       </details>
     </article>
   );
@@ -129,7 +131,7 @@ function OutcomeView({ outcome }: { outcome: Outcome }) {
     <div class="outcome">
       <p><StatusChip status={outcomeOf(result) as CallState} /> <span class="quiet">{duration(elapsed)}</span></p>
       <Contents parts={result.content} />
-      {result.data != null && <details class="more"><summary>Data</summary><pre tabIndex={0}>{JSON.stringify(result.data, null, 2)}</pre></details>}
+      {result.data != null && <details class="more"><summary>Data</summary><pre tabIndex={0}>{stringify(result.data, true)}</pre></details>}
     </div>
   );
 }

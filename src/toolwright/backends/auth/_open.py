@@ -1,6 +1,7 @@
 """The credential store that an address names."""
 
 from toolwright.backends import auth
+from toolwright.backends._sqlite_address import sqlite_path
 from toolwright.backends.auth._store import CredentialStore
 from toolwright.errors import UsageError
 
@@ -12,8 +13,8 @@ def open_credentials(url: str) -> CredentialStore:
     kind, separator, rest = url.partition("://")
     if kind == "memory" and separator:
         return auth.MemoryCredentials()
-    if kind == "sqlite" and rest.strip("/"):
-        return auth.SqliteCredentials(rest.removeprefix("/"))
+    if (path := sqlite_path(url)) is not None:
+        return auth.SqliteCredentials(path)
     if kind == "keyring" and separator:
         return auth.KeyringCredentials(rest.strip("/") or "toolwright")
     raise UsageError(

@@ -1,10 +1,10 @@
 """Find out where a provider's endpoints are: from the scheme, or from its discovery document."""
 
-import ipaddress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright._hosts import is_plainly_local
 from toolwright.backends.auth._http import get_json
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import AuthConfig, OAuth2Flows, OpenIdConnectWithConfig
@@ -52,7 +52,9 @@ async def find_provider(config: AuthConfig) -> Provider:
 def require_safe(address: str) -> None:
     """`UsageError` unless the address is HTTPS, or on this very machine."""
     parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+    if parts.scheme == "https" or (
+        parts.scheme == "http" and is_plainly_local(parts.hostname or "")
+    ):
         return
     raise UsageError(f"Secrets would travel unprotected to {address!r}; use its https:// address.")
 
@@ -92,10 +94,3 @@ async def _discover(address: str) -> dict[str, Any]:
             f"{address!r} is no discovery document of its own provider (issuer {issuer!r})."
         )
     return found
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

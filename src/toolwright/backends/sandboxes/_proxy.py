@@ -2,7 +2,6 @@
 
 import contextlib
 import fnmatch
-import ipaddress
 import re
 import ssl
 import threading
@@ -17,6 +16,14 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, ByteStream, SocketStream
 from anyio.streams.tls import TLSStream
 
+from toolwright._hosts import is_plainly_local, read_address
+from toolwright._special_addresses import (
+    NEVER_BY_NAME,
+    is_for,
+    is_metadata,
+    purpose_of,
+    unmapped,
+)
 from toolwright.backends.sandboxes._secrets import Exchange, HostSecret
 from toolwright.concurrency import wait_in_thread
 
@@ -164,30 +171,21 @@ class HostProxy:
 def allowed_address(address: str, host: str, listed: Sequence[str]) -> bool:
     """Whether a host that is allowed may have this address.
 
-    A name must not lead to this machine itself or to a link's own services (where clouds keep their
-    credentials) unless it was listed as an address or as `localhost`; a pattern, not to private
-    networks either.
+    A name must not lead to this machine itself or to a link's own services unless it was listed as
+    an address or as `localhost`, nor to where clouds keep their machines' credentials; a pattern,
+    not to private networks either.
     """
-    try:
-        ip = ipaddress.ip_address(address.split("%")[0])
-    except ValueError:
+    ip, meant = read_address(address), read_address(host)
+    if ip is None:
         return False
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
-        ip = ip.ipv4_mapped
-    by_name = host.lower() in listed
-    if by_name and (host.lower() == "localhost" or _is_address(host)):
-        return True
-    if ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast:
+    by_name = host.lower().removesuffix(".") in listed
+    if by_name and meant is not None:
+        return unmapped(ip) == unmapped(meant)
+    if by_name and is_plainly_local(host):
+        return is_for(ip, "loopback")
+    if is_metadata(ip) or is_for(ip, "loopback", *NEVER_BY_NAME):
         return False
-    return by_name or ip.is_global
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return by_name or purpose_of(ip) is None
 
 
 def _matching(host: str, hosts: Sequence[str]) -> list[str]:

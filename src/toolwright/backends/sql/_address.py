@@ -1,5 +1,6 @@
 """The addresses of SQL databases: which are taken, and how they are shown."""
 
+from toolwright.backends._sqlite_address import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
 from toolwright.messages import redact
 
@@ -16,29 +17,25 @@ def driver_url(url: str) -> URL:
     """The address with its driver; `UsageError` unless it is SQLite or Postgres."""
     if url == "memory://":
         return URL.create("sqlite", database=":memory:")
+    # Not by way of SQLAlchemy, whose versions read quoted characters differently.
+    if (path := sqlite_path(url)) is not None:
+        return URL.create("sqlite", database=str(path))
     try:
         parsed = make_url(url)
     except (SQLAlchemyError, ValueError) as error:
         raise UsageError(f"{redact(url)!r} is not a database address: {error}.") from error
     if parsed.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg")
-    if parsed.drivername != "sqlite":
-        raise UsageError(
-            f"{parsed.drivername!r} databases are not supported; "
-            "use 'sqlite:///file.db' or 'postgresql://user@host/name'."
-        )
-    if parsed.host or parsed.database in (None, "", ":memory:"):
-        raise UsageError(
-            f"{url!r} names no file: write 'sqlite:///file.db' for one in the working directory, "
-            "'sqlite:////path/to/file.db' for an absolute path, 'memory://' for none."
-        )
-    if parsed.query:
-        raise UsageError(
-            f"SQLite addresses take no options; got {', '.join(parsed.query)} in {url!r}."
-        )
-    return parsed
+    raise UsageError(
+        f"{parsed.drivername!r} databases are not supported; "
+        "use 'sqlite:///file.db' or 'postgresql://user@host/name'."
+    )
 
 
 def shown(url: URL) -> str:
     """The address as people wrote it, without its password."""
-    return url.set(drivername=url.get_backend_name()).render_as_string()
+    if url.database == ":memory:":
+        return "memory://"
+    if url.get_backend_name() == "sqlite":
+        return sqlite_address(url.database or "")
+    return url.set(drivername="postgresql").render_as_string()

@@ -4,9 +4,11 @@ Each transaction is one function that runs in a thread: measured, that is five t
 awaiting every statement, nothing can be cancelled halfway, and no connection is bound to a loop.
 """
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,14 +17,20 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Engine,
+    Float,
     Integer,
     MetaData,
     Table,
     Text,
+    cast,
     create_engine,
     event,
+    func,
+    inspect,
+    literal,
     select,
     text,
 )
@@ -30,6 +38,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
+from sqlalchemy.schema import CreateColumn
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
@@ -80,6 +89,12 @@ class Database:
     def insert(self) -> Callable[[Table], Any]:
         """`insert` with the database's own `on_conflict_…`."""
         return sqlite.insert if self.is_sqlite else postgresql.insert
+
+    def clock(self) -> ColumnElement[float]:
+        """Seconds since the epoch by the one clock that all who use the database share."""
+        if self.is_sqlite:
+            return literal(time.time())
+        return cast(func.extract("epoch", func.clock_timestamp()), Float(53))
 
     def add(self, component: str, version: int, metadata: MetaData) -> None:
         """Make these tables in the same database; to be said before the first use."""
@@ -150,6 +165,11 @@ class Database:
                 f"The {component} tables in {self} have version {found}; this program knows "
                 f"versions up to {version}. Upgrade toolwright, or use another database."
             )
+        elif found < version:
+            _add_columns(connection, metadata)
+            metadata.create_all(connection)
+            newer = _VERSIONS.update().where(_VERSIONS.c.component == component)
+            connection.execute(newer.values(version=version))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -164,6 +184,19 @@ class Database:
 
     def __repr__(self) -> str:
         return f"Database({str(self)!r})"
+
+
+def _add_columns(connection: Connection, metadata: MetaData) -> None:
+    """Give tables that an older version has made the columns that are new since."""
+    found = inspect(connection)
+    for table in metadata.sorted_tables:
+        if not found.has_table(table.name):
+            continue
+        has = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in has:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
 
 
 class _Threads:
@@ -197,10 +230,23 @@ def _make_engine(url: URL) -> Engine:
         options["check_same_thread"] = False
         engine = create_engine(url, connect_args=options, poolclass=StaticPool)
     else:
+        _make_private(str(url.database))
         engine = create_engine(url, connect_args=options, pool_size=_READERS + 1)
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _make_private(file: str) -> None:
+    """Make a new file for nobody but this user, whatever the umask; one that exists stays as it is.
+
+    An existing one is not opened: to close it again would drop the locks that other connections of
+    this process hold on it.
+    """
+    with suppress(FileExistsError):
+        new = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        # Through a link that leads nowhere yet.
+        os.close(os.open(os.path.realpath(file), new, 0o600))
 
 
 def _limit_idleness(connection: Any, _record: Any) -> None:

@@ -80,11 +80,12 @@ def pending_text(opened: Pending) -> str:
     return to_json_text(_PENDING, opened)
 
 
-def pending_row(session_key: int, opened: Pending) -> dict[str, Any]:
+def pending_row(session_key: int, position: int, opened: Pending) -> dict[str, Any]:
     """A pending call, open and without an answer."""
     return {
         "session_key": session_key,
         "call_id": opened.call_id,
+        "position": position,
         "body": pending_text(opened),
         "deadline": opened.deadline,
         "closed": False,

@@ -21,10 +21,11 @@ from sqlalchemy import (
 
 from toolwright.backends.sql._any_text import AnyText
 
-__all__ = ["EVENTS", "METADATA", "PENDING", "SESSIONS", "STATE", "VERSION"]
+__all__ = ["EVENTS", "METADATA", "PENDING", "SESSIONS", "STATE", "VERSION", "WORKERS"]
 
-VERSION = 1
-"""Raise it with every change to the tables below."""
+VERSION = 2
+"""Raise it with every change to the tables below. Older databases get new tables, and new columns at
+the end of those they have: such a column must be one that may be null."""
 METADATA = MetaData()
 
 
@@ -70,9 +71,27 @@ SESSIONS = Table(
     Column("updated_at", Float(53), nullable=False),
     Column("last_seq", Integer, nullable=False),
     Column("title", AnyText, nullable=False),
+    Column("hold", Text),
+    Column("holder", Text),
+    Column("held_since", Float(53)),
     UniqueConstraint("app_name", "session_id"),
     Index("toolwright_sessions_latest", "app_name", "user_id", "updated_at"),
 )
+"""`hold` is the run that holds the session, `holder` the name under which its process has signed in."""
+
+WORKERS = Table(
+    "toolwright_workers",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("machine", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("lease", Float(53), nullable=False),
+    Column("beat", Integer, nullable=False),
+    Column("started", Text),
+    Column("beat_at", Float(53)),
+)
+"""The processes that hold sessions or tasks. `beat` counts up; others judge by their own clocks
+whether it stands still. `beat_at` is the database's clock, which only says when to look closely."""
 
 EVENTS = Table(
     "toolwright_events",
@@ -99,6 +118,7 @@ PENDING = Table(
     METADATA,
     _session_key(),
     Column("call_id", AnyText, primary_key=True),
+    Column("position", Integer),
     Column("body", Text, nullable=False),
     Column("deadline", Float(53)),
     Column("answered_at", Float(53)),
@@ -106,4 +126,5 @@ PENDING = Table(
     Column("closed", Boolean, nullable=False, default=False),
     Index("toolwright_pending_open", "closed", "session_key"),
 )
-"""Closed calls stay, so that a late answer is told from an unknown one; their answers do not."""
+"""Closed calls stay, so that a late answer is told from an unknown one; their answers do not.
+`position` is the order in which a session's calls were asked about."""

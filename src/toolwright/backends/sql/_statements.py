@@ -1,6 +1,11 @@
 """The statements of a session database that run often or must be atomic, built once."""
 
+from typing import Any
+
 from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Executable,
     Insert,
     and_,
     bindparam,
@@ -18,6 +23,8 @@ from toolwright.backends.sql._schema import EVENTS, PENDING, SESSIONS, STATE
 
 __all__ = [
     "ADVANCE",
+    "ADVANCE_HOLDING",
+    "ADVANCE_TAKING",
     "ANSWER",
     "CALL",
     "CALLS",
@@ -30,6 +37,7 @@ __all__ = [
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
     "ONE_AT_A_TIME",
+    "RELEASE",
     "SELECT_EVENTS",
     "SELECT_OPEN",
     "SELECT_STATE",
@@ -49,13 +57,33 @@ IS_OPEN = PENDING.c.closed.is_(False)
 FIND = select(SESSIONS).where(_IS_SESSION)
 
 _HAS_OPEN = exists().where(PENDING.c.session_key == SESSIONS.c.key, IS_OPEN)
-ADVANCE = (
-    update(SESSIONS)
-    .where(IS_MINE, SESSIONS.c.last_seq == bindparam("before"))
-    .values(last_seq=bindparam("after"), updated_at=bindparam("now"))
-    .returning(SESSIONS.c.key, SESSIONS.c.title, _HAS_OPEN.label("has_open"))
+_HELD = {
+    "hold": bindparam("hold_after"),
+    "holder": bindparam("holder_after"),
+    "held_since": bindparam("since_after"),
+}
+_BY_ME = SESSIONS.c.hold == bindparam("by")
+_BY_NOBODY = SESSIONS.c.hold.is_(None)
+
+
+def _advance(allowed: ColumnElement[bool], **held: BindParameter[Any]) -> Executable:
+    return (
+        update(SESSIONS)
+        .where(IS_MINE, SESSIONS.c.last_seq == bindparam("before"), allowed)
+        .values(last_seq=bindparam("after"), updated_at=bindparam("now"), **held)
+        .returning(SESSIONS.c.key, SESSIONS.c.title, _HAS_OPEN.label("has_open"))
+    )
+
+
+ADVANCE = _advance(_BY_NOBODY)
+"""Moves a session from one `last_seq` to the next; no row when it was not there any more, or is held."""
+ADVANCE_TAKING = _advance(
+    or_(_BY_NOBODY, _BY_ME, SESSIONS.c.hold == bindparam("instead_of")), **_HELD
 )
-"""Moves a session from one `last_seq` to the next; no row when it was not there any more."""
+"""`ADVANCE` for the first append of a run, which takes the session for it."""
+ADVANCE_HOLDING = _advance(_BY_ME, **_HELD)
+"""`ADVANCE` for a run that has taken the session before."""
+RELEASE = update(SESSIONS).where(IS_MINE, _BY_ME).values(hold=None, holder=None, held_since=None)
 
 SET_TITLE = (
     update(SESSIONS).where(SESSIONS.c.key == bindparam("of")).values(title=bindparam("words"))
@@ -82,7 +110,7 @@ CALLS = (
     select(PENDING, SESSIONS)
     .join(SESSIONS, SESSIONS.c.key == PENDING.c.session_key)
     .where(IS_OPEN, SESSIONS.c.app_name == bindparam("app"))
-    .order_by(PENDING.c.session_key, PENDING.c.call_id)
+    .order_by(PENDING.c.session_key, PENDING.c.position, PENDING.c.call_id)
 )
 SESSION_CALLS = CALLS.where(SESSIONS.c.session_id == bindparam("session"))
 ANSWER = (

@@ -10,12 +10,13 @@ from sqlalchemy import Connection, Executable, Row, delete, func, select
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
-from toolwright.backends._store import Loaded, OpenCall, SessionRow
+from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
+from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
-from toolwright.errors import StoreError
+from toolwright.errors import StoreConflict, StoreError, UsageError
 from toolwright.messages import Answered, Event, Scope, StoredAnswer, decode_event, from_exact_json
 
 __all__ = ["SqlStore"]
@@ -24,14 +25,23 @@ __all__ = ["SqlStore"]
 class SqlStore(Sealed):
     """Keeps sessions in the database at `url`. Opens it, and makes its tables, on first use.
 
-    A subclass may write more in the transactions that add events (`on_append`) and take answers
+    A process that holds sessions shows life; after `lease` seconds without that another one may take
+    them over. A subclass may write more in the transactions that add events (`on_append`) and take answers
     (`on_answer`); what it raises undoes them.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, lease: float = LEASE_SECONDS) -> None:
+        if not lease > 0:
+            raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
         self.database = Database(url, "sessions", VERSION, METADATA)
+        self._holds = Holds(self.database, lease)
         self._insert_session = sql.insert_session(self.database)
         self._upsert_state = sql.upsert_state(self.database)
+
+    @property
+    def problem(self) -> str:
+        """Why others may take over the sessions that this process holds; empty while all is well."""
+        return self._holds.problem
 
     async def open(self, scope: Scope) -> SessionRow:
         """The session, made if it is new; `UsageError` when it belongs to another user."""
@@ -43,13 +53,14 @@ class SqlStore(Sealed):
         return row
 
     async def load(self, scope: Scope) -> Loaded:
-        """`open`, with the session's events, open calls and state, all of one moment."""
+        """`open`, with the session's events, open calls, state and holder, all of one moment."""
         mine = _mine(scope)
 
         def work(connection: Connection) -> Loaded | None:
-            row = _find(connection, scope.app_name, scope.session_id)
-            if row is None:
+            found = _find_row(connection, scope.app_name, scope.session_id)
+            if found is None:
                 return None
+            row = rows.session(found)
             if row.scope != scope:
                 raise refusals.of_another_user(scope)
             state = _state(connection, mine)
@@ -58,6 +69,7 @@ class SqlStore(Sealed):
             return Loaded(
                 row=row, state=state, events=_events(connection, mine, 0),
                 calls=self.calls_in(connection, scope.app_name, scope.session_id),
+                holder=self._holds.holder(connection, found),
             )  # fmt: skip
 
         found = await self.database.read(work)
@@ -67,14 +79,25 @@ class SqlStore(Sealed):
         assert found is not None
         return found
 
-    async def append(self, scope: Scope, events: Sequence[Event]) -> None:
-        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile.
+    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
+        `SessionHeld` when another run holds the session.
 
         Events that an earlier try has stored already are not added again.
         """
-        if events:
-            bodies = rows.event_rows(events)
-            await self.database.write(lambda c: self._append(c, scope, events, bodies))
+        if not events:
+            return
+        bodies = rows.event_rows(events)
+        if hold is None:
+            await self.database.write(lambda c: self._append(c, scope, events, bodies, None))
+            return
+        self._holds.enter(hold)
+        try:
+            await self.database.write(lambda c: self._append(c, scope, events, bodies, hold))
+        except StoreConflict:
+            self._holds.refused(hold)
+            raise
+        self._holds.stored(hold)
 
     def _append(
         self,
@@ -82,13 +105,14 @@ class SqlStore(Sealed):
         scope: Scope,
         events: Sequence[Event],
         bodies: Sequence[dict[str, Any]],
+        hold: Hold | None,
     ) -> None:
         step = {"before": events[0].seq - 1, "after": events[-1].seq, "now": time.time()}
-        row = connection.execute(sql.ADVANCE, _mine(scope) | step).one_or_none()
+        row = self._advance(connection, _mine(scope) | step, hold)
         if row is None:
-            stored = _stored_already(connection, scope, bodies)
+            stored = self._stored_already(connection, scope, bodies, hold)
             if stored < len(events):
-                self._append(connection, scope, events[stored:], bodies[stored:])
+                self._append(connection, scope, events[stored:], bodies[stored:], hold)
             return
         found = changes(events)
         if found.title and not row.title:
@@ -98,6 +122,58 @@ class SqlStore(Sealed):
         if waits:
             _close_calls(connection, row.key, found)
         self.on_append(connection, scope, events, waits=waits)
+
+    def _advance(
+        self, connection: Connection, step: dict[str, Any], hold: Hold | None
+    ) -> Row[Any] | None:
+        """Move the session on, if it stands where the events begin and nobody else holds it."""
+        if hold is None:
+            return connection.execute(sql.ADVANCE, step).one_or_none()
+        step |= {"by": hold.id, **self._holds.in_transaction(connection, hold)}
+        if hold.first:
+            step["instead_of"] = hold.instead_of
+            return connection.execute(sql.ADVANCE_TAKING, step).one_or_none()
+        return connection.execute(sql.ADVANCE_HOLDING, step).one_or_none()
+
+    def _stored_already(
+        self,
+        connection: Connection,
+        scope: Scope,
+        bodies: Sequence[dict[str, Any]],
+        hold: Hold | None,
+    ) -> int:
+        """How many of these events the log has already: their acknowledgement was lost."""
+        first = bodies[0]["seq"]
+        tail = connection.execute(sql.SELECT_EVENTS, _mine(scope) | {"since": first - 1}).scalars()
+        found = list(tail)[: len(bodies)]
+        if not found or found != [row["body"] for row in bodies[: len(found)]]:
+            raise self._refusal(connection, scope, first, hold)
+        return len(found)
+
+    def _refusal(
+        self, connection: Connection, scope: Scope, seq: int, hold: Hold | None
+    ) -> StoreError:
+        found = _find_row(connection, scope.app_name, scope.session_id)
+        row = None if found is None else rows.session(found)
+        if found is None or row is None or row.scope != scope:
+            return refusals.was_not_opened(scope)
+        if not may_append(hold, found.hold):
+            holder = self._holds.holder(connection, found)
+            return refusals.not_held(scope.session_id, holder, hold)
+        return refusals.does_not_follow(row, seq)
+
+    async def holder(self, scope: Scope) -> Holder | None:
+        """Who holds a session; None when nobody does."""
+
+        def work(connection: Connection) -> Holder | None:
+            found = _find_row(connection, scope.app_name, scope.session_id)
+            return None if found is None else self._holds.holder(connection, found)
+
+        return await self.database.read(work)
+
+    async def release(self, scope: Scope, hold_id: str) -> None:
+        """Release a hold whose run ended without a last append; others' holds stay as they are."""
+        await self._holds.release(_mine(scope), hold_id)
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
@@ -218,6 +294,7 @@ class SqlStore(Sealed):
 
     async def close(self) -> None:
         """Let go of connections."""
+        await self._holds.close()
         await self.database.close()
 
     async def _all(self, query: Executable, where: dict[str, Any] | None = None) -> list[Row[Any]]:
@@ -275,7 +352,11 @@ class SqlStore(Sealed):
             ]
             connection.execute(self._upsert_state, values)
         if found.opened:
-            opened = [rows.pending_row(key, pending) for pending in found.opened]
+            first = bodies[0]["seq"]
+            opened = [
+                rows.pending_row(key, position, pending)
+                for position, pending in enumerate(found.opened, first)
+            ]
             connection.execute(sql.INSERT_PENDING, opened)
         if found.changed:
             changed = [
@@ -315,26 +396,13 @@ def _state(connection: Connection, mine: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow | None:
-    found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
-    row = found.one_or_none()
+    row = _find_row(connection, app_name, session_id)
     return None if row is None else rows.session(row)
 
 
-def _stored_already(connection: Connection, scope: Scope, bodies: Sequence[dict[str, Any]]) -> int:
-    """How many of these events the end of the log consists of: their acknowledgement was lost."""
-    first = bodies[0]["seq"]
-    tail = connection.execute(sql.SELECT_EVENTS, _mine(scope) | {"since": first - 1}).scalars()
-    found = list(tail)
-    if not found or found != [row["body"] for row in bodies[: len(found)]]:
-        raise _refusal(connection, scope, first)
-    return len(found)
-
-
-def _refusal(connection: Connection, scope: Scope, seq: int) -> StoreError:
-    row = _find(connection, scope.app_name, scope.session_id)
-    if row is None or row.scope != scope:
-        return refusals.was_not_opened(scope)
-    return refusals.does_not_follow(row, seq)
+def _find_row(connection: Connection, app_name: str, session_id: str) -> Row[Any] | None:
+    found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
+    return found.one_or_none()
 
 
 def _why_not(connection: Connection, where: dict[str, str]) -> Answered:

@@ -6,6 +6,7 @@ option stand beside each other, and what follows says whether it takes a value:
     -a --all            no value; `-abc` stands for the flags -a, -b and -c, if flags bundle
     -k --key=           a value, attached or in the next word
     --color[=]          a value only when attached
+    --merged=?          a value, attached or in the next word, unless it is the last word
     --format==          a value that must be attached
     -o=posix|xtrace     one of these values
 """
@@ -24,12 +25,12 @@ Effect = Literal["read", "write", "network", "execute", "config"]
 Base = Literal["read", "write", "network", "code", "script", "shell"]
 """What a program is for. `code` runs whatever it is given, `script` a file of shell commands, and
 `shell` changes what later commands mean."""
-Value = Literal["none", "required", "optional", "attached"]
+Value = Literal["none", "required", "unless_last", "optional", "attached"]
 
-_OPTION = re.compile(r"(?P<names>-[^=\[]+?)\s*((?P<value>\[=\]|==|=)(?P<choices>[\w|.-]+)?)?$")
+_OPTION = re.compile(r"(?P<names>-[^=\[]+?)\s*((?P<value>\[=\]|==|=\?|=)(?P<choices>[\w|.-]+)?)?$")
 _FLAGS = re.compile(r"-[A-Za-z0-9#@?]{2,}")
 _VALUES: dict[str | None, Value] = {
-    None: "none", "[=]": "optional", "=": "required", "==": "attached",
+    None: "none", "[=]": "optional", "=": "required", "=?": "unless_last", "==": "attached",
 }  # fmt: skip
 
 
@@ -40,7 +41,7 @@ class Option:
     names: tuple[str, ...]
     value: Value = "none"
     choices: frozenset[str] = frozenset()
-    """The values that are understood; any, when there are none."""
+    """The values that are understood; any, when there are none. One that may be left out, may be."""
     effect: Effect = "read"
 
 
@@ -61,6 +62,8 @@ class Reading:
     """What the program, or its sub-command, is for."""
     base: Base
     """What it is used for with these words."""
+    start: int = 1
+    """Where its words begin."""
     uses: list[Use] = field(default_factory=list)
     options: list[tuple[Option, Word | None]] = field(default_factory=list)
     """Those that were given, with their values."""
@@ -80,6 +83,10 @@ class Reading:
     def given(self, *names: str) -> bool:
         """Whether an option was given under one of its names."""
         return any(name in option.names for option, _ in self.options for name in names)
+
+    def cancel(self, name: str) -> None:
+        """Forget an option that a later one took back."""
+        self.options = [(o, value) for o, value in self.options if name not in o.names]
 
     def values(self, *names: str) -> list[Word]:
         """The values given with an option."""
@@ -105,12 +112,20 @@ class Program:
     """Whether short options may be written together."""
     attaches: bool = True
     """Whether the value of a long option may be attached with `=`."""
+    glues: bool = True
+    """Whether the value of a short option may be written without a space; if not, a letter is an option."""
     numbers: bool = False
     """Whether `-5` is an option."""
     negates: bool = False
     """Whether `--no-x` is understood for every flag `--x`."""
     commands: "Mapping[str, Program]" = field(default_factory=dict)
     """Its sub-commands."""
+    default: str = ""
+    """The sub-command that is meant when none is named but options are."""
+    rereads: bool = False
+    """Whether it reads its words more than once, so that what looks like an option never is a value."""
+    response_files: bool = False
+    """Whether a word `@file` stands for the words in that file."""
     quiet: tuple[str, ...] = ()
     """Words put behind its name, so that it loads no settings."""
     anything: bool = False
@@ -127,6 +142,7 @@ class Program:
             return True
         harmful = ("execute", "config") if self.base == "write" else ("execute", "config", "write")
         plain = self.output is None and self.command is None and not self.commands
+        plain = plain and not self.response_files
         settled = self.base in ("read", "write") and plain and self.reader is None
         return settled and not any(o.effect in harmful for o in self.options.values())
 
@@ -150,9 +166,13 @@ def program(
     permutes: bool = True,
     bundles: bool = True,
     attaches: bool = True,
+    glues: bool = True,
     numbers: bool = False,
     negates: bool = False,
     commands: Sequence[Sequence[Program]] = (),
+    default: str = "",
+    rereads: bool = False,
+    response_files: bool = False,
     quiet: Sequence[str] = (),
     anything: bool = False,
     raw: bool = False,
@@ -179,9 +199,13 @@ def program(
             permutes=permutes,
             bundles=bundles,
             attaches=attaches,
+            glues=glues,
             numbers=numbers,
             negates=negates,
             commands={one.name: one for group in commands for one in group},
+            default=default,
+            rereads=rereads,
+            response_files=response_files,
             quiet=tuple(quiet),
             anything=anything,
             raw=raw,

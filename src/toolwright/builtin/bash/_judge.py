@@ -167,7 +167,7 @@ class Judge:
         elif reading.adds_arguments:
             self._changes = True
         for start, end in reversed(reading.commands):
-            inner = tuple(found_paths(words[start:end]))
+            inner = tuple(found_paths(words, words[start:end]))
             self.found.append(SimpleCommand(words[start:end]).argv)
             result[start:end] = self._command(inner)
         return tuple(result)

@@ -18,6 +18,7 @@ __all__ = ["read_script"]
 _WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation",
                     "command_substitution", "process_substitution"})  # fmt: skip
 _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
+_ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _JOINS = frozenset({"&&", "||", "|", "|&"})
 
 
@@ -214,11 +215,11 @@ def _word(node: Node, *, first: bool = True) -> Word:
 
 def _concatenation(node: Node) -> Word:
     source = text_of(node)
-    # An empty pair of braces expands to nothing but itself; any other might.
-    empty_pairs = not re.search(r"[{}]", source.replace("{}", ""))
+    # A pair of braces expands to nothing but itself when there is one thing in it, as in HEAD@{1}.
+    itself = not re.search(r"[{}]", _ONE_THING.sub("", source))
     parts = [
         Word.literal(text_of(child))
-        if empty_pairs and text_of(child) in ("{", "}")
+        if itself and text_of(child) in ("{", "}")
         else _word(child, first=index == 0)
         for index, child in enumerate(node.children)
     ]

@@ -91,6 +91,10 @@ class _CodeMode(Toolset):
         inner = await self._inner.all_tools(context)
         return None if inner is None else [*await self.list_tools(context), *inner]
 
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        """Those of the toolset behind; what the code may call stands in the tool itself."""
+        return await self._inner.hidden_tools(context)
+
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """Those of the tools that the code may call."""
         return await self._inner.file_digests()

@@ -80,6 +80,12 @@ class SkillToolset(Toolset):
         unlocked = [tool for listed in found for tool in listed or ()]
         return self._shaped([*self._tools, *self._additional, *unlocked], context)
 
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        """All that a skill may unlock."""
+        listed = [tool for toolset in self._toolsets for tool in await toolset.list_tools(context)]
+        hidden = [tool for inner in self._toolsets for tool in await inner.hidden_tools(context)]
+        return [*self._additional, *listed, *hidden]
+
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """The digests of all files of each skill, and of its instructions."""
         skills = await self._all()

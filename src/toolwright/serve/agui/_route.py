@@ -8,13 +8,14 @@ from ag_ui.core import RunAgentInput, UserMessage
 from ag_ui.encoder import EventEncoder
 
 from toolwright.backends import SessionRow
-from toolwright.messages import Approve, Pending, Reject, RunEnded, Scope
-from toolwright.serve._answers import refuse_unless_accepted
+from toolwright.messages import Pending, Reject, RunEnded, Scope
+from toolwright.serve._answers import refusal_is_a_problem, refuse_unless_accepted
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.agui._translate import Translator
 from toolwright.serve.live import EventStream
+from toolwright.tools import read_decision
 
 __all__ = ["AguiRoutes"]
 
@@ -45,9 +46,10 @@ class AguiRoutes(Routes):
         translator = Translator(asked.thread_id, asked.run_id)
         if asked.resume:
             waiting = await self.bench.runner.pending(row.scope.session_id)
-            answers = [(entry.interrupt_id, _value(waiting, entry)) for entry in asked.resume]
-            for call_id, value in answers:
-                refuse_unless_accepted(await self.bench.runs.answer(row, call_id, value))
+            with refusal_is_a_problem():
+                answers = _answers(waiting, asked.resume)
+            for outcome in (await self.bench.runs.answer_all(row, answers)).values():
+                refuse_unless_accepted(outcome)
         else:
             await self.bench.runs.start(row.scope.session_id, row.scope.user_id, _last_words(asked))
         return self.bench.streams.response(self._frames(row, translator))
@@ -89,29 +91,41 @@ def _last_words(asked: RunAgentInput) -> str:
     return "\n".join(getattr(part, "text", "") for part in last.content)
 
 
+def _answers(waiting: Sequence[Pending], entries: Sequence[Any]) -> dict[str, Any]:
+    """The resume entries as answers, by call id; all are read before any is taken."""
+    answers: dict[str, Any] = {}
+    for entry in entries:
+        if entry.interrupt_id in answers:
+            raise ProblemError(
+                422,
+                f"Interrupt {entry.interrupt_id!r} is answered more than once in this request; "
+                "send one answer. None of the answers was taken, and all calls still wait.",
+            )
+        answers[entry.interrupt_id] = _value(waiting, entry)
+    return answers
+
+
 def _value(waiting: Sequence[Pending], entry: Any) -> Any:
     """A resume entry as an answer to the call that it names."""
     pending = next((p for p in waiting if p.call_id == entry.interrupt_id), None)
     if pending is None:
         raise ProblemError(404, f"No interrupt {entry.interrupt_id!r} is open in this thread.")
-    if entry.status == "cancelled":
-        return Reject(reason="The user cancelled.")
+    if entry.model_extra:
+        raise ProblemError(
+            422,
+            f"The answer to interrupt {pending.call_id!r} has fields that nobody reads: "
+            f"{', '.join(map(repr, entry.model_extra))}; what is answered stands in 'payload'. "
+            "The call still waits.",
+        )
     given = entry.payload
-    return given if pending.kind != "confirmation" else _decision(pending, given)
-
-
-def _decision(pending: Pending, given: Any) -> Approve | Reject:
-    """A yes or a no; what is neither is refused, and the call waits on."""
-    fields = given if isinstance(given, dict) else {"approved": given}
-    match fields.get("approved"):
-        case True:
-            return Approve(arguments=fields.get("arguments"))
-        case False:
-            return Reject(reason=str(fields.get("reason", "")))
-        case _:
-            raise ProblemError(
-                422,
-                f"Interrupt {pending.call_id!r} waits for a yes or a no; {given!r} is neither. "
-                'Accepted are true, false, {"approved": true, "arguments": {…}} and '
-                '{"approved": false, "reason": "…"}. The call still waits.',
-            )
+    if entry.status != "cancelled":
+        if pending.kind == "confirmation":
+            return read_decision(pending.call_id, given, "approved")
+        return given
+    if given is not None:
+        raise ProblemError(
+            422,
+            f"Interrupt {pending.call_id!r} is cancelled and answered with {given!r} at once; "
+            "send a payload with the status 'resolved' only. The call still waits.",
+        )
+    return Reject(reason="The user cancelled.")

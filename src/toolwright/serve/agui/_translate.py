@@ -43,6 +43,7 @@ from toolwright.messages import (
     ToolProgress,
     Transferred,
 )
+from toolwright.tools import RESERVED
 
 __all__ = ["Translator"]
 
@@ -50,7 +51,7 @@ _VERSION = "1.0"
 
 
 class Translator:
-    """Translates the events of one run, in order; agents inside calls are not shown."""
+    """Translates the events of one run, in order; of agents inside calls only what they ask is shown."""
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         self._thread = thread_id
@@ -63,6 +64,8 @@ class Translator:
 
     def translate(self, event: Event) -> list[BaseEvent]:
         """What a front end is told of `event`."""
+        if isinstance(event, PendingOpened):  # Also inside a call: a person must be able to answer.
+            self._pending[event.pending.call_id] = event.pending
         if event.path:
             return []
         match event:
@@ -81,8 +84,7 @@ class Translator:
                 return [CustomEvent(name="tool_progress", value=value)]
             case ToolEnded():
                 return self._ended(event)
-            case PendingOpened(pending=pending):
-                self._pending[pending.call_id] = pending
+            case PendingOpened():
                 return _state(event.actions.state_delta if event.actions else {})
             case StateChanged(delta=delta):
                 return _state(delta)
@@ -173,9 +175,10 @@ class Translator:
 
 
 def _state(delta: dict[str, Any]) -> list[BaseEvent]:
-    if not delta:
+    # What the framework keeps for itself is nothing for a front end to show.
+    patch = [_operation(k, value) for k, value in delta.items() if not k.startswith(RESERVED)]
+    if not patch:
         return []
-    patch = [_operation(key, value) for key, value in delta.items()]
     return [StateDeltaEvent.model_validate({"delta": patch})]
 
 
@@ -197,5 +200,10 @@ def _interrupt(pending: Pending) -> Interrupt:
         tool_call_id=pending.call_id.partition("~")[0],
         response_schema=pending.schema,
         expires_at=expires,
-        metadata={"tool": pending.name, "arguments": pending.arguments, "payload": pending.payload},
+        metadata={
+            "tool": pending.name,
+            "arguments": pending.arguments,
+            "payload": pending.payload,
+            "rule": pending.rule,
+        },
     )

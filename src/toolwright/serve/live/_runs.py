@@ -2,8 +2,17 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -11,6 +20,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
+from toolwright.errors import SessionHeld, StoreConflict
 from toolwright.kits import hand_runner
 from toolwright.messages import (
     Answered,
@@ -31,6 +41,8 @@ __all__ = ["LiveRuns"]
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+"""How often a session that another process holds is looked at."""
 _LATEST = 3
 """How many events may be stored from the end of a run on."""
 
@@ -48,6 +60,8 @@ class LiveRuns:
         """The number of the first event of each run that is going."""
         self._wanted: set[str] = set()
         """Sessions to go on with once their run has paused, because an answer came meanwhile."""
+        self._awaited: set[str] = set()
+        """Sessions to go on with once another process has them no more."""
         self._group: TaskGroup
         self._closing = False
 
@@ -76,6 +90,13 @@ class LiveRuns:
     def is_running(self, session_id: str) -> bool:
         """Whether a run is going in the session, here."""
         return session_id in self._going
+
+    async def elsewhere(self, session_id: str) -> str:
+        """Why a run cannot be reached from here, when another process has it; else empty."""
+        holder = None if self.is_running(session_id) else await self.runner.holder(session_id)
+        if holder is None:
+            return ""
+        return f"The run of this session is going in {holder}; it can only be reached there."
 
     @property
     def running(self) -> int:
@@ -125,20 +146,25 @@ class LiveRuns:
 
         `ProblemError` when the answer does not fit the call.
         """
+        return (await self.answer_all(row, {call_id: value}))[call_id]
+
+    async def answer_all(self, row: SessionRow, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        """Answer pending calls, by call id: `ProblemError` before any is, when one does not fit."""
         session_id = row.scope.session_id
-        runner = self._runner_of(session_id)
         with refusal_is_a_problem():
-            outcome = await runner.answer(session_id, call_id, value)
-        if outcome == "accepted":
+            outcomes = await self._runner_of(session_id).answer_all(session_id, answers)
+        accepted = [call_id for call_id, outcome in outcomes.items() if outcome == "accepted"]
+        for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())
             self._notices.publish(Notice("session", session_id, event))
+        if accepted:
             # The answer is stored: what fails from here on is the run's failure, not the answer's.
             with _failure_logged(session_id):
                 await self._after_answer(row)
-        if outcome in ("accepted", "duplicate"):
+        if accepted or "duplicate" in outcomes.values():
             with _failure_logged(session_id):
                 await self._go_on_with_signed_in(row.scope.user_id)
-        return outcome
+        return outcomes
 
     async def _go_on_with_signed_in(self, user_id: str) -> None:
         """One sign-in releases calls in other sessions, and that of whoever signs in too late."""
@@ -160,8 +186,33 @@ class LiveRuns:
         # Asked again after the await: another answer may have set the run going meanwhile.
         if self.is_running(session_id):
             self._wanted.add(session_id)
-        else:
+            return
+        try:
             await self.go_on(row)
+        except SessionHeld:
+            # Whoever has it uses the answer, unless it was about to end.
+            self.go_on_when_free(row, partial(self._go_on_with_answers, row))
+
+    async def _go_on_with_answers(self, row: SessionRow) -> None:
+        if await self._has_answers(row.scope.session_id):
+            await self._after_answer(row)
+
+    def go_on_when_free(self, row: SessionRow, go_on: Callable[[], Awaitable[None]]) -> None:
+        """Call `go_on` once no other process has the session any more."""
+        session_id = row.scope.session_id
+        if session_id not in self._awaited:
+            self._awaited.add(session_id)
+            self._group.start_soon(self._wait_until_free, session_id, go_on)
+
+    async def _wait_until_free(self, session_id: str, go_on: Callable[[], Awaitable[None]]) -> None:
+        try:
+            with _failure_logged(session_id):
+                while await self.runner.holder(session_id) is not None:  # noqa: ASYNC110  elsewhere
+                    await anyio.sleep(_LOOK_SECONDS)
+                self._awaited.discard(session_id)
+                await go_on()
+        finally:
+            self._awaited.discard(session_id)
 
     async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
         if self._closing:
@@ -242,7 +293,8 @@ class LiveRuns:
             for last in await self.runner.store.events(row.scope, row.last_seq - 1):
                 if isinstance(last, RunEnded) and last.reason == "cancelled":
                     mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
-                    await self.runner.store.append(row.scope, [mark])
+                    with suppress(StoreConflict):  # Another process goes on with it already.
+                        await self.runner.store.append(row.scope, [mark])
 
     async def _end_is_stored(self, session_id: str, user_id: str) -> bool:
         """Whether a reader of the store knows that the run has ended, which it has all but done."""

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -13,21 +13,11 @@ import anyio
 from toolwright.agent import Agent, AgentTool, BaseAgent, Runner
 from toolwright.backends import Store
 from toolwright.errors import UsageError
-from toolwright.messages import (
-    ModelMessage,
-    Pending,
-    SignedIn,
-    TextPart,
-    ToolCall,
-    ToolEnded,
-    ToolProgress,
-    ToolResult,
-    UserMessage,
-)
-from toolwright.models import ModelRequest, OnDelta
+from toolwright.kits import hand_runner
+from toolwright.messages import Pending, SignedIn, ToolEnded, ToolProgress, ToolResult
 from toolwright.tools import MaxOutput, ReadonlyContext, SessionInfo, Tool, Toolset, as_tool
 
-__all__ = ["Desk", "OnProgress"]
+__all__ = ["Asked", "Desk", "OnProgress"]
 
 OnProgress = Callable[[ToolProgress], Any]
 """Told what a running tool shows; awaited."""
@@ -37,18 +27,32 @@ _PATIENCE = 3600.0
 """Seconds after which a call whose client was asked something, and did not answer, is dropped."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call waits for."""
+
+    pending: Pending
+    problem: str = ""
+    """Why the answer that was given to it, or to another question, was not taken."""
+
+
 class Desk:
-    """Takes calls for `target`: an agent, a tool, a function, a toolset, or a list of these.
+    """Takes calls for `target`: a runner, for the tools of its agent; an agent, a tool, a function, a
+    toolset, or a list of these.
 
     Each call is a run of its own whose "model" makes exactly that call, so validation, approvals,
-    limits, hooks and pauses are those of any agent.
+    rules, limits, hooks and pauses are those of any agent.
     """
 
-    def __init__(self, target: Any, *, store: str | Store = "memory://", **services: Any) -> None:
-        self._things = _things(target)
+    def __init__(self, target: Any, *, store: str | Store = "memory://", **settings: Any) -> None:
+        agent = _agent_of(target)
+        self._things = [*agent.shelf.tools, *agent.shelf.toolsets]
         whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
-        agent = Agent(name="desk", model=_CallingModel(), tools=whole)
-        self._runner = Runner(agent, app_name="mcp", store=store, **services)
+        given = {**_settings_of(target), **settings}
+        runner = Runner(agent.replace(tools=whole), app_name="mcp", store=store, **given)
+        by_hand = hand_runner(runner, by_program=True)
+        assert by_hand is not None
+        self._runner = by_hand
         self._waiting: OrderedDict[str, float] = OrderedDict()
         """The calls that wait for their client to come back, and since when; the oldest first."""
 
@@ -61,33 +65,35 @@ class Desk:
 
     async def call(
         self, session_id: str, name: str, arguments: dict[str, Any], on_progress: OnProgress
-    ) -> ToolResult | Pending:
+    ) -> "ToolResult | Asked":
         """Make a call; it ends with a result, or waits for the outside."""
-        prompt = json.dumps({"call": {"name": name, "arguments": arguments}})
-        return await self._run(session_id, prompt, on_progress)
+        return await self._run(session_id, f"{name} {json.dumps(arguments)}", on_progress)
 
     async def answer(
         self, session_id: str, pending: Pending, value: Any, on_progress: OnProgress
-    ) -> ToolResult | Pending:
-        """Answer what a call waits for, and go on with it.
+    ) -> "ToolResult | Asked | None":
+        """Answer what a call waits for, and go on with it; None when it did not wait for that.
 
         An answer that does not fit gives the same question again, with the reason before it.
         """
         runner = self._runner
         try:
             if isinstance(value, SignedIn):  # The tool finds the credential, or asks again.
-                await runner.store.answer(runner.app_name, session_id, pending.call_id, value)
+                address = (runner.app_name, session_id, pending.call_id)
+                outcome = await runner.store.answer(*address, value)
             else:
-                await runner.answer(session_id, pending.call_id, value)
+                outcome = await runner.answer(session_id, pending.call_id, value)
         except UsageError as error:
-            return replace(pending, hint=f"{error}\n{pending.hint}")
+            return Asked(pending, str(error))
+        # A question that nobody answered in time ends its call when the run goes on.
+        if outcome not in ("accepted", "expired"):
+            return None
         self._waiting.pop(session_id, None)
         return await self._run(session_id, None, on_progress)
 
-    async def waiting(self, session_id: str) -> Pending | None:
+    async def waiting(self, session_id: str) -> list[Pending]:
         """What the call of this session waits for."""
-        found = await self._runner.pending(session_id)
-        return found[0] if found else None
+        return await self._runner.pending(session_id)
 
     async def forget(self, session_id: str) -> None:
         """Drop a call that nobody will come back to."""
@@ -101,7 +107,7 @@ class Desk:
 
     async def _run(
         self, session_id: str, prompt: str | None, on_progress: OnProgress
-    ) -> ToolResult | Pending:
+    ) -> "ToolResult | Asked":
         result: ToolResult | None = None
         async for event in self._runner.stream(prompt, user_id=_USER, session_id=session_id):
             if isinstance(event, ToolProgress):
@@ -111,13 +117,13 @@ class Desk:
         if result is not None:
             await self.forget(session_id)
             return result
-        pending = await self.waiting(session_id)
-        if pending is None:
+        waiting = await self.waiting(session_id)
+        if not waiting:
             raise UsageError(f"The call in session {session_id!r} ended without a result.")
         self._waiting.pop(session_id, None)
         self._waiting[session_id] = time.monotonic()
         await self._forget_abandoned()
-        return pending
+        return Asked(waiting[0])
 
     async def _forget_abandoned(self) -> None:
         """A client that was asked something need not come back, and most that do come back soon."""
@@ -149,6 +155,9 @@ class _Whole(Toolset):
     async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
         return await self._inner.all_tools(context)
 
+    async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
+        return await self._inner.hidden_tools(context)
+
     async def file_digests(self) -> dict[str, dict[str, str]]:
         return await self._inner.file_digests()
 
@@ -159,23 +168,27 @@ class _Whole(Toolset):
         await self._inner.end_session(session)
 
 
-class _CallingModel:
-    """Says what call the prompt describes, and nothing after it."""
+def _agent_of(target: Any) -> Agent:
+    """The agent whose tools are served."""
+    if isinstance(target, Runner):
+        return target.agent if isinstance(target.agent, Agent) else _agent_of(target.agent)
+    return Agent(name="desk", tools=_things(target))
 
-    name = "program:calls"
 
-    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
-        last = request.history[-1]
-        if not isinstance(last, UserMessage):
-            return ModelMessage(parts=(TextPart(""),), model=self.name)
-        try:
-            asked = json.loads(last.text)["call"]
-        except (ValueError, LookupError, TypeError):
-            raise UsageError("A tool served by itself has no model to ask.") from None
-        call = ToolCall(
-            call_id="call", name=asked["name"], arguments=json.dumps(asked["arguments"])
-        )
-        return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
+def _settings_of(target: Any) -> dict[str, Any]:
+    """What calls run with, if that was said: rules, hooks and services."""
+    if not isinstance(target, Runner):
+        return {}
+    services = target.services
+    return {
+        "artifacts": services.artifacts,
+        "memory": services.memory,
+        "credentials": services.credentials,
+        "auth": services.auth,
+        "deps": target.deps,
+        "hooks": target.hooks,
+        "policy": target.policy,
+    }
 
 
 def _things(target: Any) -> list[Tool | Toolset]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import mcp_types as types
 
+from toolwright.errors import UsageError
 from toolwright.messages import Approve, Pending, Reject, SignedIn
-from toolwright.tools import answer_from_text
+from toolwright.tools import answer_from_text, read_decision
 
 __all__ = ["answer_from", "can_be_asked", "question_for"]
 
@@ -30,34 +31,59 @@ def can_be_asked(pending: Pending) -> bool:
     return pending.kind in ("confirmation", "choice", "input") or _sign_in_url(pending) is not None
 
 
-def question_for(pending: Pending) -> types.ElicitRequestParams:
-    """The question as the client shows it."""
+def question_for(pending: Pending, problem: str = "") -> types.ElicitRequestParams:
+    """The question as the client shows it, after the `problem` with an answer to it."""
     url = _sign_in_url(pending)
     if url is not None:
-        message = pending.hint or f"Sign in so that {pending.name!r} can go on."
+        message = _after(problem, pending.hint or f"Sign in so that {pending.name!r} can go on.")
         return types.ElicitRequestURLParams(
             message=message, url=url, elicitation_id=pending.call_id
         )
-    return types.ElicitRequestFormParams(message=_message(pending), requested_schema=_form(pending))
+    message = _after(problem, _message(pending))
+    return types.ElicitRequestFormParams(message=message, requested_schema=_form(pending))
+
+
+def _after(problem: str, message: str) -> str:
+    return f"{problem}\n{message}" if problem else message
 
 
 def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
-    """What the runner is told; whoever declines or looks away has said no."""
+    """What the runner is told; whoever declines or looks away has said no.
+
+    `UsageError` for a form that is not filled in as it was shown, and for what is no clear yes or no.
+    """
     if said.action != "accept":
         return Reject(reason=f"the person chose to {said.action}")
     if pending.kind == "credential":
         return SignedIn(key=_ELSEWHERE)
-    content = dict(said.content or {})
-    if pending.kind == "confirmation":
-        if pending.schema is not None:
-            return Approve(payload=content)
-        if content.get("approve") is True:
-            return Approve()
-        return Reject(reason="the person did not allow it")
-    if _form(pending) != _FREE:
-        return content
+    form, content = _form(pending), dict(said.content or {})
+    _refuse_unknown(pending, form, content)
+    if form is _CONFIRM:
+        return read_decision(pending.call_id, content, "approve")
+    answer = _free_answer(pending, content) if form is _FREE else content
+    return Approve(payload=answer) if pending.kind == "confirmation" else answer
+
+
+def _free_answer(pending: Pending, content: dict[str, Any]) -> Any:
     answer = content.get("answer")
+    if answer is None:
+        raise _does_not_fit(pending, "'answer' is missing")
     return answer_from_text(pending, answer) if isinstance(answer, str) else answer
+
+
+def _refuse_unknown(pending: Pending, form: dict[str, Any], content: dict[str, Any]) -> None:
+    """A field that was not asked for may be where the person said what they really want."""
+    fields = form.get("properties", {})
+    unknown = [name for name in content if name not in fields]
+    if unknown:
+        given, asked = ", ".join(map(repr, unknown)), ", ".join(map(repr, fields))
+        raise _does_not_fit(pending, f"it has {given}, and was asked for {asked}")
+
+
+def _does_not_fit(pending: Pending, why: str) -> UsageError:
+    return UsageError(
+        f"The answer to call {pending.call_id!r} does not fit: {why}. The call still waits."
+    )
 
 
 def _message(pending: Pending) -> str:

@@ -1,10 +1,9 @@
 """The MCP server over streamable HTTP: loopback by default, a token and an origin check in front."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 try:
-    import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp
 except ImportError as error:
@@ -12,7 +11,8 @@ except ImportError as error:
 
 from toolwright._settings import explained
 from toolwright.errors import UsageError
-from toolwright.serve._serve import GRACE_SECONDS
+from toolwright.serve._listen import address_of, listen
+from toolwright.serve._serve import GRACE_SECONDS, StartedServer
 from toolwright.serve._settings import is_loopback
 from toolwright.serve.guard import SameSiteOnly, TokenCheck
 from toolwright.serve.mcp._server import McpServer
@@ -49,11 +49,13 @@ async def serve_http(
     port: int = 8766,
     token: str | None = None,
     allowed_hosts: Sequence[str] = (),
+    say: Callable[[str], object] = lambda address: None,
 ) -> None:
     """Listen until cancelled or interrupted. Anything but loopback needs a token.
 
-    Clients hold a stream open as long as they are there, so an interrupted server gives their
-    requests a few seconds and then ends them.
+    `say` is told the address once the server is there; port 0 is any free one. Clients hold a
+    stream open as long as they are there, so an interrupted server gives their requests a few
+    seconds and then ends them.
     """
     if not is_loopback(host) and token is None:
         raise UsageError(
@@ -61,7 +63,9 @@ async def serve_http(
             "or listen on 127.0.0.1."
         )
     app = mcp_http_app(server, token=token, allowed_hosts=allowed_hosts)
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS
-    )
-    await uvicorn.Server(config).serve()
+    with listen(host, port) as bound:
+        address = f"{address_of(host, bound.getsockname()[1])}/mcp"
+        server_here = StartedServer(
+            app, lambda: say(address), timeout_graceful_shutdown=GRACE_SECONDS
+        )
+        await server_here.serve(sockets=[bound])

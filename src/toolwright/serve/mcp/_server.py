@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version as distribution_version
 from typing import Any
 
+from toolwright.errors import UsageError
 from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult
-from toolwright.serve.mcp._desk import Desk, OnProgress
+from toolwright.serve.mcp._desk import Asked, Desk, OnProgress
 
 try:
     import mcp_types as types
@@ -22,7 +23,7 @@ except ImportError as error:
 
 from toolwright.serve.mcp._elicit import answer_from, can_be_asked, question_for
 from toolwright.serve.mcp._listing import call_result, listed_tool
-from toolwright.tools import Tool
+from toolwright.tools import Tool, digest_of
 
 __all__ = ["McpServer"]
 
@@ -31,14 +32,16 @@ _QUESTION = "question"
 _MOST_TRIES = 5
 """How often one question is asked on an open connection; a program may never answer it right."""
 _NO_CALL = "No call waits under this request state."
+_NOT_TAKEN = "That answer was to another question and was not taken; this one waits now."
 
 
 class McpServer:
-    """Serves `target` over MCP: each tool as a tool, an agent as one tool.
+    """Serves `target` over MCP: each tool as a tool, an agent as one tool, a runner as the tools of
+    its agent, under all its rules.
 
     What a call asks of a person becomes an elicitation: on the connection itself for clients up to
-    2025-11-25, as an `input_required` result for later ones. `services` are `Runner`'s (artifacts,
-    memory, credentials, auth).
+    2025-11-25, as an `input_required` result for later ones. `settings` are `Runner`'s (artifacts,
+    memory, credentials, auth, policy …).
     """
 
     def __init__(
@@ -48,9 +51,9 @@ class McpServer:
         name: str = "toolwright",
         version: str | None = None,
         instructions: str | None = None,
-        **services: Any,
+        **settings: Any,
     ) -> None:
-        self._desk = Desk(target, **services)
+        self._desk = Desk(target, **settings)
         self.server: Server[Any] = Server(
             name,
             version=version or distribution_version("toolwright"),
@@ -97,13 +100,13 @@ class McpServer:
         try:
             outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
             asked: Counter[str] = Counter()
-            while isinstance(outcome, Pending) and can_be_asked(outcome) and _can_elicit(ctx):
-                question = f"{outcome.call_id.partition('~')[0]} {outcome.kind}"
+            while isinstance(outcome, Asked) and _can_be_answered(outcome, ctx):
+                pending = outcome.pending
+                question = f"{pending.call_id.partition('~')[0]} {pending.kind}"
                 asked[question] += 1
                 if asked[question] > _MOST_TRIES:
                     break
-                answer = answer_from(outcome, await _ask(ctx, outcome))
-                outcome = await self._desk.answer(session_id, outcome, answer, show)
+                outcome = await self._take(session_id, pending, await _ask(ctx, outcome), show)
             return _ended(tool, outcome)
         finally:
             await self._desk.forget(session_id)
@@ -112,32 +115,56 @@ class McpServer:
         self, tool: Tool, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer the call, or say what is missing; the client then calls again with it."""
-        show = _progress_to(ctx)
+        show, call = _progress_to(ctx), digest_of(tool.name, params.arguments or {})
         if params.request_state is None:
             session_id = uuid.uuid4().hex
             outcome = await self._desk.call(session_id, tool.name, params.arguments or {}, show)
         else:
-            session_id = _session_in(params.request_state, tool.name)
-            outcome = await self._go_on(session_id, params, show)
-        if isinstance(outcome, Pending) and can_be_asked(outcome):
-            request = types.ElicitRequest(params=question_for(outcome))
+            session_id, question = _read_state(params.request_state, call)
+            outcome = await self._go_on(session_id, question, params, show)
+        if isinstance(outcome, Asked) and can_be_asked(outcome.pending):
+            request = types.ElicitRequest(params=question_for(outcome.pending, outcome.problem))
+            state = f"{session_id}:{call}:{_digest_of_question(outcome.pending)}"
             return types.InputRequiredResult(
-                input_requests={_QUESTION: request}, request_state=f"{tool.name}:{session_id}"
+                input_requests={_QUESTION: request}, request_state=state
             )
         await self._desk.forget(session_id)
         return _ended(tool, outcome)
 
     async def _go_on(
-        self, session_id: str, params: types.CallToolRequestParams, show: OnProgress
-    ) -> ToolResult | Pending:
-        """Take the answer that the client has come back with."""
-        pending = await self._desk.waiting(session_id)
-        said = (params.input_responses or {}).get(_QUESTION)
-        if pending is None:
+        self,
+        session_id: str,
+        question: str,
+        params: types.CallToolRequestParams,
+        show: OnProgress,
+    ) -> ToolResult | Asked:
+        """Take the answer that the client has come back with, if its question still waits."""
+        waiting = await self._desk.waiting(session_id)
+        if not waiting:
             raise MCPError(types.INVALID_PARAMS, _NO_CALL)
+        asked = [pending for pending in waiting if _digest_of_question(pending) == question]
+        said = (params.input_responses or {}).get(_QUESTION)
+        if not asked:
+            return Asked(waiting[0], _NOT_TAKEN)
         if not isinstance(said, types.ElicitResult):
-            return pending
-        return await self._desk.answer(session_id, pending, answer_from(pending, said), show)
+            return Asked(asked[0])
+        return await self._take(session_id, asked[0], said, show)
+
+    async def _take(
+        self, session_id: str, pending: Pending, said: types.ElicitResult, show: OnProgress
+    ) -> ToolResult | Asked:
+        """Go on with an answer, or ask again and say what was wrong with it."""
+        try:
+            value = answer_from(pending, said)
+        except UsageError as error:
+            return Asked(pending, str(error))
+        outcome = await self._desk.answer(session_id, pending, value, show)
+        if outcome is not None:
+            return outcome
+        waiting = await self._desk.waiting(session_id)  # Somebody else has answered this one.
+        if not waiting:
+            raise MCPError(types.INVALID_PARAMS, _NO_CALL)
+        return Asked(waiting[0], _NOT_TAKEN)
 
     async def _find(self, name: str) -> Tool:
         for tool in await self._desk.tools():
@@ -146,12 +173,19 @@ class McpServer:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
 
 
-def _session_in(state: str, tool: str) -> str:
-    """The session that a request state names; it is only good for the tool it was given out for."""
-    name, _, session_id = state.rpartition(":")
-    if name != tool or not session_id:
+def _read_state(state: str, call: str) -> tuple[str, str]:
+    """The session and the question in a request state, which is good for one call and one question."""
+    session_id, _, rest = state.partition(":")
+    made, _, question = rest.partition(":")
+    if not session_id or not question or made != call:
         raise MCPError(types.INVALID_PARAMS, _NO_CALL)
-    return session_id
+    return session_id, question
+
+
+def _digest_of_question(pending: Pending) -> str:
+    """Of which call it is, and of all that the client is shown."""
+    shown = question_for(pending).model_dump(mode="json")
+    return digest_of(pending.call_id, pending.question, shown)
 
 
 def _progress_to(ctx: _Context) -> OnProgress:
@@ -176,8 +210,12 @@ def _can_elicit(ctx: _Context) -> bool:
     return capabilities is not None and capabilities.elicitation is not None
 
 
-async def _ask(ctx: _Context, pending: Pending) -> types.ElicitResult:
-    question = question_for(pending)
+def _can_be_answered(asked: Asked, ctx: _Context) -> bool:
+    return can_be_asked(asked.pending) and _can_elicit(ctx)
+
+
+async def _ask(ctx: _Context, asked: Asked) -> types.ElicitResult:
+    question = question_for(asked.pending, asked.problem)
     if isinstance(question, types.ElicitRequestURLParams):
         return await ctx.session.elicit_url(
             question.message, question.url, question.elicitation_id or "", ctx.request_id
@@ -187,13 +225,14 @@ async def _ask(ctx: _Context, pending: Pending) -> types.ElicitResult:
     )
 
 
-def _ended(tool: Tool, outcome: ToolResult | Pending) -> types.CallToolResult:
+def _ended(tool: Tool, outcome: ToolResult | Asked) -> types.CallToolResult:
     if isinstance(outcome, ToolResult):
         return call_result(tool, outcome)
-    why = f"{outcome.name!r} waits for {outcome.kind} from outside ({outcome.hint or 'no hint'})"
+    pending = outcome.pending
+    why = f"{pending.name!r} waits for {pending.kind} from outside ({pending.hint or 'no hint'})"
     result = ToolResult(
-        call_id=outcome.call_id,
-        name=outcome.name,
+        call_id=pending.call_id,
+        name=pending.name,
         status="error",
         content=(TextPart(f"{why}, and this client cannot ask for it."),),
     )

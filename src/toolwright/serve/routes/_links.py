@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from toolwright.messages import Answered
+from toolwright.messages import Answered, visible
 from toolwright.serve._links import LinkError, Links, SignedAnswer
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
@@ -69,6 +69,10 @@ async def _give(bench: Workbench, signed: SignedAnswer) -> Answered:
 
 
 def _page(status: int, title: str, text: str, button: str = "") -> HTMLResponse:
-    pressed = f'<button type="submit" class="primary wide">{escape(button)}</button>'
-    html = _PAGE.format(title=escape(title), text=escape(text), button=pressed if button else "")
+    pressed = f'<button type="submit" class="primary wide">{_seen(button)}</button>'
+    html = _PAGE.format(title=_seen(title), text=_seen(text), button=pressed if button else "")
     return HTMLResponse(html, status, headers=_HEADERS)
+
+
+def _seen(text: str) -> str:
+    return escape(visible(text))

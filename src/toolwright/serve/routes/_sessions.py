@@ -150,6 +150,8 @@ class SessionRoutes(Routes):
         row = await self._row(ask)
         if self.runs.is_running(row.scope.session_id):
             raise ProblemError(409, "A run is going in this session; cancel it first.")
+        if reason := await self.runs.elsewhere(row.scope.session_id):
+            raise ProblemError(409, reason)
         await self.runner.delete(row.scope.session_id)
 
     # -- running ----------------------------------------------------------------------------
@@ -167,7 +169,9 @@ class SessionRoutes(Routes):
         row = await self._row(ask)
         status = (await self.sessions.describe(row)).status
         if status in ("new", "done", "running"):
-            raise ProblemError(409, f"This session is {status}; there is nothing to go on with.")
+            reason = await self.runs.elsewhere(row.scope.session_id)
+            idle = f"This session is {status}; there is nothing to go on with."
+            raise ProblemError(409, reason or idle)
         await self.runs.go_on(row)
         return await self.sessions.describe(row)
 
@@ -176,14 +180,17 @@ class SessionRoutes(Routes):
         """Stop the run."""
         row = await self._row(ask)
         if not self.runs.cancel(row.scope.session_id):
-            raise ProblemError(409, "No run is going in this session.")
+            reason = await self.runs.elsewhere(row.scope.session_id)
+            raise ProblemError(409, reason or "No run is going in this session.")
 
     @route("POST", f"{_ONE}/steer", body=StartRun, status=204, errors=(404, 409))
     async def steer_run(self, ask: Ask[StartRun, Nothing]) -> None:
         """Put a message into the run."""
         row = await self._row(ask)
         if not await self.runs.steer(row.scope.session_id, ask.body.message):
-            raise ProblemError(409, "No run is going in this session; start one instead.")
+            reason = await self.runs.elsewhere(row.scope.session_id)
+            idle = "No run is going in this session; start one instead."
+            raise ProblemError(409, reason or idle)
 
     @route(
         "POST", f"{_ONE}/answers", body=GiveAnswer, returns=AnswerOutcome, errors=(410, *_RUNNING)

@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from toolwright.concurrency import Once, in_io_thread
-from toolwright.errors import UsageError
+from toolwright.concurrency import Once
+from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources.cloud._calls import Deadline, in_time, telling
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.sources.openapi import OpenAPIToolset, RestApiTool
 from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
 
 try:
-    from google.api_core.exceptions import GoogleAPICallError
     from google.cloud import apihub_v1
     from google.oauth2.credentials import Credentials
 except ImportError as error:
@@ -22,6 +21,10 @@ except ImportError as error:
 __all__ = ["APIHubToolset"]
 
 _NAME = re.compile(r"projects/[^/]+/locations/[^/]+/apis/[^/]+(/versions/[^/]+(/specs/[^/]+)?)?\Z")
+
+
+class _RegisteredApi(OpenAPIToolset):
+    _from_elsewhere = True
 
 
 class APIHubToolset(Toolset):
@@ -39,6 +42,7 @@ class APIHubToolset(Toolset):
         auth_scheme: AuthScheme | None = None,
         auth_credential: AuthCredential | None = None,
         apihub_client: apihub_v1.ApiHubClient | None = None,
+        timeout: float = 30.0,
         tool_filter: ToolFilter = None,
         tool_name_prefix: str | None = None,
         **openapi_settings: Any,
@@ -53,6 +57,7 @@ class APIHubToolset(Toolset):
             auth_scheme: How to sign in to the API itself; without it, as its document says.
             auth_credential: The credential for the API itself.
             apihub_client: A client to use instead of making one.
+            timeout: Seconds for finding the document in API Hub, further tries included.
             tool_filter: Names to keep, or a predicate.
             tool_name_prefix: Put before every tool's name.
             openapi_settings: Further settings of `OpenAPIToolset`.
@@ -62,15 +67,17 @@ class APIHubToolset(Toolset):
         self._token = access_token
         self._credentials = GoogleCredentialsConfig(service_account_json=service_account_json)
         self._client = apihub_client
+        self._timeout = timeout
         self._settings: dict[str, Any] = {
             "auth_scheme": auth_scheme,
             "auth_credential": auth_credential,
             "tool_filter": tool_filter,
             "tool_name_prefix": tool_name_prefix,
+            "name": self._name,
             **openapi_settings,
         }
         self._api: OpenAPIToolset | None = None
-        self._opened = Once(partial(in_io_thread, self._open))
+        self._opened = Once(self._open_in_time)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Any]:
         """A tool for each operation of the registered API."""
@@ -89,16 +96,25 @@ class APIHubToolset(Toolset):
         if self._api is not None:
             await self._api.close()
 
-    def _open(self) -> OpenAPIToolset:
-        client = self._client or apihub_v1.ApiHubClient(credentials=self._sign_in())
+    async def _open_in_time(self) -> OpenAPIToolset:
         try:
-            name = _spec_name(client, self._name)
-            contents = client.get_spec_contents(name=name).contents
-        except GoogleAPICallError as error:
-            raise UsageError(f"API Hub refused {self._name!r}: {error.message}") from error
-        text = contents.decode()
+            return await in_time(self._timeout, self._open)
+        except ToolError as error:
+            raise UsageError(f"API Hub was asked for {self._name!r}. {error}") from error
+
+    def _open(self) -> OpenAPIToolset:
+        try:
+            return telling(self._find)()
+        except ToolError as error:
+            raise UsageError(f"API Hub refused {self._name!r}: {error}") from error
+
+    def _find(self) -> OpenAPIToolset:
+        client = self._client or apihub_v1.ApiHubClient(credentials=self._sign_in())
+        deadline = Deadline(self._timeout)
+        name = _spec_name(client, self._name, deadline)
+        text = client.get_spec_contents(name=name, retry=deadline, timeout=None).contents.decode()
         kind = "json" if text.lstrip().startswith("{") else "yaml"
-        return OpenAPIToolset(spec_str=text, spec_str_type=kind, **self._settings)
+        return _RegisteredApi(spec_str=text, spec_str_type=kind, **self._settings)
 
     def _sign_in(self) -> Any:
         return Credentials(self._token) if self._token else self._credentials.load()
@@ -117,15 +133,16 @@ def _created(version: Any) -> float:
     return version.create_time.timestamp() if version.create_time else 0.0
 
 
-def _spec_name(client: apihub_v1.ApiHubClient, name: str) -> str:
+def _spec_name(client: apihub_v1.ApiHubClient, name: str, deadline: Deadline) -> str:
     """The document a name stands for: the named one, or the first of the newest version."""
     if "/versions/" not in name:
-        versions = list(client.list_versions(parent=name))
+        versions = list(client.list_versions(parent=name, retry=deadline, timeout=None))
         if not versions:
             raise UsageError(f"{name!r} has no versions in API Hub.")
         name = max(versions, key=_created).name
     if "/specs/" not in name:
-        spec = next(iter(client.list_specs(parent=name)), None)
+        specs = client.list_specs(parent=name, retry=deadline, timeout=None)
+        spec = next(iter(specs), None)
         if spec is None:
             raise UsageError(f"{name!r} has no OpenAPI document in API Hub.")
         name = spec.name

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 
 from toolwright.messages import Effects, ToolSpec
 from toolwright.sources.cloud._integration_client import Connection, IntegrationClient
@@ -77,24 +77,30 @@ class Connector:
     connection: Connection
     api: Api
     integration: str
+    source: str
+    """Which connection it is, by how it was configured."""
+
+    @property
+    def target(self) -> dict[str, str]:
+        """Where the integration is to send a call."""
+        return {
+            "connectionName": self.connection.name,
+            "serviceName": self.connection.service_name,
+            "host": self.connection.host,
+        }
 
     async def execute(
         self, name: str, fixed: Mapping[str, Any], args: Args, ctx: ToolContext
     ) -> Output:
         """Have the integration call the connector. What is fixed cannot come from the model."""
         sent = {_WIRE_NAMES[key]: value for key, value in args.items()}
-        target = {
-            "connectionName": self.connection.name,
-            "serviceName": self.connection.service_name,
-            "host": self.connection.host,
-        }
         path = f"{self.client.parent}/integrations/{self.integration}:execute"
-        request = httpx.Request(
+        request = httpx2.Request(
             "POST",
             f"{self.client.integrations_url}/v2/{path}",
             params={"triggerId": f"api_trigger/{self.integration}"},
             headers=await self.client.headers(),
-            json={**sent, **target, **fixed},
+            json={**sent, **self.target, **fixed},
         )
         return await to_answer(name, await self.api.send(request, {"authorization"}), ctx)
 
@@ -160,4 +166,6 @@ def _tool(
         run=run,
         effects=effects,
         idempotent=effects == "read",
+        source=connector.source,
+        behind=lambda: {"request": {**connector.target, **fixed}},
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from toolwright.errors import UsageError
-from toolwright.sources.cloud._calls import telling
+from toolwright.sources.cloud._calls import Deadline, telling
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.tools import FunctionTool
 
@@ -61,7 +61,7 @@ class DiscoveryEngineSearchTool(FunctionTool):
             search_result_mode: Passages or whole documents.
             credentials_config: How to sign in; by default as this machine does.
             client: A client to use instead of making one.
-            timeout: Seconds for one request.
+            timeout: Seconds for a search, all its pages and further tries included.
         """
         search = _Search(
             target=_target(data_store_id, search_engine_id, data_store_specs),
@@ -74,7 +74,11 @@ class DiscoveryEngineSearchTool(FunctionTool):
             timeout=timeout,
         )
         super().__init__(
-            telling(search.run), name="discovery_engine_search", effects="read", idempotent=True
+            telling(search.run),
+            name="discovery_engine_search",
+            effects="read",
+            idempotent=True,
+            timeout=timeout,
         )
 
 
@@ -104,7 +108,8 @@ class _Search:
             content_search_spec={"search_result_mode": _MODES[self.mode.value]},
         )
         # The pager asks for further pages as long as results are taken from it.
-        pager = self._client.search(request=request, timeout=self.timeout)
+        deadline = Deadline(self.timeout)
+        pager = self._client.search(request=request, retry=deadline, timeout=None)
         found = islice(pager, self.max_results)
         show = _chunk if self.mode is SearchResultMode.CHUNKS else _document
         return {"results": [show(result) for result in found]}

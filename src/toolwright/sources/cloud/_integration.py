@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright.backends import Reachable
 from toolwright.concurrency import Once, close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
@@ -17,7 +18,7 @@ from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.sources.cloud._integration_client import IntegrationClient
 from toolwright.sources.openapi import CallLimits, OpenAPIToolset
 from toolwright.sources.openapi._client import Api
-from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset, with_name
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset, digest_of, with_name
 
 __all__ = ["ApplicationIntegrationToolset"]
 
@@ -91,7 +92,7 @@ class ApplicationIntegrationToolset(Toolset):
             or GoogleCredentialsConfig(service_account_json=service_account_json),
             integrations_endpoint=integrations_endpoint,
             connectors_endpoint=connectors_endpoint,
-            timeout=self._limits.timeout,
+            limits=self._limits,
         )
         self._tools = Once(self._ask)
         self._closing: list[OpenAPIToolset | Api] = []
@@ -99,6 +100,11 @@ class ApplicationIntegrationToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools; asked of Google Cloud once."""
         return await self._tools.get()
+
+    def _listed_as(self, tool: Tool) -> str:
+        """By the operations that were asked for."""
+        asked = [self._entities, list(self._actions)]
+        return f"{tool.source}#{digest_of(asked)[:16]}"
 
     async def close(self) -> None:
         """Close the connections."""
@@ -115,6 +121,7 @@ class ApplicationIntegrationToolset(Toolset):
         scheme, credential = self._auth
         toolset = OpenAPIToolset(
             spec_str=document,
+            name=f"{self._client.parent}/integrations/{self._integration}",
             auth_scheme=scheme,
             auth_credential=credential,
             server_url=self._endpoint,
@@ -126,11 +133,12 @@ class ApplicationIntegrationToolset(Toolset):
 
     async def _from_connection(self) -> list[Tool]:
         name = self._connection or ""
-        api = Api(allow=_hosts(self._endpoint), verify=True, limits=self._limits)
+        reachable = Reachable(_hosts(self._endpoint))
+        api = Api(reachable=reachable, verify=True, limits=self._limits)
         self._closing.append(api)
-        connector = Connector(
-            self._client, await self._client.connection(name), api, self._template
-        )
+        connection = await self._client.connection(name)
+        source = f"connector:{self._client.parent}/connections/{name}"
+        connector = Connector(self._client, connection, api, self._template, source)
         tools: list[Tool] = []
         for entity, wanted in self._entities.items():
             schema, offered = await self._client.entity(name, entity)

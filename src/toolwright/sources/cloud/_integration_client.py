@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 
-from toolwright.concurrency import in_io_thread
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
+from toolwright.sources.cloud._calls import in_time
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
+from toolwright.sources.openapi import CallLimits
 
 try:
     from google.auth.transport.requests import Request
@@ -43,7 +45,7 @@ class IntegrationClient:
         *,
         integrations_endpoint: str | None,
         connectors_endpoint: str | None,
-        timeout: float,
+        limits: CallLimits,
     ) -> None:
         self.parent = f"projects/{project}/locations/{location}"
         self.integrations_url = (
@@ -52,11 +54,11 @@ class IntegrationClient:
         self._connectors_url = connectors_endpoint or "https://connectors.googleapis.com"
         self._config = credentials
         self._credentials: Any = None
-        self._timeout = timeout
+        self._limits = limits
 
     async def headers(self) -> dict[str, str]:
         """The header that signs a request in; the token is renewed when it has expired."""
-        return await in_io_thread(self._fresh_headers)
+        return await in_time(self._limits.timeout, self._fresh_headers)
 
     async def openapi_document(self, integration: str, triggers: Sequence[str]) -> str:
         """The OpenAPI document of an integration's API triggers, as text."""
@@ -93,24 +95,32 @@ class IntegrationClient:
     ) -> dict[str, Any]:
         url = f"{self._connection_url(connection)}/connectionSchemaMetadata:{method}"
         operation = await self._ask("GET", url, params=params)
-        with anyio.move_on_after(self._timeout):
+        with anyio.move_on_after(self._limits.deadline):
             while not operation.get("done"):
                 await anyio.sleep(_POLL_SECONDS)
                 operation = await self._ask("GET", f"{self._connectors_url}/v1/{operation['name']}")
             if "error" in operation:
                 raise UsageError(f"The connector refused {params}: {operation['error']}.")
             return operation.get("response") or {}
-        raise UsageError(f"The connector did not describe {params} within {self._timeout:g} s.")
+        within = f"{self._limits.deadline:g} s"
+        raise UsageError(f"The connector did not describe {params} within {within}.")
 
     def _connection_url(self, name: str) -> str:
         return f"{self._connectors_url}/v1/{self.parent}/connections/{name}"
 
     async def _ask(self, method: str, url: str, **request: Any) -> dict[str, Any]:
-        async with httpx.AsyncClient(timeout=self._timeout) as client:
-            try:
-                answer = await client.request(method, url, headers=await self.headers(), **request)
-            except httpx.HTTPError as error:
-                raise UsageError(f"{url} could not be reached: {error}") from error
+        limits = self._limits
+        try:
+            with anyio.fail_after(limits.deadline):
+                headers = await self.headers()
+                async with httpx2.AsyncClient(timeout=limits.timeout) as client:
+                    answer = await client.request(method, url, headers=headers, **request)
+        except httpx2.TimeoutException as error:
+            raise UsageError(f"{url} did not answer within {limits.timeout:g} s.") from error
+        except TimeoutError as error:
+            raise UsageError(f"{url} was not done within {limits.deadline:g} s.") from error
+        except (httpx2.HTTPError, ToolError) as error:
+            raise UsageError(f"{url} could not be reached: {error}") from error
         if answer.is_error:
             raise UsageError(f"{url} answered HTTP {answer.status_code}: {answer.text[:500]}")
         return answer.json()
@@ -119,5 +129,5 @@ class IntegrationClient:
         if self._credentials is None:
             self._credentials = self._config.load()
         if not self._credentials.valid:
-            self._credentials.refresh(Request())
+            self._credentials.refresh(partial(Request(), timeout=self._limits.timeout))
         return {"Authorization": f"Bearer {self._credentials.token}"}

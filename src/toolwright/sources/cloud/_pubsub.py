@@ -11,7 +11,7 @@ from pydantic import Field
 from toolwright._sealed import sealed
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError
-from toolwright.sources.cloud._calls import cloud_tool
+from toolwright.sources.cloud._calls import Deadline, cloud_tool
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.tools import FunctionTool, ReadonlyContext, ToolFilter, Toolset
 
@@ -40,6 +40,7 @@ class PubSubToolConfig:
     project_id: str | None = None
     """The project of topics and subscriptions that are given by name only."""
     timeout: float = 30.0
+    """Seconds for a call, further tries included."""
 
 
 class PubSubToolset(Toolset):
@@ -76,9 +77,12 @@ class PubSubToolset(Toolset):
     @cached_property
     def _tools(self) -> list[FunctionTool]:
         return [
-            cloud_tool(self._publish, "publish_message", "write"),
-            cloud_tool(self._pull, "pull_messages", "write"),
-            cloud_tool(self._acknowledge, "acknowledge_messages", "write"),
+            cloud_tool(call, name, "write", self._config.timeout)
+            for name, call in (
+                ("publish_message", self._publish),
+                ("pull_messages", self._pull),
+                ("acknowledge_messages", self._acknowledge),
+            )
         ]
 
     @cached_property
@@ -113,7 +117,8 @@ class PubSubToolset(Toolset):
             self._publisher,
             topic=self._full_name("topics", topic_name),
             messages=[sent],
-            timeout=self._config.timeout,
+            retry=Deadline(self._config.timeout),
+            timeout=None,
         )
         return {"message_id": response.message_ids[0]}
 
@@ -127,24 +132,26 @@ class PubSubToolset(Toolset):
     ) -> dict[str, Any]:
         """Pull messages from a Pub/Sub subscription."""
         name = self._full_name("subscriptions", subscription_name)
+        deadline = Deadline(self._config.timeout)
         response = self._subscriber.pull(
-            subscription=name, max_messages=max_messages, timeout=self._config.timeout
+            subscription=name, max_messages=max_messages, retry=deadline, timeout=None
         )
         received = [_told(entry) for entry in response.received_messages]
         if auto_ack and received:
-            self._confirm(name, [entry["ack_id"] for entry in received])
+            self._confirm(name, [entry["ack_id"] for entry in received], deadline)
         return {"messages": received}
 
     def _acknowledge(
         self, subscription_name: _Subscription, ack_ids: Annotated[list[str], Field(min_length=1)]
     ) -> dict[str, Any]:
         """Acknowledge messages that were pulled, by their ack_id, so that they do not come again."""
-        self._confirm(self._full_name("subscriptions", subscription_name), ack_ids)
+        name = self._full_name("subscriptions", subscription_name)
+        self._confirm(name, ack_ids, Deadline(self._config.timeout))
         return {"acknowledged": len(ack_ids)}
 
-    def _confirm(self, subscription: str, ack_ids: Sequence[str]) -> None:
+    def _confirm(self, subscription: str, ack_ids: Sequence[str], deadline: Deadline) -> None:
         self._subscriber.acknowledge(
-            subscription=subscription, ack_ids=list(ack_ids), timeout=self._config.timeout
+            subscription=subscription, ack_ids=list(ack_ids), retry=deadline, timeout=None
         )
 
     def _full_name(self, kind: str, name: str) -> str:

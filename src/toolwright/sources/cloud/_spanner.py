@@ -48,6 +48,7 @@ class SpannerToolSettings:
     embed_text: Callable[[str], Sequence[float]] | None = None
     """Makes the vector for a similarity search; without it a model in the database does."""
     timeout: float = 60.0
+    """Seconds for a call, further tries included."""
 
 
 class SpannerToolset(Toolset):
@@ -93,7 +94,8 @@ class SpannerToolset(Toolset):
             "execute_sql": self._execute_sql,
             "similarity_search": self._similarity_search,
         }
-        return [cloud_tool(call, f"spanner_{name}", "read") for name, call in calls.items()]
+        limit = self._settings.timeout
+        return [cloud_tool(call, f"spanner_{name}", "read", limit) for name, call in calls.items()]
 
     # -- what there is ----------------------------------------------------------------------
 

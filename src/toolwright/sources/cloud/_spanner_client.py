@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolwright.errors import ToolError
+from toolwright.sources.cloud._calls import Deadline
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 
 try:
@@ -63,7 +64,8 @@ class SpannerReader:
                 statement,
                 params=params or None,
                 param_types={key: _type_of(value) for key, value in params.items()} or None,
-                timeout=self._timeout,
+                retry=Deadline(self._timeout),
+                timeout=None,
             )
             found: list[list[Any]] = []
             for row in stream:

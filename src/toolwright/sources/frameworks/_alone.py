@@ -47,6 +47,7 @@ class LoneRun:
     redactor: Redactor = field(default_factory=Redactor)
     user_content: UserMessage | None = None
     task_id: str | None = None
+    asked: str = ""
     is_ruled: bool = False
     cost: float = 0.0
 

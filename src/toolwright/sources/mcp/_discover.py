@@ -20,7 +20,9 @@ from mcp.client.auth.utils import (
 from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
-from toolwright.errors import StoreError, UsageError
+from toolwright._hosts import is_plainly_local
+from toolwright.backends import Reachable, guarded_client
+from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import (
     AuthCredential,
     AuthCredentialTypes,
@@ -32,6 +34,7 @@ from toolwright.messages import (
 __all__ = ["discover_sign_in"]
 
 T = TypeVar("T")
+_THIS_MACHINE = ("localhost", "127.0.0.0/8", "::1")
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
@@ -43,16 +46,21 @@ async def discover_sign_in(
     client_secret: str | None = None,
     client_name: str = "toolwright",
     scopes: Sequence[str] | None = None,
+    allow_private: Sequence[str] | Reachable = (),
 ) -> tuple[CustomAuthScheme, AuthCredential]:
     """The `auth_scheme` and `auth_credential` of an MCP server that wants its users to sign in.
 
     Asks the server for its authorization server (RFC 9728, RFC 8414) and registers there
     (RFC 7591), unless a `client_id` is given. Do it once and keep both: each registration makes
     another client. Give both to `McpToolset`; the users sign in when its tools are first needed.
+
+    The server says where to ask further, so only public addresses are asked, its own host, this
+    machine if the server is on it, and those in `allow_private`.
     """
+    reachable = _reachable(url, allow_private)
     known = OAuth2Auth(client_id=client_id, client_secret=client_secret)
     try:
-        async with httpx2.AsyncClient(timeout=20) as http:
+        async with guarded_client(reachable, timeout=20) as http:
             refusal = await _refusal(http, url)
             resource = await _resource(http, url, refusal)
             server = await _authorization_server(http, url, resource)
@@ -62,7 +70,11 @@ async def discover_sign_in(
                 if client_id
                 else await _registered(http, url, server, client_name, redirect_uri, wanted)
             )
-    except (OAuthFlowError, OAuthRegistrationError, httpx2.HTTPError) as error:
+            token = httpx2.URL(str(server.token_endpoint))
+            await reachable.addresses(token.raw_host.decode(), token.port or 443)
+    except (
+        OAuthFlowError, OAuthRegistrationError, httpx2.HTTPError, httpx2.InvalidURL, ToolError,
+    ) as error:  # fmt: skip
         raise StoreError(f"{url!r} cannot be signed in to: {error}") from error
     # The token is for this server and no other (RFC 8707).
     audience = {"resource": str(resource.resource)}
@@ -72,6 +84,12 @@ async def discover_sign_in(
     return _scheme(server, wanted), AuthCredential(
         auth_type=AuthCredentialTypes.OAUTH2, oauth2=client
     )
+
+
+def _reachable(url: str, allow_private: Sequence[str] | Reachable) -> Reachable:
+    """What may be asked on behalf of the server at `url`, which the developer has chosen."""
+    host = httpx2.URL(url).raw_host.decode()
+    return Reachable.of(allow_private, host, *(_THIS_MACHINE if is_plainly_local(host) else ()))
 
 
 def _scheme(server: OAuthMetadata, scopes: Sequence[str]) -> CustomAuthScheme:

@@ -45,6 +45,8 @@ class Link:
         self.broken = False
         self.tools: list[Tool] | None = None
         """What was made of the last listing; None when it must be asked for again."""
+        self.listed: dict[str, types.Tool] | None = None
+        """What the server said of its tools last, by name; None when it has changed them since."""
         self.changes = 0
         """How often the server has said that its tools changed."""
         self._questions = questions
@@ -52,7 +54,7 @@ class Link:
 
     def forget_listing(self) -> None:
         """The server has said that its tools changed."""
-        self.tools = None
+        self.tools = self.listed = None
         self.changes += 1
 
     @property
@@ -62,10 +64,21 @@ class Link:
 
     async def list_tools(self) -> list[types.Tool]:
         """All tools, page by page."""
+        changes = self.changes
         pages = await self._pages(self.client.list_tools)
         ttl = min((page.ttl_ms for page in pages if page.ttl_ms), default=None)
         self._listing_ends = float("inf") if ttl is None else time.monotonic() + ttl / 1000
-        return [tool for page in pages for tool in page.tools]
+        tools = [tool for page in pages for tool in page.tools]
+        self.tools = None
+        if self.changes == changes:
+            self.listed = {tool.name: tool for tool in tools}
+        return tools
+
+    async def current(self, name: str) -> types.Tool | None:
+        """What the server says of a tool now; it is asked if it has changed anything."""
+        if self.listed is not None and time.monotonic() < self._listing_ends:
+            return self.listed.get(name)
+        return next((tool for tool in await self.list_tools() if tool.name == name), None)
 
     async def list_resources(self) -> list[types.Resource]:
         """All resources, page by page; none where the server has no such thing."""

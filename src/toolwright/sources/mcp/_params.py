@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
+from toolwright.sources._secret_names import digest_of_plain
 from toolwright.tools import digest_of
 
 try:
@@ -46,6 +47,11 @@ class StdioConnectionParams:
         params = self.server_params
         return f"{params.command}#{digest_of(list(params.args))[:16]}"
 
+    @property
+    def variant(self) -> str:
+        """What else may make the server list other tools: its variables, but for secrets."""
+        return digest_of_plain(self.server_params.env or {})
+
 
 @sealed
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,11 @@ class StreamableHTTPConnectionParams:
         """Which server it is; without what may be a secret in its address."""
         return _without_secrets(self.url)
 
+    @property
+    def variant(self) -> str:
+        """What else may make the server list other tools: headers and query, but for secrets."""
+        return _variant(self.url, self.headers)
+
 
 @sealed
 @dataclass(frozen=True, slots=True)
@@ -94,8 +105,19 @@ class SseConnectionParams:
         """Which server it is; without what may be a secret in its address."""
         return _without_secrets(self.url)
 
+    @property
+    def variant(self) -> str:
+        """What else may make the server list other tools: headers and query, but for secrets."""
+        return _variant(self.url, self.headers)
+
 
 ConnectionParams = StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams
+
+
+def _variant(url: str, headers: Mapping[str, str] | None) -> str:
+    given = {name.lower(): value for name, value in (headers or {}).items()}
+    fields = {f"?{name}": value for name, value in parse_qsl(urlsplit(url).query)}
+    return digest_of_plain({**given, **fields})
 
 
 def _without_secrets(url: str) -> str:

@@ -9,7 +9,9 @@ from toolwright.sources.mcp._content import resource_part
 from toolwright.sources.mcp._link import Link
 from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
 
-__all__ = ["read_resource", "resource_tool"]
+__all__ = ["LOAD_RESOURCE", "read_resource", "resource_tool"]
+
+LOAD_RESOURCE = "load_mcp_resource"
 
 _LISTED = 100
 """Resources named in the description; a model can still read others by their URI."""
@@ -25,6 +27,7 @@ def resource_tool(
     resources: Sequence[types.Resource],
     templates: Sequence[types.ResourceTemplate],
     link_for: Callable[[ReadonlyContext | None], Awaitable[Link]],
+    source: str,
 ) -> Tool:
     """`load_mcp_resource`, which tells the model what there is to read."""
     known = [_line(r.uri, r.title or r.name, r.description) for r in resources]
@@ -38,14 +41,15 @@ def resource_tool(
 
     return Tool(
         spec=ToolSpec(
-            name="load_mcp_resource",
+            name=LOAD_RESOURCE,
             description=f"Read a resource by its URI. Resources:\n{listing}",
             parameters=_PARAMETERS,
         ),
-        parse=schema_parser("load_mcp_resource", _PARAMETERS),
+        parse=schema_parser(LOAD_RESOURCE, _PARAMETERS),
         run=run,
         effects="read",
         idempotent=True,
+        source=source,
     )
 
 

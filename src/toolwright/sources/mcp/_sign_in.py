@@ -10,7 +10,7 @@ __all__ = ["sign_in_tool"]
 _PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def sign_in_tool(server: str, config: AuthConfig) -> Tool:
+def sign_in_tool(server: str, config: AuthConfig, source: str) -> Tool:
     """Asks for the user's credential; once it is there, the server's own tools are listed."""
     name = f"sign_in_to_{re.sub(r'[^A-Za-z0-9]+', '_', server).strip('_')}"[:64]
 
@@ -33,4 +33,5 @@ def sign_in_tool(server: str, config: AuthConfig) -> Tool:
         effects="read",
         idempotent=True,
         placeholder=True,
+        source=source,
     )

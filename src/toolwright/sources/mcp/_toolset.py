@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import mcp_types as types
@@ -12,6 +13,7 @@ from mcp.shared.dispatcher import ProgressFnT
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
+from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
@@ -23,7 +25,7 @@ from toolwright.sources.mcp._params import (
 )
 from toolwright.sources.mcp._prompts import messages_of
 from toolwright.sources.mcp._questions import LATER, AllowSampling, Asking, Questions, pending_for
-from toolwright.sources.mcp._resources import read_resource, resource_tool
+from toolwright.sources.mcp._resources import LOAD_RESOURCE, read_resource, resource_tool
 from toolwright.sources.mcp._sign_in import sign_in_tool
 from toolwright.tools import (
     Args,
@@ -89,6 +91,7 @@ class McpToolset(Toolset):
         self.connection_params = params = connection_params_of(connection_params)
         self.name = name or params.label
         self._source = f"mcp:{name}@{params.identity}" if name else f"mcp:{params.identity}"
+        self._key = f"{self._source}{params.variant}"
         self._auth_config = _auth_config(auth_scheme, auth_credential, credential_key)
         self._require_confirmation = require_confirmation
         self._progress_callback = progress_callback
@@ -116,7 +119,7 @@ class McpToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the server has, and `load_mcp_resource` if it was asked for."""
         if self._auth_config and await needs_sign_in(readonly_context, self._auth_config):
-            return [sign_in_tool(self.name, self._auth_config)]
+            return [sign_in_tool(self.name, self._auth_config, self._source)]
         try:
             link = await self._connections.get(readonly_context)
             tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
@@ -127,6 +130,10 @@ class McpToolset(Toolset):
             return []
         self._listed = link
         return tools or []
+
+    def _listed_as(self, tool: Tool) -> str:
+        """By what may make the server list other tools; the one for resources is ours."""
+        return f"{self._key}#resources" if tool.name == LOAD_RESOURCE else self._key
 
     async def close(self) -> None:
         """End the connections and stop the server if we started it."""
@@ -161,7 +168,8 @@ class McpToolset(Toolset):
         if self._use_resources:
             resources = await link.list_resources()
             templates = await link.list_resource_templates()
-            tools.append(resource_tool(resources, templates, self._connections.get))
+            tool = resource_tool(resources, templates, self._connections.get, self._source)
+            tools.append(with_confirmation(tool, self._require_confirmation))
         if link.changes == changes:  # Otherwise it has changed again while it was listed.
             link.tools = tools
         return tools
@@ -172,7 +180,7 @@ class McpToolset(Toolset):
         parameters = {"type": "object", "properties": {}, **listed.input_schema}
 
         async def run(args: Args, ctx: ToolContext) -> Output:
-            return await self._call(name, args, ctx)
+            return await self._call(listed, args, ctx)
 
         tool = Tool(
             spec=ToolSpec(
@@ -189,10 +197,12 @@ class McpToolset(Toolset):
         )
         return with_confirmation(tool, self._require_confirmation)
 
-    async def _call(self, name: str, args: Args, ctx: ToolContext) -> Output:
+    async def _call(self, listed: types.Tool, args: Args, ctx: ToolContext) -> Output:
         if self._auth_config and await needs_sign_in(ctx, self._auth_config):
             return _ask_to_sign_in(ctx, self._auth_config)
-        link = await self._connections.get(ctx)
+        link, name = await self._connections.get(ctx), listed.name
+        now = await link.current(name)
+        refuse_changed(name, link.name, _said(listed), now and _said(now))
         asking = Asking(ctx, list(ctx.answers))
         try:
             result = await self._ask_server(link, name, args, asking)
@@ -237,6 +247,16 @@ class McpToolset(Toolset):
                     await called
 
         return show
+
+
+def _said(tool: types.Tool) -> tuple[Any, ...]:
+    """What a tool is judged by."""
+    return (
+        tool.description or tool.title,
+        tool.input_schema,
+        tool.output_schema,
+        tool.annotations,
+    )
 
 
 def _ask_to_sign_in(ctx: ToolContext, config: AuthConfig) -> Output:

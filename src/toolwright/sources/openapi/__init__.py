@@ -1,7 +1,7 @@
 """Tools from OpenAPI documents: one for each operation."""
 
 try:
-    import httpx  # noqa: F401 (whether it is there; every file below uses it)
+    import httpx2  # noqa: F401 (whether it is there; every file below uses it)
     import yaml  # noqa: F401
 except ImportError as error:
     raise ImportError("OpenAPI tools need an extra: pip install 'toolwright[openapi]'") from error

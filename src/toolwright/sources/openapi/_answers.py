@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pydantic_core
 
 from toolwright.concurrency import in_io_thread
@@ -21,7 +21,7 @@ _MAX_IMAGE_BYTES = 3_000_000
 _SEEN_BY_MODELS = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-async def to_answer(name: str, response: httpx.Response, ctx: ToolContext) -> Output:
+async def to_answer(name: str, response: httpx2.Response, ctx: ToolContext) -> Output:
     """What the model reads of `response`; an HTTP error is an output that it can act on."""
     if response.status_code >= 400 or response.has_redirect_location:
         return _refusal(response)
@@ -36,7 +36,7 @@ async def to_answer(name: str, response: httpx.Response, ctx: ToolContext) -> Ou
     return await _keep(name, part, response.content, ctx)
 
 
-def _refusal(response: httpx.Response) -> Output:
+def _refusal(response: httpx2.Response) -> Output:
     told = ("Location", "Retry-After", "WWW-Authenticate")
     found = [name for name in told if name in response.headers]
     lines = [_status_line(response), *(f"{name}: {response.headers[name]}" for name in found)]
@@ -51,7 +51,7 @@ def _refusal(response: httpx.Response) -> Output:
     )
 
 
-def _text(response: httpx.Response) -> Output:
+def _text(response: httpx2.Response) -> Output:
     value = _parsed(response)
     text = response.text
     if response.status_code in (201, 202) and "Location" in response.headers:
@@ -80,14 +80,14 @@ def _is_text(media_type: str, content: bytes) -> bool:
     return media_type in ("", "application/x-www-form-urlencoded") and b"\0" not in content
 
 
-def _parsed(response: httpx.Response) -> Any:
+def _parsed(response: httpx2.Response) -> Any:
     try:
         return pydantic_core.from_json(response.content)
     except ValueError:
         return response.text
 
 
-def _status_line(response: httpx.Response) -> str:
+def _status_line(response: httpx2.Response) -> str:
     try:
         phrase = HTTPStatus(response.status_code).phrase
     except ValueError:

@@ -3,14 +3,14 @@
 import email.utils
 import ssl
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Literal
 
 import anyio
-import httpx
+import httpx2
 from anyio.lowlevel import RunVar
 
 from toolwright._sealed import sealed
@@ -23,7 +23,7 @@ SslVerify = bool | str | Path | ssl.SSLContext | None
 _MAX_REDIRECTS = 5
 _TRY_AGAIN = (429, 503)
 # About how the content travelled, which is over once it was read.
-_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
+_FRAMING = (b"content-encoding", b"content-length", b"transfer-encoding")
 _SAFE_TO_REPEAT = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY")
 
 
@@ -61,27 +61,27 @@ class Api:
     """Connections to one API, kept open between calls and never shared between event loops."""
 
     def __init__(
-        self, *, allow: Sequence[str], verify: bool | ssl.SSLContext, limits: CallLimits
+        self, *, reachable: Reachable, verify: bool | ssl.SSLContext, limits: CallLimits
     ) -> None:
-        self._allow = allow
+        self._reachable = reachable
         self._verify = verify
         self.limits = limits
-        self._client: RunVar[httpx.AsyncClient | None] = RunVar("client", None)
+        self._client: RunVar[httpx2.AsyncClient | None] = RunVar("client", None)
 
-    async def send(self, request: httpx.Request, secrets: Collection[str]) -> httpx.Response:
+    async def send(self, request: httpx2.Request, secrets: Collection[str]) -> httpx2.Response:
         """The answer, read to its end. `secrets` are headers that must not go to another origin."""
         host, limits = request.url.host, self.limits
         try:
             with anyio.fail_after(limits.deadline):
                 return await self._send_on(request, secrets)
-        except httpx.TimeoutException as error:
+        except httpx2.TimeoutException as error:
             raise ToolError(f"{host} did not answer within {limits.timeout:g} s.") from error
         except TimeoutError as error:
             raise ToolError(f"{host} was not done within {limits.deadline:g} s.") from error
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise ToolError(f"{host} could not be reached: {error}.") from error
 
-    async def _send_on(self, request: httpx.Request, secrets: Collection[str]) -> httpx.Response:
+    async def _send_on(self, request: httpx2.Request, secrets: Collection[str]) -> httpx2.Response:
         """Follow redirects as far as allowed; the last answer counts."""
         response = await self._send_patiently(request)
         for _ in range(_MAX_REDIRECTS):
@@ -101,7 +101,7 @@ class Api:
             self._client.set(None)
             await client.aclose()
 
-    async def _send_patiently(self, request: httpx.Request) -> httpx.Response:
+    async def _send_patiently(self, request: httpx2.Request) -> httpx2.Response:
         for attempt in range(self.limits.retries):
             response = await self._send_once(request)
             wait = _wanted_wait(response, attempt)
@@ -110,20 +110,21 @@ class Api:
             await anyio.sleep(wait)
         return await self._send_once(request)
 
-    async def _send_once(self, request: httpx.Request) -> httpx.Response:
+    async def _send_once(self, request: httpx2.Request) -> httpx2.Response:
         streamed = await self._open_client().send(request, stream=True)
         try:
             content = await self._read(streamed)
         finally:
             await streamed.aclose()
-        headers = [(k, v) for k, v in streamed.headers.multi_items() if k.lower() not in _FRAMING]
-        response = httpx.Response(
+        # As bytes: what a server sends need not be text.
+        headers = [(k, v) for k, v in streamed.headers.raw if k.lower() not in _FRAMING]
+        response = httpx2.Response(
             streamed.status_code, headers=headers, content=content, request=request
         )
         response.next_request = streamed.next_request
         return response
 
-    async def _read(self, response: httpx.Response) -> bytes:
+    async def _read(self, response: httpx2.Response) -> bytes:
         chunks, size, most = [], 0, self.limits.max_response_bytes
         async for chunk in response.aiter_bytes():
             size += len(chunk)
@@ -135,11 +136,11 @@ class Api:
             chunks.append(chunk)
         return b"".join(chunks)
 
-    def _open_client(self) -> httpx.AsyncClient:
+    def _open_client(self) -> httpx2.AsyncClient:
         client = self._client.get()
         if client is None:
-            client = httpx.AsyncClient(
-                transport=guarded_transport(Reachable(self._allow), verify=self._verify),
+            client = httpx2.AsyncClient(
+                transport=guarded_transport(self._reachable, verify=self._verify),
                 timeout=self.limits.timeout,
                 # Cookies set for one user must not be sent for the next one.
                 cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
@@ -147,20 +148,20 @@ class Api:
             self._client.set(client)
         return client
 
-    def _may_follow(self, request: httpx.Request, following: httpx.Request) -> bool:
+    def _may_follow(self, request: httpx2.Request, following: httpx2.Request) -> bool:
         if self.limits.redirects == "same-origin":
             return _same_origin(request, following)
         return self.limits.redirects == "any"
 
 
-def _same_origin(one: httpx.Request, other: httpx.Request) -> bool:
-    def origin(url: httpx.URL) -> tuple[str, str, int]:
+def _same_origin(one: httpx2.Request, other: httpx2.Request) -> bool:
+    def origin(url: httpx2.URL) -> tuple[str, str, int]:
         return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
 
     return origin(one.url) == origin(other.url)
 
 
-def _wanted_wait(response: httpx.Response, attempt: int) -> float | None:
+def _wanted_wait(response: httpx2.Response, attempt: int) -> float | None:
     """Seconds until the server wants to be asked again; None when it should not be."""
     if response.status_code not in _TRY_AGAIN:
         return None

@@ -5,12 +5,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-import httpx
-
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._load import TextKind, parse_text
 
-__all__ = ["BrokenRef", "Document", "document_at", "document_from"]
+__all__ = [
+    "BrokenRef",
+    "Document",
+    "document_at",
+    "document_from",
+    "document_of_site",
+    "is_web",
+]
 
 _MAX_HOPS = 50
 Reader = Callable[[str], bytes]
@@ -60,6 +65,12 @@ class Document:
             value = _step(value, unquote(step).replace("~1", "/").replace("~0", "~"), ref)
         return value, home
 
+    def look_up_here(self, ref: str) -> "tuple[Any, Document] | None":
+        """The same, but None for what would have to be fetched from the web."""
+        address = ref.partition("#")[0]
+        elsewhere = bool(address) and urljoin(self.base, address) != self.base
+        return None if elsewhere and is_web(self.base) else self.look_up(ref)
+
     def _other(self, address: str) -> "Document":
         if self._read is None:
             raise BrokenRef(f"{address!r} is another file, and this document has no address")
@@ -87,17 +98,25 @@ def document_from(value: Mapping[str, Any] | str, kind: TextKind = "json") -> Do
     return _checked(Document(value), "spec_dict")
 
 
-def document_at(source: str | Path, *, verify: Any = True) -> Document:
-    """A document from a file or a web address; it may refer to files below or hosts beside it."""
-    text = str(source)
-    if urlsplit(text).scheme in ("http", "https"):
-        read = _reader_of_site(text, verify)
-        return _checked(Document(parse_text(read(text), origin=text), base=text, read=read), text)
-    path = Path(source).expanduser().resolve()
-    read = _reader_of_folder(path.parent)
-    return _checked(
-        Document(parse_text(read(str(path)), origin=str(path)), base=str(path), read=read), text
-    )
+def is_web(address: str) -> bool:
+    """Whether it is a web address, and not a path."""
+    return urlsplit(address).scheme in ("http", "https")
+
+
+def document_at(path: str | Path) -> Document:
+    """A document from a file; it may refer to others in the same folder and below."""
+    full = Path(path).expanduser().resolve()
+    read = _reader_of_folder(full.parent)
+    return _parsed(read(str(full)), str(full), read)
+
+
+def document_of_site(content: bytes, url: str, read: Reader) -> Document:
+    """A document from the web; it may refer to others on the same host."""
+    return _parsed(content, url, _reader_of_site(url, read))
+
+
+def _parsed(content: bytes, base: str, read: Reader) -> Document:
+    return _checked(Document(parse_text(content, origin=base), base=base, read=read), base)
 
 
 def _reader_of_folder(folder: Path) -> Reader:
@@ -113,19 +132,15 @@ def _reader_of_folder(folder: Path) -> Reader:
     return read
 
 
-def _reader_of_site(url: str, verify: Any) -> Reader:
+def _reader_of_site(url: str, read: Reader) -> Reader:
     site = urlsplit(url)[:2]
 
-    def read(address: str) -> bytes:
+    def read_beside(address: str) -> bytes:
         if urlsplit(address)[:2] != site:
             raise BrokenRef(f"{address!r} is on another host than the document {url!r}")
-        try:
-            answer = httpx.get(address, follow_redirects=address == url, verify=verify, timeout=30)
-            return answer.raise_for_status().content
-        except httpx.HTTPError as error:
-            raise UsageError(f"Cannot fetch the OpenAPI document {address!r}: {error}") from error
+        return read(address)
 
-    return read
+    return read_beside
 
 
 def _checked(document: Document, origin: str) -> Document:

@@ -17,19 +17,19 @@ __all__ = ["Payload", "encode_body"]
 
 _FILE_KEYS = ("text", "base64", "artifact")
 FilePart = tuple[str | None, bytes, str]
-"""Filename, content and media type, as httpx wants them."""
+"""Filename, content and media type, as httpx2 wants them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """A body in httpx's terms: `content` with its type, or `files` that httpx makes multipart of."""
+    """A body in httpx2's terms: `content` with its type, or `files` that httpx2 makes multipart of."""
 
     content: bytes | None = None
     media_type: str | None = None
     files: list[tuple[str, FilePart]] = field(default_factory=list)
 
 
-# httpx sends no body at all when there is nothing in it, but the server waits for one.
+# httpx2 sends no body at all when there is nothing in it, but the server waits for one.
 _NO_PARTS = Payload(content=b"--none--\r\n", media_type="multipart/form-data; boundary=none")
 
 

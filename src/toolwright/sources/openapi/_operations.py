@@ -45,6 +45,13 @@ class Operation:
         return text[:_MAX_DESCRIPTION].rsplit(None, 1)[0] + " …"
 
     @property
+    def told(self) -> list[Any]:
+        """All that its arguments and its description are made of."""
+        own = [self.raw.get(part) for part in ("parameters", "requestBody", "consumes")]
+        common = [self.shared.get("parameters"), as_mapping(self.home.root).get("consumes")]
+        return [self.method, self.path, self.description, *own, *common]
+
+    @property
     def effects(self) -> Effects:
         """What calling it may do to the world, judged by its method."""
         if self.method in _READING:

@@ -27,6 +27,7 @@ class ApiRegistry(Toolset):
         if name in self._apis:
             raise UsageError(f"There is an API {name!r} already; choose another name.")
         settings.setdefault("tool_name_prefix", name)
+        settings.setdefault("name", name)
         settings["spec_dict" if isinstance(source, Mapping) else "source"] = source
         toolset = OpenAPIToolset(**settings)
         self._apis[name] = toolset

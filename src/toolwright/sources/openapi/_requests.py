@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
-import httpx
+import httpx2
 
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._encode import Payload, encode_body
@@ -26,12 +26,12 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
 
 async def build_request(
-    operation: Operation, plan: Plan, server: httpx.URL, args: Args, ctx: ToolContext
-) -> httpx.Request:
+    operation: Operation, plan: Plan, server: httpx2.URL, args: Args, ctx: ToolContext
+) -> httpx2.Request:
     """The request that `args` make of `operation`, without credentials yet."""
     given = [(p, args[p.argument]) for p in plan.parameters if args.get(p.argument) is not None]
     payload = await encode_body(plan.body, args, ctx)
-    return httpx.Request(
+    return httpx2.Request(
         operation.method,
         _url(server, operation, given),
         headers=_headers(given, payload),
@@ -40,7 +40,7 @@ async def build_request(
     )
 
 
-def with_query(url: httpx.URL, pairs: list[Pair]) -> httpx.URL:
+def with_query(url: httpx2.URL, pairs: list[Pair]) -> httpx2.URL:
     """`url` with more in its query; both parts of each pair are percent-encoded already."""
     more = "&".join(f"{key}={value}" for key, value in pairs)
     query = "&".join(part for part in (url.query.decode(), more) if part)
@@ -49,8 +49,8 @@ def with_query(url: httpx.URL, pairs: list[Pair]) -> httpx.URL:
 
 
 def _url(
-    server: httpx.URL, operation: Operation, given: list[tuple[Parameter, object]]
-) -> httpx.URL:
+    server: httpx2.URL, operation: Operation, given: list[tuple[Parameter, object]]
+) -> httpx2.URL:
     path = _fill_path(operation, [(p, v) for p, v in given if p.location == "path"])
     base = server.raw_path.partition(b"?")[0].decode().rstrip("/")
     url = server.copy_with(raw_path=(base + path).encode() + _fixed_query(operation))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 from pydantic import ValidationError
 
+from toolwright.backends import Reachable
 from toolwright.errors import ToolError
 from toolwright.messages import (
     AuthConfig,
@@ -48,8 +49,12 @@ class Security:
         scheme: AuthScheme | None = None,
         credential: AuthCredential | None = None,
         credential_key: str | None = None,
+        *,
+        reachable: Reachable | None = None,
     ) -> None:
+        """`reachable` says where a document from elsewhere may have somebody signed in."""
         self._document = document
+        self._reachable = reachable
         self._scheme = scheme
         self._credential = credential
         self._key = credential_key or ""
@@ -64,11 +69,35 @@ class Security:
         wanted = self.alternatives(operation)
         missing: AuthConfig | None = None
         for alternative in wanted:
+            await self._judge(alternative)
             granted = await _collect(alternative, ctx, headers)
             if granted.missing is None:
                 return granted
             missing = missing or granted.missing
         return Granted(missing=missing)
+
+    def described(self, operation: Operation) -> list[dict[str, Any]]:
+        """How the document wants requests to be signed in, scheme by scheme; empty where the
+        developer says how."""
+        if self._scheme is not None:
+            return []
+        listed = as_list(operation.raw.get("security", self._document.root.get("security")))
+        return [
+            {str(name): [scopes, self._raw_scheme(str(name))] for name, scopes in entry.items()}
+            for entry in listed
+            if isinstance(entry, Mapping)
+        ]
+
+    async def _judge(self, alternative: Alternative) -> None:
+        """`ToolError` when a document from elsewhere has a secret sent to a special address."""
+        if self._reachable is None or self._scheme is not None:
+            return
+        for address in (url for config in alternative for url in _endpoints(config.auth_scheme)):
+            try:
+                url = httpx2.URL(address)
+            except httpx2.InvalidURL as error:
+                raise ToolError(f"Nobody can be signed in at {address!r}: {error}.") from error
+            await self._reachable.addresses(url.raw_host.decode(), url.port or 443)
 
     def alternatives(self, operation: Operation) -> list[Alternative]:
         """What the operation accepts, best first; empty when it wants nothing."""
@@ -98,15 +127,21 @@ class Security:
         return AuthConfig(auth_scheme=scheme, raw_auth_credential=raw, credential_key=key)
 
     def _scheme_named(self, name: str) -> AuthScheme | None:
+        raw = self._raw_scheme(name)
+        try:
+            return _read_scheme(raw) if isinstance(raw, Mapping) else None
+        except ValidationError:
+            return None
+
+    def _raw_scheme(self, name: str) -> Any:
         root = self._document.root
         if self._document.is_swagger:
             listed = schemes_from_swagger(root)
         else:
             listed = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
         try:
-            raw, _ = self._document.follow(listed.get(name))
-            return _read_scheme(raw) if isinstance(raw, Mapping) else None
-        except (BrokenRef, ValidationError):
+            return self._document.follow(listed.get(name))[0]
+        except BrokenRef:
             return None
 
 
@@ -114,6 +149,15 @@ def _read_scheme(raw: Mapping[str, Any]) -> AuthScheme:
     if raw.get("type") == "openIdConnect":
         return OpenIdConnectWithConfig.model_validate(dict(raw))
     return CustomAuthScheme.model_validate(dict(raw))
+
+
+def _endpoints(scheme: AuthScheme) -> list[str]:
+    """The addresses that are asked when somebody is signed in."""
+    if isinstance(scheme, OpenIdConnectWithConfig):
+        named = [scheme.open_id_connect_url, scheme.token_endpoint, scheme.jwks_uri]
+    else:
+        named = [scheme.flows.token_url, scheme.flows.refresh_url] if scheme.flows else []
+    return [address for address in named if address]
 
 
 def _fits(scheme: AuthScheme, credential: AuthCredential) -> bool:
@@ -186,7 +230,7 @@ def _header_of(scheme: AuthScheme) -> str:
 
 
 def apply_credential(
-    request: httpx.Request, scheme: AuthScheme, credential: AuthCredential
+    request: httpx2.Request, scheme: AuthScheme, credential: AuthCredential
 ) -> set[str]:
     """Put a credential into a request; returns the headers that now hold a secret."""
     if isinstance(scheme, CustomAuthScheme) and scheme.type == "apiKey" and credential.api_key:
@@ -195,7 +239,7 @@ def apply_credential(
     return {"authorization"}
 
 
-def _apply_key(request: httpx.Request, scheme: CustomAuthScheme, key: str) -> set[str]:
+def _apply_key(request: httpx2.Request, scheme: CustomAuthScheme, key: str) -> set[str]:
     name = scheme.name or ""
     if scheme.location == "query":
         request.url = with_query(request.url, [(quote(name, safe=""), quote(key, safe=""))])

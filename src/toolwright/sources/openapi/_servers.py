@@ -1,22 +1,20 @@
 """Which server an operation is called at. The developer's choice comes before the document's."""
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
-import httpx
+import httpx2
 
+from toolwright._hosts import is_plainly_local, read_host
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._document import Document
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._swagger import servers_from_swagger
 from toolwright.sources.openapi._values import as_list, as_mapping
 
-__all__ = ["Servers"]
-
-_PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".test")
+__all__ = ["Servers", "host_of"]
 
 
 class Servers:
@@ -29,13 +27,13 @@ class Servers:
         self._server_url = server_url
         self._variables = variables
 
-    def url_for(self, operation: Operation) -> httpx.URL:
+    def url_for(self, operation: Operation) -> httpx2.URL:
         """The address that the operation's path is appended to."""
         text = self._server_url or self._named_by(operation.raw, operation.shared)
         try:
-            url = httpx.URL(text).copy_with(userinfo=b"", fragment=None)
-        except httpx.InvalidURL:
-            url = httpx.URL("")
+            url = httpx2.URL(text).copy_with(userinfo=b"", fragment=None)
+        except httpx2.InvalidURL:
+            url = httpx2.URL("")
         if url.scheme not in ("http", "https") or not url.host:
             raise ToolError(
                 f"This API's document names no server that can be called (found {text!r}); "
@@ -43,20 +41,28 @@ class Servers:
             )
         return url
 
+    def address(self, operation: Operation) -> str:
+        """Where requests of the operation go, in words; what the document says where that is no
+        address."""
+        try:
+            return str(self.url_for(operation)).rstrip("/")
+        except ToolError:
+            return self._named_by(operation.raw, operation.shared)
+
     def main_host(self) -> str:
         """The host that most operations are at; empty when the document does not say."""
-        return _host(self._server_url or self._named_by())
+        return host_of(self._server_url or self._named_by())
 
-    def private_hosts(self) -> list[str]:
+    def private_hosts(self, *, handed_over: bool) -> list[str]:
         """Hosts that may be private addresses, because the developer or their document says so.
 
-        A document from the web says nothing about this network; only its own host counts.
+        The developer's own word counts for any host, the word of a document that they hand over for
+        this machine alone. A document from elsewhere says nothing about this network.
         """
-        given = [self._server_url or "", self._document.base]
-        if not _is_web(self._document.base):
-            given += [self._filled(server) for server in self._listed(self._document.root)]
-            given = [url for url in given if url == self._server_url or _looks_private(url)]
-        return [host for url in given if (host := _host(url))]
+        named = {host_of(self._server_url or ""), host_of(self._document.base)}
+        if handed_over and is_plainly_local(self.main_host()):
+            named.add(self.main_host())
+        return sorted(named - {""})
 
     def _named_by(self, *levels: Mapping[str, Any]) -> str:
         for level in (*levels, self._document.root):
@@ -88,22 +94,10 @@ def _is_web(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-def _host(url: str) -> str:
-    """The host in a web address; empty when there is none."""
+def host_of(url: str) -> str:
+    """The host in a web address, as a request to it has it; empty when there is none."""
     try:
-        return urlsplit(url).hostname or "" if _is_web(url) else ""
-    except ValueError:
+        host = httpx2.URL(url).raw_host.decode() if _is_web(url) else ""
+        return host if read_host(host) else ""
+    except (httpx2.InvalidURL, ValueError):
         return ""
-
-
-def _looks_private(url: str) -> bool:
-    """Whether the text alone says that a host is on this machine or in its own network.
-
-    Never so for link-local addresses: there a cloud keeps its machines' credentials.
-    """
-    host = _host(url)
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return bool(host) and ("." not in host or host.endswith(_PRIVATE_ENDINGS))
-    return not address.is_global and not address.is_link_local

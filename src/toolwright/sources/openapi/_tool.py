@@ -1,18 +1,19 @@
 """One operation of an API as a tool; what it needs to know is worked out when it is first looked at."""
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
-import httpx
+import httpx2
 
 from toolwright.messages import ToolSpec
+from toolwright.sources._secret_names import is_secret
 from toolwright.sources.openapi._answers import to_answer
 from toolwright.sources.openapi._client import Api
+from toolwright.sources.openapi._digests import Digests
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._plan import Plan, plan_call
 from toolwright.sources.openapi._requests import build_request
@@ -23,7 +24,6 @@ from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, s
 __all__ = ["Connection", "HeaderProvider", "RestApiTool"]
 
 HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
-_SECRETIVE = re.compile("auth|key|token|secret|cookie|password", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,8 @@ class Connection:
     header_provider: HeaderProvider | None = None
     preserve_property_names: bool = False
     source: str = ""
-    """Which API it is: its title and its host."""
+    """Which API it is: what the developer has given, and its host."""
+    digests: Digests = field(default_factory=Digests)
 
 
 class RestApiTool(Tool):
@@ -61,9 +62,22 @@ class RestApiTool(Tool):
             effects=operation.effects,
             idempotent=operation.repeatable,
             source=connection.source,
+            behind=call.behind,
         )
         object.__setattr__(self, "operation", operation)
         object.__setattr__(self, "_call", call)
+
+    @property
+    def name_there(self) -> str:
+        """Its name in the document, without the prefix of the toolset."""
+        return self.operation.name
+
+    @cached_property
+    def mark(self) -> str:
+        """A digest of all that the definition is made of, without working out the schema."""
+        digests, home = self._call.connection.digests, self.operation.home
+        told = [*self.operation.told, dict(self._call.behind()), self.effects, self.source]
+        return digests.of(told, home)[:32]
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -78,6 +92,14 @@ class _Call:
         self.operation = operation
         self.connection = connection
         self.name = name
+
+    def behind(self) -> dict[str, Any]:
+        """Where requests go, and how they sign in."""
+        operation, connection = self.operation, self.connection
+        return {
+            "request": f"{operation.method} {connection.servers.address(operation)}{operation.path}",
+            "sign_in": connection.security.described(operation),
+        }
 
     @cached_property
     def plan(self) -> Plan:
@@ -111,7 +133,7 @@ class _Call:
 
     async def _send(
         self, args: Args, ctx: ToolContext, headers: Mapping[str, str], granted: Granted
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         server = self.connection.servers.url_for(self.operation)
         request = await build_request(self.operation, self.plan, server, args, ctx)
         request.headers.update(headers)
@@ -127,7 +149,7 @@ class _Call:
         given = provider(ctx)
         headers = await given if inspect.isawaitable(given) else given
         for name, value in headers.items():
-            if _SECRETIVE.search(name):
+            if is_secret(name):
                 ctx.run.redactor.add(value.rpartition(" ")[2])
         return headers
 

@@ -1,22 +1,31 @@
 """The operations of an OpenAPI document as tools."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from toolwright.backends import Reachable
 from toolwright.concurrency import Once, in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources._secret_names import digest_of_plain
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
-from toolwright.sources.openapi._document import Document, document_at, document_from
+from toolwright.sources.openapi._document import (
+    Document,
+    document_at,
+    document_from,
+    document_of_site,
+    is_web,
+)
 from toolwright.sources.openapi._load import TextKind
 from toolwright.sources.openapi._operations import list_operations
 from toolwright.sources.openapi._security import Security
-from toolwright.sources.openapi._servers import Servers
+from toolwright.sources.openapi._servers import Servers, host_of
+from toolwright.sources.openapi._site import Site
 from toolwright.sources.openapi._tool import Connection, HeaderProvider, RestApiTool
-from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset
 
 __all__ = ["OpenAPIToolset"]
 
@@ -27,6 +36,9 @@ class OpenAPIToolset(Toolset):
     Give the document as `source` (a path or web address), `spec_dict` or `spec_str`. A document
     from the web is fetched when its tools are first asked for; any other is read right away.
     """
+
+    _from_elsewhere: ClassVar[bool] = False
+    """Whether the document was not the developer's to look at before it was used."""
 
     def __init__(
         self,
@@ -45,8 +57,9 @@ class OpenAPIToolset(Toolset):
         preserve_property_names: bool = False,
         server_url: str | None = None,
         server_variables: Mapping[str, str] | None = None,
-        allow_private: Sequence[str] = (),
+        allow_private: Sequence[str] | Reachable = (),
         limits: CallLimits | None = None,
+        name: str | None = None,
     ) -> None:
         """Prepare the toolset.
 
@@ -65,8 +78,11 @@ class OpenAPIToolset(Toolset):
             preserve_property_names: Keep `camelCase` arguments instead of snake-casing them.
             server_url: Call this server, whatever the document says.
             server_variables: Values for variables in the document's server addresses.
-            allow_private: Hosts, addresses or networks that may be called though not public.
+            allow_private: Hosts, addresses or networks that may be called though not public, or a
+                `Reachable` with a resolver of its own.
             limits: Time, retries, size and redirects of calls.
+            name: What rules and sessions know the API by, as `openapi:NAME@HOST`; without it, the
+                document's address or the name of its file.
         """
         super().__init__(
             tool_filter=_with_prefix(tool_filter, tool_name_prefix), tool_name_prefix=None
@@ -74,19 +90,20 @@ class OpenAPIToolset(Toolset):
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
         self._prefix = _joined(tool_name_prefix)
         self._source = source
+        self._name = name
         self._auth = auth_scheme, auth_credential, credential_key
         self._verify = read_ssl(ssl_verify)
         self._header_provider = header_provider
         self._preserve_property_names = preserve_property_names
         self._server = server_url, dict(server_variables or {})
-        self._allow_private = tuple(allow_private)
+        self._allow_private = Reachable.of(allow_private)
         self._limits = limits or CallLimits()
         self._document = None if source is not None else document_from(
             spec_dict if spec_dict is not None else spec_str or "", spec_str_type
         )  # fmt: skip
-        if source is not None and not _is_web(source):
+        if source is not None and not is_web(str(source)):
             self._document = document_at(source)
-        self._fetched = Once(partial(in_io_thread, self._fetch))
+        self._fetched = Once(self._fetch)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
         """A tool for each operation, in the document's order."""
@@ -114,36 +131,70 @@ class OpenAPIToolset(Toolset):
 
     @cached_property
     def _tools(self) -> dict[str, RestApiTool]:
-        if self._document is None:
-            self._document = self._fetch()
-        found = list_operations(self._document)
+        found = list_operations(self._read())
         made = [RestApiTool(op, self._connection, self._prefix + op.name) for op in found.values()]
         return {tool.name: tool for tool in made}
 
     @cached_property
     def _connection(self) -> Connection:
-        document = self._document or self._fetch()
+        document = self._read()
         servers = Servers(document, *self._server)
+        handed_over = not self._from_elsewhere and not is_web(str(self._source or ""))
+        private = servers.private_hosts(handed_over=handed_over)
+        reachable = Reachable.of(self._allow_private, *private)
         return Connection(
-            api=Api(
-                allow=[*self._allow_private, *servers.private_hosts()],
-                verify=self._verify,
-                limits=self._limits,
-            ),
+            api=Api(reachable=reachable, verify=self._verify, limits=self._limits),
             servers=servers,
-            security=Security(document, *self._auth),
+            security=Security(document, *self._auth, reachable=None if handed_over else reachable),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
-            source=f"openapi:{_title(document)}@{servers.main_host()}",
+            source=f"openapi:{self._name or _name_of(self._source)}@{servers.main_host()}",
         )
 
-    def _fetch(self) -> Document:
-        return document_at(self._source or "", verify=self._verify)
+    async def _fetch(self) -> Document:
+        url, site = str(self._source), self._site
+        return await in_io_thread(document_of_site, await site.fetch(url), url, site.read)
+
+    def _read(self) -> Document:
+        if self._document is None:
+            url, site = str(self._source), self._site
+            self._document = document_of_site(site.read(url), url, site.read)
+        return self._document
+
+    @property
+    def _site(self) -> Site:
+        url = str(self._source)
+        # The developer's own word: this host may be private, what it redirects to may not.
+        reachable = Reachable.of(self._allow_private, *filter(None, [host_of(url)]))
+        return Site(url, verify=self._verify, reachable=reachable)
+
+    def _listed_as(self, tool: Tool) -> str:
+        """By what the developer has given, and not by what the document says of itself.
+
+        A document that is handed over as a value, without a name, can only be told by its host.
+        """
+        server, variables = self._server
+        settings = {f"{{{name}}}": value for name, value in variables.items()}
+        settings |= {"server": server} if server else {}
+        settings |= {"names": "preserved"} if self._preserve_property_names else {}
+        if self._name:
+            return f"openapi:{self._name}{digest_of_plain(settings)}"
+        if self._source is None:
+            return f"{tool.source}{digest_of_plain(settings)}"
+        if not is_web(str(self._source)):
+            return f"openapi:{self._source}{digest_of_plain(settings)}"
+        query = dict(parse_qsl(urlsplit(str(self._source)).query))
+        return f"openapi:{_name_of(self._source)}{digest_of_plain({**settings, **query})}"
 
 
-def _title(document: Document) -> str:
-    info = document.root.get("info") if isinstance(document.root, Mapping) else None
-    return str(info.get("title", "")) if isinstance(info, Mapping) else ""
+def _name_of(source: str | Path | None) -> str:
+    """The document's address without what may be a secret in it, or the name of its file."""
+    if source is None:
+        return ""
+    parts = urlsplit(str(source))
+    if not is_web(str(source)):
+        return Path(source).name
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _check_one_given(**sources: Any) -> None:
@@ -153,10 +204,6 @@ def _check_one_given(**sources: Any) -> None:
             f"Give the document as exactly one of {', '.join(sources)}; "
             f"got {' and '.join(given) or 'none'}."
         )
-
-
-def _is_web(source: str | Path) -> bool:
-    return urlsplit(str(source)).scheme in ("http", "https")
 
 
 def _joined(prefix: str | None) -> str:

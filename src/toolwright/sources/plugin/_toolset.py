@@ -10,8 +10,10 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import ToolSpec
+from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._child import ChildCommand
 from toolwright.sources._reopening import Reopening, Unavailable
+from toolwright.sources._secret_names import digest_of_plain
 from toolwright.sources.plugin._session import NotSent, PluginSession, running_plugin
 from toolwright.tools import (
     Args,
@@ -21,6 +23,7 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    digest_of,
     schema_parser,
 )
 
@@ -60,6 +63,7 @@ class PluginToolset(Toolset):
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         self.name = Path(path).name
         self._path = _executable(path)
+        self._variant = f"#{digest_of(str(path), list(args))[:16]}{digest_of_plain(env or {})}"
         self._call_timeout = call_timeout
         self._required = required
         command = ChildCommand(
@@ -87,9 +91,14 @@ class PluginToolset(Toolset):
                 raise
             _log.error("%s Its tools are left out.", error)
             return []
+        self.cache_listing = True
         if self._made[0] is not session.tools:
             self._made = (session.tools, [self._make_tool(spec) for spec in session.tools])
         return self._made[1]
+
+    def _listed_as(self, tool: Tool) -> str:
+        """By the path and arguments that it was given, and what else may change its tools."""
+        return f"{tool.source}{self._variant}"
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """The digest of the executable."""
@@ -106,6 +115,9 @@ class PluginToolset(Toolset):
         async def run(args: Args, ctx: ToolContext) -> Output:
             while True:
                 session = await self._plugin.get()
+                now = next((one for one in session.tools if one.name == name), None)
+                self.cache_listing = now == spec
+                refuse_changed(name, f"Plugin {self.name!r}", spec, now)
                 try:
                     return await session.call(name, args, self._call_timeout, ctx.progress)
                 except NotSent:

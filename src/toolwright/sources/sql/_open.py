@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, StaticPool
 
+from toolwright.backends import sqlite_path
 from toolwright.errors import UsageError
 from toolwright.sources.sql._engine import EngineDatabase, any_session, run_statement
 from toolwright.sources.sql._limits import QueryLimits
@@ -83,6 +84,10 @@ def _address(url: str) -> URL:
             "The database address cannot be read; wanted one like 'sqlite:///shop.db' or "
             "'postgresql://user:password@host/name'."
         ) from error
+    if address.drivername == "sqlite" and address.database not in (None, "", ":memory:"):
+        # SQLAlchemy's versions read quoted characters differently; the options are its own.
+        path = sqlite_path(url.partition("?")[0] if address.query else url)
+        address = address.set(database=str(path))
     return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from toolwright.errors import StoreError
 from toolwright.tasks._bell import Ear
-from toolwright.tasks._roll import BEATS_PER_LEASE, Roll
 from toolwright.testing.simulation._process import World, current_process
 
 __all__ = ["Exchange", "SimulatedHeartbeat"]
@@ -87,30 +86,32 @@ class SimulatedBell:
 class SimulatedHeartbeat:
     """Beats from a timer of its process, which stands still when the process does."""
 
-    def __init__(self, roll: Roll, name: str, lease: float, lost: Callable[[], None]) -> None:
-        self._roll = roll
-        self._name = name
-        self._pause = lease / BEATS_PER_LEASE
-        self._lost = lost
+    def __init__(self, name: str, beat: Callable[[], bool], pause: float) -> None:
+        self._beat = beat
+        self._pause = pause
         self._loop: Any = asyncio.get_running_loop()
         self._next: asyncio.TimerHandle | None = None
         self._context = contextvars.copy_context()
+        self.is_alive = True
 
     def start(self) -> None:
         """Begin."""
-        self._next = self._loop.call_later(self._pause, self._beat, context=self._context)
+        self._next = self._loop.call_later(self._pause, self._run, context=self._context)
 
     def stop(self) -> None:
         """End."""
         if self._next is not None:
             self._next.cancel()
 
-    def _beat(self) -> None:
+    def stop_soon(self) -> bool:
+        """End; no beat is ever under way, since each is one step."""
+        self.stop()
+        return True
+
+    def _run(self) -> None:
         try:
-            alive = self._roll.beat_now(self._name)
+            goes_on = self._beat()
         except StoreError:
-            alive = True
-        if alive:
+            goes_on = True
+        if goes_on:
             self.start()
-        else:
-            self._lost()

@@ -56,6 +56,8 @@ class Simulation(Sealed):
         self.processes: list[Process] = []
         self.journals: dict[str, list[Event]] = {}
         """The stored events that were checked, by session."""
+        self.on_one_machine = Random(f"{seed}/machines").random() < 0.5
+        """Whether processes see each other end, or each runs on a machine of its own."""
         self.all_away_until = 0.0
         self._services: list[asyncio.Task[None]] = []
         self._began = self.loop.time()

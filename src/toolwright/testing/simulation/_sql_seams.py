@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection
 
 from toolwright.backends.sql import Database
+from toolwright.testing.simulation._machines import Machines
 from toolwright.testing.simulation._notices import Exchange, SimulatedHeartbeat
 from toolwright.testing.simulation._process import current_process
 from toolwright.testing.simulation._seams import Place
@@ -19,13 +20,16 @@ __all__ = ["sql_seams"]
 def sql_seams(sim: Simulation) -> Iterator[Callable[[], list[Place]]]:
     """What stands in for the system while a seed runs."""
     databases = Databases(lambda write: _judge(sim, write))
-    exchange = Exchange(sim)
+    exchange, machines = Exchange(sim), Machines(sim)
     try:
         yield lambda: [
             ("toolwright.backends.sql._database", "_make_engine", databases.make_engine),
             ("toolwright.backends.sql._database", "Database._prepare", _preparing(databases)),
             ("toolwright.tasks._orchestrator", "open_bell", exchange.open_bell),
             ("toolwright.tasks._worker", "Heartbeat", SimulatedHeartbeat),
+            ("toolwright.backends.sql._holds", "Heartbeat", SimulatedHeartbeat),
+            ("toolwright.backends._processes", "this_process", machines.this_process),
+            ("toolwright.backends._processes", "is_running", machines.is_running),
         ]
     finally:
         databases.close()

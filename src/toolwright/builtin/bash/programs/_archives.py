@@ -1,11 +1,11 @@
 """Programs that pack, unpack and compress."""
 
 from toolwright.builtin.bash._grammar import program
-from toolwright.builtin.bash.readers._archives import read_rsync, read_tar, reads_when_given
+from toolwright.builtin.bash.readers._archives import read_rsync, read_tar, reads_in_mode
 
 __all__ = ["PROGRAMS"]
 
-_TO_STDOUT = reads_when_given("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test")
+_TO_STDOUT = reads_in_mode("-c", "--stdout", tests=("-l", "-t"), packs=("-d", "-z"))
 _XZ = (
     "-z --compress, -d --decompress --uncompress, -t --test, -l --list, -k --keep, -f --force, "
     "-c --stdout --to-stdout, -e --extreme, -T --threads=, -q --quiet, -v --verbose, -h --help, "
@@ -30,9 +30,9 @@ PROGRAMS = [
     *program("xz unxz lzma unlzma", _XZ, base="write", reader=_TO_STDOUT),
     *program("xzcat lzcat", "-q --quiet, -v --verbose, -h --help, -V --version"),
     *program("zstd unzstd", "-k --keep, -d --decompress --uncompress, -f --force, -h, --help, "
-             "-V --version, -c --stdout, -v --verbose, -q --quiet, -r, -T=, -l --list, -t --test, --ultra, "
-             "--fast[=], --long[=], --adapt, --no-progress, -123456789", base="write", numbers=True,
-             writes="-o=, --rm", reader=_TO_STDOUT),
+             "-V --version, -c --stdout, -v --verbose, -q --quiet, -r, -T==, --threads=, -l --list, "
+             "-t --test, --ultra, --fast[=], --long[=], --adapt, --no-progress, -123456789",
+             base="write", numbers=True, writes="-o=, --rm", reader=_TO_STDOUT),
     *program("zstdcat", "-f --force, -q --quiet"),
     *program("rsync", "-v --verbose, -q --quiet, -a --archive, -r --recursive, -R --relative, -b --backup, "
              "--backup-dir=, -u --update, --inplace, --append, -d --dirs, -l --links, -L --copy-links, "
@@ -67,6 +67,6 @@ PROGRAMS = [
              executes="-I --use-compress-program=, --to-command=, --checkpoint-action=, "
              "-F --info-script --new-volume-script=, --rsh-command=, --rmt-command=, -T --files-from="),
     *program("unzip", "-lqtnojvpuCLaX, -d=, -P=", base="write", permutes=False,
-             reader=reads_when_given("-l", "-t", "-p")),
+             reader=reads_in_mode("-l", "-t", "-p")),
     *program("zip", "-rqjyuv0123456789", base="write", executes="-T, --unzip-command="),
 ]  # fmt: skip

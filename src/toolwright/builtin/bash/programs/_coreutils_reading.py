@@ -55,6 +55,7 @@ PROGRAMS = [
     *program("fmt", "-c --crown-margin, -p --prefix=, -s --split-only, -t --tagged-paragraph, "
              f"-u --uniform-spacing, -w --width=, -g --goal=, {_ABOUT}", numbers=True),
     *program("fold", f"-b --bytes, -s --spaces, -w --width=, {_ABOUT}", numbers=True),
+    *program("getconf", "-a"),
     *program("groups", _ABOUT),
     *program("head", "-c --bytes=, -n --lines=, -q --quiet --silent, -v --verbose, "
              f"-z --zero-terminated, {_ABOUT}", numbers=True),
@@ -86,7 +87,15 @@ PROGRAMS = [
              "-P --physical, -q --quiet, --relative-to=, --relative-base=, -s --strip --no-symlinks, "
              f"-z --zero, {_ABOUT}"),
     *program("rev", "-h --help, -V --version"),
+    *program("pr", "-a --across, -c --show-control-chars, -d --double-space, -D --date-format=, "
+             "-e[=], --expand-tabs[=], -f -F --form-feed, -h --header=, -i[=], --output-tabs[=], "
+             "-J --join-lines, -l --length=, -m --merge, -n[=], --number-lines[=], -N --first-line-number=, "
+             "-o --indent=, -r --no-file-warnings, -s[=], --separator[=], -S[=], --sep-string[=], "
+             f"-t --omit-header, -T --omit-pagination, -v --show-nonprinting, -w --width=, -W --page-width=, "
+             f"--columns=, --pages=, {_ABOUT}", numbers=True),
     *program("seq", f"-f --format=, -s --separator=, -w --equal-width, {_ABOUT}", numbers=True),
+    *program("shuf", "-e --echo, -i --input-range=, -n --head-count=, --random-source=, -r --repeat, "
+             f"-z --zero-terminated, {_ABOUT}", writes="-o --output="),
     *program("sleep tsort", _ABOUT),
     *program("stat", "-L --dereference, -f --file-system, --cached=, -c --format=, --printf=, "
              f"-t --terse, {_ABOUT}"),

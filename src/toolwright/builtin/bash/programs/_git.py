@@ -2,54 +2,63 @@
 
 Left out on purpose: sub-commands and options that run a program they are given (`bisect run`,
 `rebase --exec`, `submodule foreach`, `--upload-pack`, `--ext-diff`, `--textconv`, `--help`), that take
-settings (`-c`, `--template`), that look into other repositories (`--recurse-submodules`), or whose
-settings of programs cannot be turned off (`gc`).
+settings (`-c`, `--template`), that look into other repositories (`--recurse-submodules`,
+`--submodule=diff`), that merge in order to show something (`--remerge-diff`), or whose settings of programs
+cannot be turned off (`gc`).
 """
+
+import re
 
 from toolwright.builtin.bash._grammar import program
 from toolwright.builtin.bash.readers._git import (
+    STRATEGIES,
     lists_unless_named,
     read_config,
     read_git,
     read_nested,
+    read_status,
     writes_when_given,
 )
 
 __all__ = ["PROGRAMS"]
 
-_STRATEGIES = "ort|recursive|resolve|octopus|ours|subtree"
-"""Any other name would be looked up as a program."""
 _PATHSPECS = "--pathspec-from-file=, --pathspec-file-nul"
 _DIFF = (
     "-p -u --patch, -s --no-patch, -U[=], --unified==, -W --function-context, --raw, "
     "--patch-with-raw, --patch-with-stat, --numstat, --shortstat, --dirstat[=], --cumulative, --check, "
-    "--summary, --name-only, --name-status, --stat[=], --stat-width==, --stat-name-width==, "
-    "--stat-count==, --compact-summary, --binary, --full-index, --color[=], --no-color, "
-    "--ws-error-highlight==, -z, --abbrev[=], --no-abbrev, --src-prefix==, --dst-prefix==, "
-    "--line-prefix==, --no-prefix, --inter-hunk-context==, -B[=], --break-rewrites[=], -M[=], "
+    "--summary, --name-only, --name-status, --stat[=], --stat-width=, --stat-name-width=, "
+    "--stat-count=, --compact-summary, --binary, --full-index, --color[=], --no-color, "
+    "--ws-error-highlight=, -z, --abbrev[=], --no-abbrev, --src-prefix=, --dst-prefix=, "
+    "--line-prefix=, --no-prefix, --inter-hunk-context=, -B[=], --break-rewrites[=], -M[=], "
     "--find-renames[=], -D --irreversible-delete, -C[=], --find-copies[=], --find-copies-harder, "
     "--no-renames, --follow, -l=, --minimal, -w --ignore-all-space, -b --ignore-space-change, "
     "--ignore-space-at-eol, --ignore-cr-at-eol, --ignore-blank-lines, --indent-heuristic, --patience, "
-    "--histogram, --diff-algorithm==, --anchored==, --word-diff[=], --word-diff-regex==, "
+    "--histogram, --diff-algorithm=, --anchored=, --word-diff[=], --word-diff-regex=, "
     "--color-words[=], --color-moved[=], --relative[=], --no-relative, -a --text, -R, --exit-code, "
-    "--quiet, --no-ext-diff, --no-textconv, --ignore-submodules[=], -S=, -G=, --pickaxe-all, "
-    "--pickaxe-regex, --diff-filter==, --find-object=="
+    "--quiet, --no-ext-diff, --no-textconv, --ignore-submodules[=]all|dirty, -S=, -G=, --pickaxe-all, "
+    "--pickaxe-regex, --diff-filter=, --find-object="
 )
+_ATTACHED = re.sub(r"(-[\w-]+)=(?=,|$)", r"\1==", _DIFF)
+"""The same for a sub-command that picks out all words without a dash before it reads the others."""
 _COMPARED = "--cached, --staged, --merge-base, --no-index, --base, --ours, --theirs, -0, -1, -2, -3"
-_LOG = (
-    "-n=, --max-count==, --skip==, --since==, --after==, --until==, --before==, --author==, "
-    "--committer==, --grep==, --all-match, --invert-grep, -i --regexp-ignore-case, "
-    "-E --extended-regexp, -F --fixed-strings, -P --perl-regexp, --merges, --no-merges, "
-    "--first-parent, --all, --branches[=], --tags[=], --remotes[=], --glob==, --exclude==, --reflog, "
-    "-g --walk-reflogs, --boundary, --oneline, --pretty[=], --format==, --abbrev-commit, "
-    "--no-abbrev-commit, --decorate[=], --no-decorate, --decorate-refs==, --source, --graph, "
-    "--no-graph, --date==, --relative-date, --topo-order, --date-order, --author-date-order, --reverse, "
-    "--left-right, --cherry-pick, --cherry-mark, --cherry, --left-only, --right-only, "
-    "--simplify-by-decoration, --full-history, --ancestry-path, --dense, --sparse, --show-pulls, "
-    "--parents, --children, --no-walk[=], --notes[=], --no-notes, --mailmap, --use-mailmap, "
-    "--no-mailmap, --log-size, -L=, -c, --cc, -m, --diff-merges==, --min-parents==, --max-parents==, "
-    "--bisect, --encoding==, --expand-tabs[=], --no-expand-tabs, --count, --objects, --unpacked, -t"
+_REVISIONS = (
+    "--max-count=, --skip=, --since=, --after=, --until=, --before=, --author=, --committer=, --grep=, "
+    "--all-match, --invert-grep, -i --regexp-ignore-case, -E --extended-regexp, -F --fixed-strings, "
+    "-P --perl-regexp, --merges, --no-merges, --first-parent, --all, --branches[=], --tags[=], "
+    "--remotes[=], --glob=, --exclude=, --reflog, -g --walk-reflogs, --boundary, --oneline, --pretty[=], "
+    "--format==, --abbrev-commit, --no-abbrev-commit, --graph, --no-graph, --date=, --relative-date, "
+    "--topo-order, --date-order, --author-date-order, --reverse, --left-right, --cherry-pick, "
+    "--cherry-mark, --cherry, --left-only, --right-only, --simplify-by-decoration, --full-history, "
+    "--ancestry-path, --dense, --sparse, --show-pulls, --parents, --children, --no-walk[=], --notes[=], "
+    "--no-notes, -c, --cc, -m, --diff-merges=off|none|on|m|first-parent|1|separate|combined|c|cc, "
+    "--min-parents==, --max-parents==, --bisect, --encoding=, --expand-tabs[=], --no-expand-tabs, --count, "
+    "--objects, --unpacked, -t"
 )
+_LOG = (
+    f"{_REVISIONS}, --decorate[=], --no-decorate, --decorate-refs=, --source, --mailmap, --use-mailmap, "
+    "--no-mailmap, --log-size, -n=, -L="
+)
+_SHOWN = f"{_DIFF}, {_LOG}"
 _UNSAFE_DIFF = {"writes": "--output=", "executes": "--ext-diff, --textconv, --show-signature"}
 _FETCH = (
     "-v --verbose, -q --quiet, --all, --set-upstream, -a --append, -f --force, -t --tags, "
@@ -79,10 +88,10 @@ _SUB_COMMANDS = [
             "-n --show-number, -p --porcelain, --line-porcelain, -c, -t, -l, -s, -e --show-email, -w, "
             "--ignore-rev=, --ignore-revs-file=, --color-lines, --color-by-age, --minimal, -C[=], -M[=], "
             "-L=, --abbrev[=], --date=, --since==, --reverse, --first-parent, --no-textconv",
-            bundles=False, executes="--textconv"),
-    program("branch", "-v --verbose, -q --quiet, --color[=], -r --remotes, --contains[=], "
-            "--no-contains[=], --abbrev[=], -a --all, -l --list, --show-current, --merged[=], "
-            "--no-merged[=], --column[=], --sort=, --points-at=, -i --ignore-case, --format=",
+            bundles=False, rereads=True, executes="--textconv"),
+    program("branch", "-v --verbose, -q --quiet, --color[=], -r --remotes, --contains=?, "
+            "--no-contains=?, --abbrev[=], -a --all, -l --list, --show-current, --merged=?, "
+            "--no-merged=?, --column[=], --sort=, --points-at=, -i --ignore-case, --format=",
             writes="-t --track[=], -u --set-upstream-to=, --unset-upstream, -d --delete, -D, -m --move, "
             "-M, -c --copy, -C, --create-reflog, --edit-description, -f --force", base="write",
             negates=True, reader=lists_unless_named("-l", "--list", "--contains", "--merged",
@@ -98,9 +107,9 @@ _SUB_COMMANDS = [
             base="write", negates=True),
     program("cherry", "--abbrev[=], -v --verbose"),
     program("cherry-pick revert", "--quit, --continue, --abort, --skip, --cleanup=, -n --no-commit, "
-            f"-e --edit, -s --signoff, -m --mainline=, --strategy={_STRATEGIES}, -X --strategy-option=, -x, "
+            f"-e --edit, -s --signoff, -m --mainline=, --strategy={STRATEGIES}, -X --strategy-option=, -x, "
             "--ff, --allow-empty, --allow-empty-message, --keep-redundant-commits, --reference",
-            base="write", negates=True),
+            base="write", negates=True, rereads=True),
     program("clean", "-q --quiet, -n --dry-run, -f --force, -d, -e --exclude=, -x, -X", base="write"),
     program("clone", "-v --verbose, -q --quiet, --progress, --reject-shallow, -n --no-checkout, --bare, "
             "--mirror, --no-hardlinks, --no-tags, -o --origin=, -b --branch=, --depth=, "
@@ -121,10 +130,10 @@ _SUB_COMMANDS = [
     program("describe", "--contains, --debug, --all, --tags, --long, --first-parent, --abbrev[=], "
             "--exact-match, --candidates=, --match=, --exclude=, --always, --dirty[=], --broken[=]",
             negates=True, reader=writes_when_given("--dirty", "--broken")),
-    program("diff", f"{_DIFF}, {_COMPARED}", bundles=False, writes="--output=",
+    program("diff", f"{_DIFF}, {_COMPARED}", bundles=False, rereads=True, writes="--output=",
             executes="--ext-diff, --textconv"),
     program("diff-files diff-index diff-tree", f"{_DIFF}, --cached, --merge-base, -r, -t, --root, "
-            "--no-commit-id, --stdin, -m, -c, --cc, --pretty[=], --format==, -v", bundles=False,
+            "--no-commit-id, --stdin, -m, -c, --cc, --pretty[=], --format==, -v", bundles=False, rereads=True,
             writes="--output=",
             executes="--ext-diff, --textconv"),
     program("fetch", f"{_FETCH}, --atomic, --prune-tags, -m --multiple, -n --no-tags, -j --jobs=, -p, "
@@ -132,12 +141,12 @@ _SUB_COMMANDS = [
             base="network", negates=True,
             executes="--upload-pack="),
     program("for-each-ref", "-s --shell, -p --perl, --python, --tcl, --count=, --format=, --color[=], "
-            "--sort=, --points-at=, --merged[=], --no-merged[=], --contains[=], --no-contains[=], "
+            "--sort=, --points-at=, --merged=?, --no-merged=?, --contains=?, --no-contains=?, "
             "--ignore-case"),
     program("format-patch", f"{_DIFF}, --numbered, -N --no-numbered, --signoff, --stdout, --cover-letter, "
             "--numbered-files, --suffix==, --start-number==, -v=, --subject-prefix==, -o=, "
             "--output-directory==, -k --keep-subject, -n, -q, --root, --zero-commit, --thread[=], --base==",
-            base="write", bundles=False, executes="--ext-diff, --textconv", numbers=True),
+            base="write", bundles=False, rereads=True, executes="--ext-diff, --textconv", numbers=True),
     program("fsck", "-v --verbose, --unreachable, --dangling, --tags, --root, --cache, --reflogs, "
             "--full, --connectivity-only, --strict, --progress, --name-objects", writes="--lost-found",
             negates=True),
@@ -153,11 +162,11 @@ _SUB_COMMANDS = [
     program("hash-object", "-t=, -w, --stdin, --stdin-paths, --no-filters, --path=", base="write"),
     program("init", "--bare, --shared[=], -q --quiet, -b --initial-branch=, --object-format=",
             base="write", config="--template=, --separate-git-dir="),
-    program("log whatchanged", f"{_DIFF}, {_LOG}", bundles=False, numbers=True, **_UNSAFE_DIFF),
-    program("reflog", base="read", raw=True, reader=read_nested, commands=[
-        program("show", f"{_DIFF}, {_LOG}", bundles=False, numbers=True, **_UNSAFE_DIFF),
+    program("log whatchanged", _SHOWN, bundles=False, rereads=True, numbers=True, **_UNSAFE_DIFF),
+    program("reflog", base="read", raw=True, reader=read_nested, default="show", commands=[
+        program("show", _SHOWN, bundles=False, rereads=True, numbers=True, **_UNSAFE_DIFF),
         program("exists"),
-        program("expire delete", "--expire==, --all, --rewrite, --updateref, -n --dry-run, --verbose",
+        program("expire delete", "--expire==, --all, --rewrite, --updateref, --dry-run, --verbose",
                 base="write"),
     ]),
     program("ls-files", "-z, -t, -v, -f, -c --cached, -d --deleted, -m --modified, -o --others, "
@@ -170,16 +179,24 @@ _SUB_COMMANDS = [
     program("ls-tree", "-drtz, -l --long, --name-only, --name-status, --object-only, --full-name, "
             "--full-tree, --format=, --abbrev[=]"),
     program("merge", "-n, --stat, --summary, --log[=], --squash, --commit, -e --edit, --cleanup=, --ff, "
-            f"--ff-only, -s --strategy={_STRATEGIES}, -X --strategy-option=, -m --message=, -F --file=, "
+            f"--ff-only, -s --strategy={STRATEGIES}, -X --strategy-option=, -m --message=, -F --file=, "
             "-v --verbose, -q --quiet, --abort, --quit, --continue, --allow-unrelated-histories, "
             "--progress, --autostash, --signoff, --no-verify, --no-gpg-sign", base="write", negates=True,
             executes="-S --gpg-sign[=], --verify-signatures"),
     program("merge-base", "-a --all, --octopus, --independent, --is-ancestor, --fork-point"),
     program("mv", "-v --verbose, -n --dry-run, -f --force, -k, --sparse", base="write"),
+    program("notes", raw=True, reader=read_nested, default="list", commands=[
+        program("list"),
+        program("show get-ref"),
+        program("add append", "-m --message=, -F --file=, -C --reuse-message=, -f --force, --allow-empty",
+                base="write"),
+        program("copy", "-f --force", base="write"),
+        program("remove", "--ignore-missing", base="write"),
+    ]),
     program("name-rev", "--name-only, --tags, --refs=, --exclude=, --all, --annotate-stdin, "
             "--undefined, --always", negates=True),
     program("pull", f"{_FETCH}, -r --rebase[=], -n, --stat, --log[=], --signoff[=], --squash, --commit, "
-            f"--edit, --cleanup=, --ff, --ff-only, --autostash, -s --strategy={_STRATEGIES}, "
+            f"--edit, --cleanup=, --ff, --ff-only, --autostash, -s --strategy={STRATEGIES}, "
             "-X --strategy-option=, --allow-unrelated-histories, -p", base="network", negates=True,
             executes="--upload-pack=, -S --gpg-sign[=], --verify-signatures"),
     program("push", "-v --verbose, -q --quiet, --repo=, --all, --branches, --mirror, -d --delete, --tags, "
@@ -187,6 +204,17 @@ _SUB_COMMANDS = [
             "-u --set-upstream, --progress, --prune, --no-verify, --follow-tags, --atomic, "
             "-o --push-option=, -4 --ipv4, -6 --ipv6", base="network", negates=True,
             executes="--receive-pack=, --exec=, --signed[=]"),
+    program("range-diff", f"{_DIFF}, --creation-factor=, --dual-color, --no-dual-color, --left-only, "
+            "--right-only, --no-notes", bundles=False, rereads=True, writes="--output=",
+            executes="--ext-diff, --textconv"),
+    program("rebase", "--onto=, --keep-base, -q --quiet, -v --verbose, -n --no-stat, --signoff, "
+            "--committer-date-is-author-date, --reset-author-date, --ignore-date, -C=, --ignore-whitespace, "
+            "--whitespace=, -f --force-rebase, --no-ff, --continue, --skip, --abort, --quit, "
+            "--show-current-patch, --apply, -m --merge, -i --interactive, --empty=, --autosquash, "
+            "--update-refs, --autostash, --allow-empty-message, -r --rebase-merges[=], --fork-point, "
+            f"-s --strategy={STRATEGIES}, -X --strategy-option=, --root, --reapply-cherry-picks, --stat, "
+            "--keep-empty, --no-verify, --no-gpg-sign, --rerere-autoupdate", base="write", negates=True,
+            executes="-x --exec=, -S --gpg-sign[=], --edit-todo"),
     program("remote", "-v --verbose", raw=True, reader=read_nested, commands=[
         program("get-url", "--push, --all"),
         program("show", "-n", base="network"),
@@ -203,29 +231,31 @@ _SUB_COMMANDS = [
     program("restore", "-s --source=, -S --staged, -W --worktree, --ignore-unmerged, --overlay, "
             f"-q --quiet, --progress, -m --merge, --conflict=, -2 --ours, -3 --theirs, {_PATHSPECS}",
             base="write", negates=True),
-    program("rev-list", f"{_LOG}, --quiet, --header, --abbrev[=], --no-abbrev, --disk-usage[=], "
-            "--timestamp, --stdin, --no-commit-header", bundles=False, numbers=True),
+    program("rev-list", f"{_REVISIONS}, -n=, --quiet, --header, --abbrev[=], --no-abbrev, --disk-usage[=], "
+            "--timestamp, --stdin, --no-commit-header", bundles=False, rereads=True, numbers=True),
     program("rev-parse", "--abbrev-ref[=], --short[=], --verify, -q --quiet, --symbolic, "
             "--symbolic-full-name, --all, --branches[=], --tags[=], --remotes[=], --glob==, "
             "--exclude==, --is-inside-work-tree, --is-inside-git-dir, --is-bare-repository, "
             "--is-shallow-repository, --show-toplevel, --show-prefix, --show-cdup, "
             "--show-superproject-working-tree, --show-object-format, --git-dir, --git-common-dir, "
             "--absolute-git-dir, --git-path=, --local-env-vars, --since==, --until==, --sq, --revs-only, "
-            "--no-revs, --flags, --no-flags, --not, --path-format==, --default=", bundles=False),
+            "--no-revs, --flags, --no-flags, --not, --path-format==, --default=",
+            bundles=False, rereads=True),
     program("rm", "-n --dry-run, -q --quiet, --cached, -f --force, -r, --ignore-unmatch, --sparse, "
             f"{_PATHSPECS}", base="write"),
-    program("shortlog", f"{_LOG}, -s --summary, -e --email, -w[=], --group==, --committer, --numbered",
-            bundles=False),
-    program("show", f"{_DIFF}, {_LOG}", bundles=False, numbers=True, **_UNSAFE_DIFF),
+    program("shortlog", f"{_REVISIONS}, -n --numbered, -s --summary, -e --email, -w[=], --group=, "
+            "-c --committer, -sn, -ns, -se, -es, -ne, -en, -sne, -sen, -nse, -nes, -esn, -ens",
+            bundles=False, rereads=True),
+    program("show", _SHOWN, bundles=False, rereads=True, numbers=True, **_UNSAFE_DIFF),
     program("show-branch", "-a --all, -r --remotes, --color[=], --more[=], --list, --no-name, --current, "
             "--sha1-name, --merge-base, --independent, --topo-order, --topics, --sparse, --date-order, "
             "-g[=], --reflog[=]"),
     program("show-ref", "--tags, --heads, --branches, --verify, --head, -d --dereference, -s[=], "
             "--hash[=], --abbrev[=], -q --quiet"),
-    program("stash", base="write", raw=True, reader=read_nested, commands=[
-        program("list", f"{_DIFF}, {_LOG}", bundles=False, numbers=True, **_UNSAFE_DIFF),
-        program("show", f"{_DIFF}, --include-untracked, --only-untracked", bundles=False,
-                writes="--output=", executes="--ext-diff, --textconv"),
+    program("stash", base="write", raw=True, reader=read_nested, default="push", commands=[
+        program("list", _SHOWN, bundles=False, rereads=True, numbers=True, **_UNSAFE_DIFF),
+        program("show", f"{_ATTACHED}, --include-untracked, --only-untracked", bundles=False, rereads=True,
+                writes="--output==", executes="--ext-diff, --textconv"),
         program("push save", "-k --keep-index, -S --staged, -q --quiet, -u --include-untracked, -a --all, "
                 f"-m --message=, {_PATHSPECS}", base="write", negates=True),
         program("pop apply drop", "--index, -q --quiet", base="write"),
@@ -233,13 +263,17 @@ _SUB_COMMANDS = [
     ]),
     program("status", "-v --verbose, -s --short, -b --branch, --show-stash, --ahead-behind, "
             "--porcelain[=], --long, -z --null, -u[=], --untracked-files[=], --ignored[=], "
-            "--ignore-submodules[=], --column[=], --renames, -M[=], --find-renames[=]", negates=True),
+            "--ignore-submodules[=]all|dirty, --column[=], --renames, -M[=], --find-renames[=]", negates=True,
+            reader=read_status),
+    program("submodule", "-q --quiet", raw=True, reader=read_nested, default="status", commands=[
+        program("status", "-q --quiet, --cached"),
+    ]),
     program("switch", "-c --create=, -C --force-create=, --guess, --discard-changes, -q --quiet, "
             "--progress, -m --merge, --conflict=, -d --detach, -t, --track[=], -f --force, --orphan=, "
             "--overwrite-ignore, --ignore-other-worktrees", base="write", negates=True),
     program("symbolic-ref", "-q --quiet, --short, --recurse", writes="-d --delete, -m=", output=1),
-    program("tag", "-l --list, -n[=], --column[=], --contains[=], --no-contains[=], --merged[=], "
-            "--no-merged[=], --sort=, --points-at=, --format=, --color[=], -i --ignore-case",
+    program("tag", "-l --list, -n[=], --column[=], --contains=?, --no-contains=?, --merged=?, "
+            "--no-merged=?, --sort=, --points-at=, --format=, --color[=], -i --ignore-case",
             writes="-d --delete, -a --annotate, -m --message=, -F --file=, -e --edit, --cleanup=, "
             "-f --force, --create-reflog", executes="-s --sign, -u --local-user=, -v --verify",
             base="write", negates=True,

@@ -11,11 +11,13 @@ __all__ = ["PROGRAMS"]
 _ABOUT = "--help, --version"
 
 PROGRAMS = [
-    *program("awk mawk nawk", "-F=, -v=", config="-f=", executes="-W=", permutes=False, reader=read_awk),
+    *program("awk mawk nawk", f"-F=, -v=, {_ABOUT}", config="-f=", executes="-W=",
+             permutes=False, reader=read_awk),
     *program("gawk", "-F --field-separator=, -v --assign=, -b --characters-as-bytes, -c --traditional, "
-             "-P --posix, -r --re-interval, -S --sandbox", config="-f --file=, -i --include=, -E --exec=",
-             executes="-l --load=, -D --debug[=]", writes="-o --pretty-print[=], -p --profile[=], "
-             "-d --dump-variables[=]", permutes=False, reader=read_awk),
+             f"-P --posix, -r --re-interval, -S --sandbox, {_ABOUT}",
+             config="-f --file=, -i --include=, -E --exec=", executes="-l --load=, -D --debug[=]",
+             writes="-o --pretty-print[=], -p --profile[=], -d --dump-variables[=]",
+             permutes=False, reader=read_awk),
     *program("bc", "-h --help, -i --interactive, -l --mathlib, -q --quiet, -s --standard, "
              "-w --warn, -v --version"),
     *program("column", "-t --table, -n --table-name=, -O --table-order=, -N --table-columns=, "
@@ -74,12 +76,13 @@ PROGRAMS = [
              "-D --dynamic, -f --format=, -g --extern-only, -j --just-symbols, -l --line-numbers, "
              "-n --numeric-sort, -o, -p --no-sort, -P --portability, -r --reverse-sort, -S --print-size, "
              "-s --print-armap, --quiet, --size-sort, --special-syms, -t --radix=, -u --undefined-only, "
-             "--defined-only, -h --help, -V --version", executes="--plugin="),
+             "--defined-only, -h --help, -V --version", executes="--plugin=", response_files=True),
     *program("objdump", "-a --archive-headers, -f --file-headers, -p --private-headers, -h, "
              "-x --all-headers, -d --disassemble[=], -D --disassemble-all, -s --full-contents, -t --syms, "
              "-T --dynamic-syms, -r --reloc, -R --dynamic-reloc, -v --version, -i --info, -H --help, "
              "-b --target=, -m --architecture=, -j --section=, -M --disassembler-options=, "
-             "-C --demangle[=], -w --wide, -z --disassemble-zeroes, --start-address=, --stop-address="),
+             "-C --demangle[=], -w --wide, -z --disassemble-zeroes, --start-address=, --stop-address=",
+             response_files=True),
     *program("patch", "-p --strip=, -F --fuzz=, -l, -u --unified, -N --forward, -R --reverse, "
              "-i --input=, -E --remove-empty-files, -b --backup, --backup-if-mismatch, "
              "--no-backup-if-mismatch, -t --batch, -f --force, -s --quiet --silent, --verbose, --dry-run, "
@@ -100,11 +103,12 @@ PROGRAMS = [
     *program("readelf", "-a --all, -h --file-header, -l --program-headers --segments, "
              "-S --section-headers --sections, -e --headers, -s --syms --symbols, --dyn-syms, -n --notes, "
              "-r --relocs, -d --dynamic, -V --version-info, -x --hex-dump=, -p --string-dump=, -W --wide, "
-             "-H --help, -v --version"),
+             "-H --help, -v --version", response_files=True),
     *program("sed gsed", "-n --quiet --silent, --debug, -e --expression=, --follow-symlinks, --posix, "
              "-E -r --regexp-extended, -s --separate, --sandbox, -u --unbuffered, -z --null-data, "
              f"{_ABOUT}", writes="-i --in-place[=]", config="-f --file=", reader=read_sed),
-    *program("size", "-ABdotx, --format=, --radix=, --common, --totals, -h --help, -V --version"),
+    *program("size", "-ABdotx, --format=, --radix=, --common, --totals, -h --help, -V --version",
+             response_files=True),
     *program("sort", "-b --ignore-leading-blanks, -d --dictionary-order, -f --ignore-case, "
              "-g --general-numeric-sort, -i --ignore-nonprinting, -M --month-sort, "
              "-h --human-numeric-sort, -n --numeric-sort, -R --random-sort, --random-source=, "
@@ -114,10 +118,11 @@ PROGRAMS = [
              writes="-o --output=, -T --temporary-directory=", executes="--compress-program="),
     *program("strings", "-a --all, -f --print-file-name, -n --bytes=, -t --radix=, "
              "-w --include-all-whitespace, -o, -e --encoding=, -s --output-separator=, -h --help, "
-             "-v -V --version"),
+             "-v -V --version", response_files=True),
     *program("tree", "-adflxpsughDFqNQrtcUviAnCSJX, -L=, -P=, -I=, --prune, --noreport, --dirsfirst, "
              "--filesfirst, --gitignore, --matchdirs, --ignore-case, --du, --si, --inodes, --device, "
-             "--sort==, --filelimit=, --timefmt=, --charset=, --help, --version", writes="-o=, -R"),
+             "--sort==, --filelimit=, --timefmt=, --charset=, --help, --version", writes="-o=, -R",
+             glues=False),
     *program("xargs", "-0 --null, -a --arg-file=, -d --delimiter=, -E=, -e[=], --eof[=], -I=, -i[=], "
              "--replace[=], -L=, -l[=], --max-lines[=], -n --max-args=, -o --open-tty, -P --max-procs=, "
              "-p --interactive, -r --no-run-if-empty, -s --max-chars=, --show-limits, -t --verbose, "

@@ -6,7 +6,7 @@ from toolwright.builtin.bash._grammar import Program, Reader, Reading, Use
 from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._words import NotCovered, Word
 
-__all__ = ["read_rsync", "read_tar", "reads_when_given"]
+__all__ = ["read_rsync", "read_tar", "reads_in_mode"]
 
 
 def read_tar(program: Program, words: Sequence[Word], reading: Reading) -> None:
@@ -27,8 +27,13 @@ def read_tar(program: Program, words: Sequence[Word], reading: Reading) -> None:
 
 def _dashed(program: Program, words: Sequence[Word]) -> list[Word]:
     """The same words with the options of an old-style bundle apart."""
-    first = words[0].text if words else None
-    if not words or first is None or first.startswith("-"):
+    if not words:
+        return []
+    first = words[0].text
+    if first is None:
+        raise NotCovered(f"{words[0].source!r} could be a bundle of options of 'tar'; "
+                         "write the options first")  # fmt: skip
+    if first.startswith("-"):
         return list(words)
     rest = list(words[1:])
     result: list[Word] = []
@@ -42,11 +47,15 @@ def _dashed(program: Program, words: Sequence[Word]) -> list[Word]:
     return [*result, *rest]
 
 
-def reads_when_given(*names: str) -> Reader:
-    """A reader of a program that writes nothing when one of these options is given."""
+def reads_in_mode(*prints: str, tests: Sequence[str] = (), packs: Sequence[str] = ()) -> Reader:
+    """A reader of a program that writes nothing when one of the options `prints` is given.
+
+    Nor does one of `tests`, unless a mode that `packs` is given as well: which of the two holds is not plain.
+    """
 
     def read(program: Program, words: Sequence[Word], reading: Reading) -> None:
-        if reading.given(*names) and not reading.uses:
+        only_tests = reading.given(*tests) and not reading.given(*packs)
+        if not reading.uses and (reading.given(*prints) or only_tests):
             reading.base = "read"
 
     return read

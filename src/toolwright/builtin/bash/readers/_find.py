@@ -21,6 +21,8 @@ _WITH_VALUE = names(
 )
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 _WRITES = {"-delete": 0, "-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
+_PLACE = re.compile(r"\.{0,2}/|\.{1,2}\Z|[\w.][\w. -]*(/|\Z)")
+"""No host before a colon, no setting before a sign of equality, no file of options behind an at sign."""
 _EXEC = ("-exec", "-execdir", "-ok", "-okdir")
 
 
@@ -48,9 +50,20 @@ def read_find(program: Program, words: Sequence[Word], reading: Reading) -> None
             raise NotCovered(f"{word.source!r} is not known as a part of find's expression")
 
 
-def found_paths(words: Sequence[Word]) -> list[Word]:
+def found_paths(words: Sequence[Word], command: Sequence[Word]) -> list[Word]:
     """The words of a command, with what find puts in place of `{}` as the paths they become."""
-    return [_with_path(word) if "{}" in (word.text or "") else word for word in words]
+    odd = [word for word in words[1 : _after_paths(words)] if not _is_plain_place(word)]
+    if odd and any("{}" in (word.text or "") for word in command):
+        raise NotCovered(f"{odd[0].source!r} and what lies in it could mean something else than a file; "
+                         "write './' before it")  # fmt: skip
+    return [_with_path(word) if "{}" in (word.text or "") else word for word in command]
+
+
+def _is_plain_place(word: Word) -> bool:
+    """Whether a path that begins like this is nothing but a path to every program."""
+    if word.text is None:
+        return "/" in word.start and _PLACE.match(word.start) is not None
+    return word.text in ("-H", "-L", "-P") or _PLACE.match(word.text) is not None
 
 
 def _with_path(word: Word) -> Word:

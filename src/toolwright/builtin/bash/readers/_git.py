@@ -1,21 +1,41 @@
 """Read a git command: its own options, then those of the sub-command."""
 
+import re
 from collections.abc import Sequence
 
-from toolwright.builtin.bash._grammar import Program, Reader, Reading, Use
+from toolwright.builtin.bash._grammar import Program, Reader, Reading, Use, names
 from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._words import NotCovered, Word
 
 __all__ = [
+    "STRATEGIES",
     "git_command",
     "lists_unless_named",
     "read_config",
     "read_git",
     "read_nested",
+    "read_status",
     "writes_when_given",
 ]
 
+STRATEGIES = "ort|recursive|resolve|octopus|ours|subtree"
+"""Any other name of a merge strategy would be looked up as a program."""
 _GLOBAL = ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--version", "-v")
+_OWN = names(
+    "archimport bugreport bundle checkout-index citool commit-graph commit-tree credential "
+    "credential-cache credential-store cvsexportcommit cvsimport cvsserver daemon diagnose difftool "
+    "fast-export fast-import fetch-pack filter-branch fmt-merge-msg for-each-repo gc get-tar-commit-id gui "
+    "help hook http-backend http-fetch http-push imap-send index-pack instaweb interpret-trailers "
+    "mailinfo mailsplit maintenance merge-file merge-index merge-one-file merge-tree mergetool mktag "
+    "mktree multi-pack-index p4 pack-objects pack-redundant pack-refs patch-id prune prune-packed "
+    "quiltimport read-tree receive-pack repack replace request-pull rerere send-email send-pack shell "
+    "sparse-checkout stripspace svn unpack-file unpack-objects update-ref update-server-info "
+    "upload-archive upload-pack var verify-commit verify-pack verify-tag web--browse"
+)
+"""Sub-commands of git that are not in the table; no alias can take their place."""
+_WHO = ("user.name", "user.email")
+_REVISION = re.compile(r"[\w./~^@{}:-]*[A-Z@/~^{][\w./~^@{}:-]*")
+"""What is plainly a revision, and cannot be a sub-command of some version of git."""
 
 
 def git_command(words: Sequence[Word]) -> tuple[int, Word | None]:
@@ -42,12 +62,20 @@ def read_git(program: Program, words: Sequence[Word], reading: Reading) -> None:
 
 
 def read_nested(program: Program, words: Sequence[Word], reading: Reading) -> None:
-    """A sub-command that has sub-commands; without one it lists."""
-    position = next(n for n, word in enumerate(words) if word.text == program.name) + 1
+    """A sub-command that has sub-commands; without one it lists, or does what its default does."""
+    position = reading.start
     flags = {name for name in program.options if program.options[name].value == "none"}
     while position < len(words) and words[position].text in flags:
         position += 1
-    _read_sub_command(program, words, position, reading)
+    if program.default and _names_none(words[position:]):
+        _read_command(program.commands[program.default], words, position, reading)
+    else:
+        _read_sub_command(program, words, position, reading)
+
+
+def _names_none(words: Sequence[Word]) -> bool:
+    first = words[0].text if words else "-"
+    return first is not None and (first.startswith("-") or _REVISION.fullmatch(first) is not None)
 
 
 def _read_sub_command(
@@ -58,9 +86,14 @@ def _read_sub_command(
     name = words[position].text
     command = program.commands.get(name or "")
     if command is None:
-        known = "" if program.name != "git" else "; it may be an alias for any program"
+        alias = program.name == "git" and name not in _OWN
+        known = "; it may be an alias for any program" if alias else ""
         raise NotCovered(f"'{program.name} {words[position].source}' is not known here{known}")
-    inner = read_words(command, words, position + 1)
+    _read_command(command, words, position + 1, reading)
+
+
+def _read_command(command: Program, words: Sequence[Word], start: int, reading: Reading) -> None:
+    inner = read_words(command, words, start)
     reading.purpose, reading.base, reading.uses = inner.purpose, inner.base, inner.uses
     reading.options, reading.arguments = inner.options, inner.arguments
     for at in inner.arguments:
@@ -73,7 +106,10 @@ def lists_unless_named(*listing: str) -> Reader:
     """A reader of a sub-command that lists, unless it is told a name to make."""
 
     def read(program: Program, words: Sequence[Word], reading: Reading) -> None:
-        if not reading.uses and (not reading.arguments or reading.given(*listing)):
+        # A negative number of lines is taken for none given.
+        counts = [value.text or "" for value in reading.values("-n")]
+        lists = reading.given(*listing) and all(count.isdigit() for count in counts)
+        if not reading.uses and (not reading.arguments or lists):
             reading.base = "read"
 
     return read
@@ -89,11 +125,20 @@ def writes_when_given(*names: str) -> Reader:
     return read
 
 
+def read_status(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """Told twice to be verbose, it shows differences in repositories inside as their owners want it."""
+    verbose = [option for option, _ in reading.options if "--verbose" in option.names]
+    if len(verbose) > 1:
+        reading.base = "write"
+
+
 def read_config(program: Program, words: Sequence[Word], reading: Reading) -> None:
-    """Settings are shown, never changed: they can name programs."""
+    """Settings are shown; of changing them only who commits is known, for others can name programs."""
     shows = ("--get", "--get-all", "--get-regexp", "-l", "--list")
-    names = [words[position].text or "" for position in reading.arguments]
-    if not reading.given(*shows) and (len(names) != 1 or "." not in names[0]):
+    given = [words[position].text or "" for position in reading.arguments]
+    if len(given) == 2 and given[0] in _WHO and not reading.given(*shows):
+        reading.purpose = reading.base = "write"
+    elif not reading.given(*shows) and (len(given) != 1 or "." not in given[0]):
         reading.uses.append(
             Use(effect="config", at=len(words), what="'git config', which can name programs to run")
         )

@@ -1,11 +1,12 @@
 """Read a sed script: which of its commands run programs or write files.
 
-A script is read as GNU and BSD sed both read it. Where they differ, or where it is not plain which
-delimiter ends a part, it is not read at all.
+Sed programs differ in whether a delimiter between brackets ends a pattern. Where one stands there, the script
+is read in both ways, and what it does in either counts. Whatever else is not plain is not read at all.
 """
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from toolwright.builtin.bash._grammar import Effect, Program, Reading, Use
 from toolwright.builtin.bash._words import NotCovered, Word
@@ -14,14 +15,20 @@ __all__ = ["read_sed"]
 
 _SPACE = re.compile(r"[ \t]*")
 _BETWEEN = re.compile(r"[ \t\n;]*")
-_LABEL = re.compile(r"[ \t]*[A-Za-z0-9_.-]*")
+_LABEL = re.compile(r"[ \t]*[A-Za-z0-9_.-]*(?!\}+#)")
+"""A brace ends it, or is a part of it; then what looks like a comment behind it would be as well."""
 _LINE = re.compile(r"[^\n]*")
 _NUMBER = re.compile(r"\d*")
 _ADDRESS = re.compile(r"\d+(~\d+)?|\$|[+~]\d+")
-_FLAGS = re.compile(r"[gpiImM0-9]*")
-_TEXT = re.compile(r"[ \t]*(\\\n)?[^\\\n]*(?=\n|$)")
-_BRACKETS = re.compile(r"\^?\]?(\[:[a-z]+:\]|[^\[\]\n])*\]")
+_FLAGS = re.compile(r"[egpiImM0-9]*")
+_TEXT = re.compile(r"[ \t]*(\\\n)?([^\\\n]|\\[^\n])*(?=\n|\Z)")
+_BRACKETS = re.compile(r"\^?\]?(\[:[a-z]+:\]|\\[^\]\\\n]|[^\[\]\\\n])*\]")
 _OUTPUTS = ("/dev/stdout", "/dev/stderr")
+_DELIMITER = re.compile(r"[!-/:<=>?@^_`|~]")
+_NO_COMMAND = re.compile(r"[]!-\"$-/;<>-@[\\^_`|~]")
+"""What begins a command in no sed."""
+_BEHIND_FLAGS = ("", " ", "\t", "\n", ";", "}", "#", "w")
+_MOST = 64
 
 
 def read_sed(program: Program, words: Sequence[Word], reading: Reading) -> None:
@@ -38,24 +45,47 @@ def read_sed(program: Program, words: Sequence[Word], reading: Reading) -> None:
     if any(text is None for text in texts):
         raise NotCovered("the script of 'sed' is not written out plainly")
     script = "\n".join(text for text in texts if text is not None)
-    for effect, what in _Script(script).effects():
+    for effect, what in sorted(_effects(script)):
         reading.uses.append(Use(effect=effect, at=at, what=what))
 
 
-class _Script:
-    """A cursor over a script."""
+class _Impossible(Exception):
+    """No sed accepts a script that reads like this."""
 
-    def __init__(self, text: str) -> None:
+
+def _effects(script: str) -> set[tuple[Effect, str]]:
+    """What the script does in any of its readings."""
+    found: set[tuple[Effect, str]] = set()
+    left: list[list[bool]] = [[]]
+    for _ in range(_MOST):
+        if not left:
+            return found
+        reading = _Script(script, left.pop())
+        # Files to write are opened while a script is read, so what stands before a mistake counts.
+        with suppress(_Impossible):
+            reading.read()
+        found |= set(reading.found)
+        left += reading.others
+    raise NotCovered("the sed script can be read in too many ways")
+
+
+class _Script:
+    """A cursor over a script, with what to answer where it can be read in two ways."""
+
+    def __init__(self, text: str, answers: list[bool]) -> None:
         self._text = text
         self._at = 0
-        self._found: list[tuple[Effect, str]] = []
+        self._answers = answers
+        self._asked = 0
+        self.others: list[list[bool]] = []
+        """Answers that lead to readings other than this one."""
+        self.found: list[tuple[Effect, str]] = []
 
-    def effects(self) -> list[tuple[Effect, str]]:
+    def read(self) -> None:
         self._skip(_BETWEEN)
         while self._at < len(self._text):
             self._statement()
             self._skip(_BETWEEN)
-        return self._found
 
     def _statement(self) -> None:
         self._address()
@@ -83,13 +113,13 @@ class _Script:
                     raise self._unread()
             case "b" | "t" | "T" | ":":
                 self._skip(_LABEL)
-                self._end()
+                self._end(comment=False)
             case "r" | "R":
                 self._skip(_LINE)
             case "w" | "W":
                 self._write()
             case "e":
-                self._found.append(("execute", "the command 'e' of 'sed'"))
+                self.found.append(("execute", "the command 'e' of 'sed'"))
                 self._skip(_LINE)
             case "l" | "q" | "Q" | "L":
                 self._skip(_SPACE)
@@ -97,6 +127,8 @@ class _Script:
                 self._end()
             case "=" | "d" | "D" | "F" | "g" | "G" | "h" | "H" | "n" | "N" | "p" | "P" | "x" | "z":
                 self._end()
+            case _ if _NO_COMMAND.fullmatch(command):
+                raise _Impossible
             case _:
                 raise self._unread()
 
@@ -127,11 +159,12 @@ class _Script:
         delimiter = self._next()
         self._part(delimiter, pattern=True)
         self._part(delimiter, pattern=False)
+        start = self._at
         self._skip(_FLAGS)
-        if self._peek() == "e":
-            self._found.append(("execute", "the flag 'e' of sed's 's'"))
-            self._at += 1
-            self._skip(_FLAGS)
+        if self._peek() not in _BEHIND_FLAGS:
+            raise _Impossible
+        if "e" in self._text[start : self._at]:
+            self.found.append(("execute", "the flag 'e' of sed's 's'"))
         if self._peek() == "w":
             self._at += 1
             self._write()
@@ -139,34 +172,46 @@ class _Script:
             self._end()
 
     def _write(self) -> None:
+        self._skip(_SPACE)
         start = self._at
         self._skip(_LINE)
-        name = self._text[start : self._at].strip()
+        name = self._text[start : self._at]
         if name not in _OUTPUTS:
-            self._found.append(("write", f"the file {name!r} that 'sed' writes"))
+            self.found.append(("write", f"the file {name!r} that 'sed' writes"))
 
     def _part(self, delimiter: str, *, pattern: bool) -> None:
         """Up to the delimiter; a backslash takes the next character with it."""
-        if delimiter in ("", "\n", "\\", " ", ";") or delimiter.isalnum() or delimiter in "[]{}":
+        if not _DELIMITER.fullmatch(delimiter):
             raise self._unread()
-        while (character := self._next()) != delimiter:
+        doubtful = False
+        while (character := self._next()) != delimiter or (doubtful and self._answer()):
             if character in ("", "\n"):
-                raise self._unread()
-            if character == "\\" and self._next() == "":
+                raise _Impossible
+            if character == "\\" and self._next() in ("", "\n" if pattern else ""):
                 raise self._unread()
             if pattern and character == "[":
-                self._brackets(delimiter)
+                doubtful = not self._brackets(delimiter) or doubtful
 
-    def _brackets(self, delimiter: str) -> None:
-        """A set of characters; GNU sed ends the part at a delimiter in it, others do not."""
+    def _brackets(self, delimiter: str) -> bool:
+        """Pass a set of characters, if it plainly is one and holds no delimiter."""
         found = _BRACKETS.match(self._text, self._at)
-        if found is None or delimiter in found[0] or "\\" in found[0]:
-            raise self._unread()
+        if found is None or delimiter in found[0].replace(f"\\{delimiter}", ""):
+            return False
         self._at = found.end()
+        return True
 
-    def _end(self) -> None:
+    def _answer(self) -> bool:
+        """Whether the delimiter here is taken for a character of the pattern."""
+        if self._asked == len(self._answers):
+            self.others.append([*self._answers, True])
+            self._answers = [*self._answers, False]
+        self._asked += 1
+        return self._answers[self._asked - 1]
+
+    def _end(self, *, comment: bool = True) -> None:
         self._skip(_SPACE)
-        if self._peek() not in ("", "\n", ";", "}", "#"):
+        ends = ("", "\n", ";", "}", "#") if comment else ("", "\n", ";", "}")
+        if self._peek() not in ends:
             raise self._unread()
 
     def _skip(self, pattern: re.Pattern[str]) -> bool:

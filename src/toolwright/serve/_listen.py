@@ -1,0 +1,46 @@
+"""Where a server listens: its port is checked and taken, and its address is written."""
+
+import os
+import socket
+from typing import Any
+
+from toolwright.errors import UsageError
+
+__all__ = ["address_of", "check_port", "listen"]
+
+_BACKLOG = 2048
+_HIGHEST_PORT = 65535
+
+
+def check_port(port: Any) -> None:
+    """`UsageError` for what is no port."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(
+            f"A port is a number from 0 to {_HIGHEST_PORT}, and 0 is any free one; got {port!r}."
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; `UsageError` where it cannot. Port 0 is any free one."""
+    check_port(port)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(
+            f"Cannot listen on {host}, port {port}: {_why(error)}. Choose another port, or 0 "
+            "for any free one."
+        ) from error
+
+
+def _why(error: OSError | UnicodeError) -> str:
+    # A name that cannot be resolved has a number of another kind.
+    if isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.errno:
+        return os.strerror(error.errno)
+    return getattr(error, "strerror", None) or str(error)
+
+
+def address_of(host: str, port: int) -> str:
+    """The address that a person on this machine opens."""
+    reached = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104
+    return f"http://{f'[{reached}]' if ':' in reached else reached}:{port}"

@@ -1,0 +1,18 @@
+"""Call a tool from outside only as it was listed: what was judged and approved is what runs."""
+
+from typing import Any
+
+from toolwright.errors import ToolError
+
+__all__ = ["refuse_changed"]
+
+
+def refuse_changed(name: str, whose: str, listed: Any, now: Any) -> None:
+    """`ToolError` when a source says something else of a tool, or nothing, than when it listed it."""
+    if now is None:
+        raise ToolError(f"{name!r} was not called: {whose} no longer has it.")
+    if now is not listed and now != listed:
+        raise ToolError(
+            f"{name!r} was not called: {whose} has changed it since it was listed. "
+            "Look at it again before you call it."
+        )

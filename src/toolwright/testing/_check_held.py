@@ -1,0 +1,166 @@
+"""What every store must do about runs that hold their sessions, as checks for its author."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import anyio
+
+from toolwright.backends import Hold, Store
+from toolwright.errors import SessionHeld, StoreConflict
+from toolwright.messages import (
+    Event,
+    Given,
+    Pending,
+    PendingOpened,
+    RunEnded,
+    RunStarted,
+    Scope,
+    StateChanged,
+)
+from toolwright.testing._checks import raises
+
+__all__ = ["HELD_CHECKS"]
+
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+
+
+async def check_a_run_holds_its_session(store: Store) -> None:
+    """From its first append to its last nobody else writes; who holds it is known."""
+    mine, other = _hold("r1", since=12.5), _hold("r2")
+    await store.open(ADA)
+    assert await store.holder(ADA) is None
+    await store.append(ADA, [RunStarted(seq=1)], replace(mine, first=True))
+    holder = await store.holder(ADA)
+    assert holder is not None
+    assert (holder.hold_id, holder.since, holder.is_gone) == ("r1", 12.5, False)
+    assert holder.process
+    assert (await store.load(ADA)).holder == holder
+    lost = StateChanged(seq=2, delta={"lost": True})
+    await raises(SessionHeld, store.append(ADA, [lost], replace(other, first=True)))
+    await raises(SessionHeld, store.append(ADA, [lost], other))
+    await raises(SessionHeld, store.append(ADA, [lost]))
+    await store.append(ADA, [StateChanged(seq=2, delta={"x": 1})], mine)
+    await store.append(ADA, [RunEnded(seq=3, status="done")], replace(mine, last=True))
+    assert await store.holder(ADA) is None
+    assert await store.state(ADA) == {"x": 1}
+    await store.append(ADA, [StateChanged(seq=4, delta={"x": 2})])
+    await store.append(ADA, [RunStarted(seq=5)], replace(other, first=True))
+    assert await _held_by(store) == "r2"
+
+
+async def check_a_session_is_held_for_one_append_alone(store: Store) -> None:
+    """A hold that is taken and released by the same append is over with it."""
+    await store.open(ADA)
+    both = replace(_hold("r1"), first=True, last=True)
+    await store.append(ADA, [RunStarted(seq=1), RunEnded(seq=2, status="stopped")], both)
+    assert await store.holder(ADA) is None
+    await raises(StoreConflict, store.append(ADA, [StateChanged(seq=3, delta={})], _hold("r1")))
+    assert len(await store.events(ADA)) == 2
+
+
+async def check_of_many_runs_at_once_one_takes_the_session(store: Store) -> None:
+    """The others are refused as long as it is held."""
+    await store.open(ADA)
+    took: list[str] = []
+
+    async def take(name: str) -> None:
+        start = RunStarted(seq=1, run_id=name)
+        try:
+            await store.append(ADA, [start], replace(_hold(name), first=True))
+        except SessionHeld:
+            return
+        took.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("one", "two", "three", "four"):
+            tasks.start_soon(take, name)
+    assert len(took) == 1
+    assert await _held_by(store) == took[0]
+
+
+async def check_a_hold_can_be_taken_over(store: Store) -> None:
+    """Who takes the place of another names it; what that one writes from then on is refused."""
+    old, new = _hold("old"), _hold("new", since=3.5)
+    await store.open(ADA)
+    await store.append(ADA, [RunStarted(seq=1)])
+    await store.append(ADA, [StateChanged(seq=2, delta={"x": 1})], replace(old, first=True))
+    taking = replace(new, first=True, instead_of="another")
+    started = RunStarted(seq=3, run_id="new")
+    await raises(SessionHeld, store.append(ADA, [started], taking))
+    await store.append(ADA, [started], replace(taking, instead_of="old"))
+    assert await _held_by(store) == "new"
+    late: list[Event] = [StateChanged(seq=3, delta={"x": 2}), StateChanged(seq=4, delta={"x": 2})]
+    for event in late:
+        await raises(SessionHeld, store.append(ADA, [event], old))
+        await raises(SessionHeld, store.append(ADA, [event], replace(old, instead_of="new")))
+    await store.append(ADA, [RunEnded(seq=4, status="done")], replace(new, last=True))
+    await raises(StoreConflict, store.append(ADA, [StateChanged(seq=5, delta={"x": 3})], old))
+    assert await store.state(ADA) == {"x": 1}
+    assert len(await store.events(ADA)) == 4
+
+
+async def check_a_hold_is_released_without_an_append(store: Store) -> None:
+    """By the run that has it, and by no other."""
+    await store.open(ADA)
+    await store.append(ADA, [RunStarted(seq=1)], replace(_hold("r1"), first=True))
+    await store.release(ADA, "r2")
+    await store.release(replace(ADA, user_id="bob"), "r1")
+    assert await _held_by(store) == "r1"
+    await store.release(ADA, "r1")
+    await store.release(ADA, "r1")
+    assert await store.holder(ADA) is None
+    await raises(StoreConflict, store.append(ADA, [RunStarted(seq=2)], _hold("r1")))
+
+
+async def check_a_repeated_append_holds_and_releases_once(store: Store) -> None:
+    """Acknowledgements may be lost: the first, the last, and also when another run is there by then."""
+    mine, started, ended = _hold("r1"), RunStarted(seq=1), RunEnded(seq=2, status="done")
+    await store.open(ADA)
+    await store.append(ADA, [started], replace(mine, first=True))
+    await store.append(ADA, [started], replace(mine, first=True))
+    assert await _held_by(store) == "r1"
+    await store.append(ADA, [started, ended], replace(mine, first=True, last=True))
+    assert await store.holder(ADA) is None
+    await store.append(ADA, [ended], replace(mine, last=True))
+    assert await store.holder(ADA) is None
+    next_ = RunStarted(seq=3, run_id="r2")
+    await store.append(ADA, [next_], replace(_hold("r2"), first=True))
+    await store.append(ADA, [ended], replace(mine, last=True))
+    assert await _held_by(store) == "r2"
+    assert await store.events(ADA) == [started, ended, next_]
+
+
+async def check_a_held_session_is_answered_branched_and_deleted(store: Store) -> None:
+    """Others may do to it what is no run: its branch is free, and with it its hold is deleted."""
+    mine = _hold("r1")
+    await store.open(ADA)
+    asked = PendingOpened(seq=1, pending=Pending(call_id="c1", name="ask", kind="choice"))
+    await store.append(ADA, [asked], replace(mine, first=True))
+    assert await store.answer("app", "s1", "c1", Given(value="yes")) == "accepted"
+    await store.branch(ADA, "s2")
+    assert await store.holder(replace(ADA, session_id="s2")) is None
+    await store.delete(ADA)
+    assert await store.holder(ADA) is None
+    await store.open(ADA)
+    await store.append(ADA, [RunStarted(seq=1)])
+    await raises(StoreConflict, store.append(ADA, [RunEnded(seq=2, status="done")], mine))
+
+
+HELD_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
+    check_a_run_holds_its_session,
+    check_a_session_is_held_for_one_append_alone,
+    check_of_many_runs_at_once_one_takes_the_session,
+    check_a_hold_can_be_taken_over,
+    check_a_hold_is_released_without_an_append,
+    check_a_repeated_append_holds_and_releases_once,
+    check_a_held_session_is_answered_branched_and_deleted,
+)
+
+
+def _hold(name: str, since: float = 0.0) -> Hold:
+    return Hold(id=name, since=since)
+
+
+async def _held_by(store: Store) -> str | None:
+    holder = await store.holder(ADA)
+    return None if holder is None else holder.hold_id

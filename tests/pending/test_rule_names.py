@@ -1,0 +1,211 @@
+"""A rule for a tool, an agent or a source that there is not is refused, however it is written."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolwright import (
+    Agent,
+    AgentTool,
+    Rule,
+    Runner,
+    Tool,
+    UsageError,
+    Workflow,
+    code_mode,
+    rules,
+    tool,
+)
+from toolwright.kits import load_agent_file
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Rules, Toolset, guarded, prefixed, searchable, with_approval
+
+pytestmark = pytest.mark.anyio
+
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_has_run() -> None:
+    ran.clear()
+
+
+@tool
+def drop_table(name: str) -> str:
+    """Drop a table."""
+    ran.append(name)
+    return "dropped"
+
+
+OUTSIDE = drop_table.replace(source="mcp:files@python3#0123")
+
+
+class Listed(Toolset):
+    """A toolset with one tool; None while its server is away."""
+
+    tool: Tool | None = OUTSIDE
+    cache_listing = False
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        return [] if self.tool is None else [self.tool]
+
+
+MISSPELT: dict[str, tuple[Rule, str]] = {
+    "a tool": (Rule.deny("drop_tabel"), r"no tool 'drop_tabel'.*near names: drop_table"),
+    "a pattern": (Rule.deny("dorp_*"), r"no tool 'dorp_\*'.*near names: drop_table"),
+    "an agent": (Rule.deny(agent="helpr"), r"no agent 'helpr'.*near names: helper"),
+    "a pattern of agents": (Rule.deny(agent="hlep*"), r"no agent 'hlep\*'"),
+    "a source": (Rule.deny(source="mpc:*"), r"no tool from 'mpc:\*'.*names: mcp:files@python3#0123"),
+    "a source without its server": (
+        Rule.deny(source="mcp:files"), "no tool from 'mcp:files'.*near names: mcp:files@python3#0123"
+    ),
+    "a tool in a condition": (Rule.deny(when="call.tool == 'drop_tabel'"), "no tool 'drop_tabel'"),
+    "tools in a condition": (
+        Rule.deny(when="cents > 1 or call.tool in ['drop_table', 'wpie']"), "no tool 'wpie'"
+    ),
+    "a tool that a condition excludes": (Rule.deny(when="'x' != call.tool"), "no tool 'x'"),
+    "a pattern in a condition": (Rule.deny(when="matches(call.tool, 'dorp_*')"), r"no tool 'dorp_\*'"),
+    "a beginning in a condition": (Rule.deny(when="starts(call.tool, 'dorp')"), r"no tool 'dorp\*'"),
+    "an end in a condition": (Rule.deny(when="ends(call.tool, 'tabel')"), r"no tool '\*tabel'"),
+    "an agent in a condition": (Rule.deny(when="call.agent == 'helpr'"), "no agent 'helpr'"),
+    "a path in a condition": (Rule.deny(when="call.path == 'root/helpr'"), "no agent 'helpr'"),
+    "a source in a condition": (
+        Rule.deny(when="not starts(call.source, 'mpc:')"), r"no tool from 'mpc:\*'"
+    ),
+}  # fmt: skip
+RIGHT = rules(
+    Rule.deny("drop_*", agent="help?r", source="mcp:files@*", user="nobody"),
+    Rule.deny(when="call.tool == 'drop_table' and call.path == 'root/helper' and name == ''"),
+    Rule.deny(when="matches(call.source, 'mcp:*') and call.agent in ['root'] and name == ''"),
+    Rule.deny(when="call.tool == 'drop_table' and call.source == '' and name == ''"),
+    Rule.deny("sommething", agent="else", source="where", optional=True),
+    Rule.deny(when="call.tool == 'elsewhere'", optional=True),
+    otherwise="allow",
+)
+
+
+def root(things: list[Any], *script: Any, **settings: Any) -> Agent:
+    """An agent with a helper, and a helper that has the tools."""
+    helper = Agent(
+        name="helper",
+        description="",
+        model=ScriptedModel(*script, call("drop_table", name="users"), "."),
+        tools=things,
+    )
+    model = ScriptedModel(call("helper", request="go"), ".")
+    return Agent(name="root", model=model, tools=[AgentTool(helper)], **settings)
+
+
+def nested(policy: Rules) -> Rules:
+    return rules(otherwise=rules(Rule.ask("other", optional=True), otherwise=policy))
+
+
+async def workflow(policy: Rules) -> Runner:
+    helper = Agent(
+        name="helper", model=ScriptedModel(call("drop_table", name="x"), "."), tools=[OUTSIDE]
+    )
+    flow = Workflow(name="root", nodes={"helper": helper}, edges=[("start", "helper")])
+    return Runner(flow, policy=policy)
+
+
+async def node(policy: Rules) -> Runner:
+    helper = Agent(name="helper", model=ScriptedModel("."))
+    nodes = {"drop": with_approval(OUTSIDE, policy), "helper": helper}
+    return Runner(Workflow(name="root", nodes=nodes, edges=[("start", "drop"), ("drop", "helper")]))
+
+
+SEARCH = call("search_tools", query="drop a table")
+Write = Callable[[Rules], Any]
+WAYS: dict[str, Write] = {
+    "policy of an agent": lambda policy: root([OUTSIDE], policy=policy),
+    "policy of an agent with toolsets": lambda policy: root([Listed()], policy=policy),
+    "a policy inside a policy": lambda policy: root([OUTSIDE], policy=nested(policy)),
+    "policy of a runner": lambda policy: Runner(root([OUTSIDE]), policy=policy),
+    "a nested policy of a runner": lambda policy: Runner(root([Listed()]), policy=nested(policy)),
+    "guarded tools": lambda policy: root([guarded([OUTSIDE], policy)]),
+    "a guarded toolset": lambda policy: root([guarded(Listed(), policy)]),
+    "guarded, then renamed": lambda policy: root([prefixed(prefixed(guarded(Listed(), policy), "a"), "b")]),
+    "guarded, behind a search": lambda policy: root([searchable(guarded([OUTSIDE], policy))], SEARCH),
+    "guarded, in code": lambda policy: root([code_mode(guarded([OUTSIDE], policy))]),
+    "guarded with a nested policy": lambda policy: root([guarded([OUTSIDE], nested(policy))]),
+    "with_approval": lambda policy: root([with_approval(OUTSIDE, policy)]),
+    "around steps of a workflow": workflow,
+    "around a node of a workflow": node,
+}  # fmt: skip
+
+
+async def go(write: Write, policy: Rules) -> str:
+    made = write(policy)
+    if not isinstance(made, Agent | Runner):
+        made = await made
+    return (await (made if isinstance(made, Runner) else Runner(made)).run("go")).status
+
+
+@pytest.mark.parametrize("what", MISSPELT)
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_misspelt_name_is_refused(way: str, what: str) -> None:
+    rule, why = MISSPELT[what]
+    with pytest.raises(UsageError, match=why) as refused:
+        await go(WAYS[way], rules(rule, otherwise="allow"))
+    assert ran == []
+    assert "optional=True" in str(refused.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_right_and_optional_names_are_taken(way: str) -> None:
+    policy = rules(*RIGHT.ordered, otherwise="allow")
+    # In these, the tool has another name when it is called, or is called by code.
+    silent = way in ("guarded, then renamed", "guarded, in code")
+    assert await go(WAYS[way], policy) == "done"
+    assert bool(ran) is not silent
+
+
+@pytest.mark.parametrize("setting", ["deny", "ask", "allow"])
+def test_a_misspelt_name_in_a_file_is_refused(setting: str, tmp_path: Path) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text(f"tools: {{preset: coding}}\napprovals: {{{setting}: [bsah]}}\n")
+    with pytest.raises(UsageError, match=r"no tool 'bsah'.*near names: bash"):
+        load_agent_file(file, ScriptedModel())
+
+
+async def test_one_policy_around_several_tools_may_name_them_all() -> None:
+    other = drop_table.replace(spec=OUTSIDE.spec.__class__(name="look", description="Look."))
+    policy = rules(Rule.deny("drop_table"), Rule.deny("look"), otherwise="allow")
+    wrapped = [with_approval(one, policy) for one in (drop_table, other)]
+    assert (await Runner(root(wrapped)).run("go")).status == "done"
+    assert ran == []
+
+
+@pytest.mark.parametrize("what", ["a tool", "a source"])
+@pytest.mark.parametrize("around", [True, False])
+async def test_while_a_server_is_away_names_wait_for_the_next_listing(
+    what: str, around: bool
+) -> None:
+    server = Listed()
+    server.tool = None
+    policy = rules(MISSPELT[what][0], otherwise="allow")
+    things: Any = [guarded(server, policy)] if around else [server]
+    model = ScriptedModel(".", ".")
+    agent = Agent(name="a", model=model, tools=things, policy=None if around else policy)
+    assert (await agent.run("go")).status == "done"
+    server.tool = OUTSIDE
+    with pytest.raises(UsageError, match=MISSPELT[what][1]):
+        await agent.run("go")
+
+
+async def test_an_agent_may_be_named_that_is_around_the_one_whose_rule_it_is() -> None:
+    policy = rules(Rule.deny("drop_table", agent="root"), otherwise="allow")
+    inner = Agent(
+        name="inner",
+        description="",
+        model=ScriptedModel(call("drop_table", name="x"), "."),
+        tools=[drop_table],
+        policy=policy,
+    )
+    model = ScriptedModel(call("inner", request="go"), ".")
+    assert (
+        await Agent(name="root", model=model, tools=[AgentTool(inner)]).run("go")
+    ).status == "done"
+    assert ran == []
