@@ -1,10 +1,15 @@
-"""No test reaches beyond this machine, and a test that would is told so."""
+"""No test reaches beyond this machine but for the registries, and one that would is told so."""
 
 import ipaddress
 import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["stay_on_loopback"]
+__all__ = ["may_reach", "stay_on_loopback"]
+
+_permitted: set[str] = set()
+"""Names, and the addresses that they were found to have."""
 
 
 def stay_on_loopback() -> None:
@@ -14,25 +19,44 @@ def stay_on_loopback() -> None:
     look_up = socket.getaddrinfo
 
     def getaddrinfo(host: Any, *args: Any, **settings: Any) -> Any:
-        if not _is_near(host):
+        if not _is_near(host) and _text(host) not in _permitted:
             raise AssertionError(_refusal("look up", host))
-        return look_up(host, *args, **settings)
+        found = look_up(host, *args, **settings)
+        if _text(host) in _permitted:
+            _permitted.update(str(sockaddr[0]) for *_, sockaddr in found)
+        return found
 
     socket.getaddrinfo = getaddrinfo
 
 
+@contextmanager
+def may_reach(hosts: Iterable[str]) -> Iterator[None]:
+    """Registries that packages are fetched from, meanwhile."""
+    _permitted.update(hosts)
+    try:
+        yield
+    finally:
+        _permitted.clear()
+
+
 def _guarded(connect: Any) -> Any:
     def guarded(self: socket.socket, address: Any) -> Any:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_near(address[0]):
-            raise AssertionError(_refusal("connect to", address[0]))
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            host = address[0]
+            if not _is_near(host) and _text(host) not in _permitted:
+                raise AssertionError(_refusal("connect to", host))
         return connect(self, address)
 
     return guarded
 
 
+def _text(host: Any) -> Any:
+    return host.decode() if isinstance(host, bytes) else host
+
+
 def _is_near(host: Any) -> bool:
-    name = host.decode() if isinstance(host, bytes) else host
-    if name in (None, "", "localhost") or name == socket.gethostname():
+    name = _text(host)
+    if name in (None, "", "localhost", socket.gethostname()):
         return True
     try:
         address = ipaddress.ip_address(name)
