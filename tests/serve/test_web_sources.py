@@ -161,7 +161,7 @@ HTML = """
       : tag(part.kind === "link" ? `a ${part.address}` : part.kind, all(part.of, inline));
     const row = (cells) => tag("tr", all(cells, (cell) => tag("td", all(cell, inline))));
     const block = (part) => part.kind === "rule" ? "<hr>"
-      : part.kind === "code" ? tag("pre", part.text)
+      : part.kind === "code" ? tag(`pre${part.language && ` ${part.language}`}`, part.text)
       : part.kind === "quote" ? tag("q", all(part.of, block))
       : part.kind === "table" ? tag("table", row(part.head) + all(part.rows, row))
       : part.kind === "list" ? tag(part.start === null ? "ul" : `ol ${part.start}`,
@@ -198,6 +198,7 @@ BLOCKS = {
     "- [x] a *b*\n- [ ] c\n- [y] d": "<ul><li done a b>a <em>b</em></li><li open c>c</li><li>[y] d</li></ul>",
     "***both*** a\n===\n---": "<h1><em><strong>both</strong></em> a</h1><hr>",
     "\n".join(" " * n + "- a" for n in range(0, 36, 2)) + "\n\nb": "<ul><li>a" * 15 + "<ul><li>a\n- a\n  - a" + "</li></ul>" * 16 + "<p>b</p>",
+    "``` py title=x\na\n```\n~~~c++\nb": "<pre py>a</pre><pre c++>b</pre>",
     "> a\nb": "<q><p>a\nb</p></q>",
     "<b>a</b> &lt; &amp;": "<p><b>a</b> < &</p>",
     "a&#x202e;b [c](x&#x202e;y)": r"<p>a\u202eb <a x\u202ey>c</a></p>",

@@ -101,7 +101,7 @@ function block(token: Token, tokens: Tokens): Block {
   switch (token.type) {
     case "fence":
     case "code_block":
-      return { kind: "code", language: /^[\w+-]*/.exec(token.info)![0], text: visible(token.content.replace(/\n$/, "")) };
+      return { kind: "code", language: /^[\w+-]*/.exec(token.info.trim())![0], text: visible(token.content.replace(/\n$/, "")) };
     case "hr": return { kind: "rule" };
     case "heading_open": return { kind: "heading", level: Number(token.tag[1]), of: line(tokens) };
     case "blockquote_open": return { kind: "quote", of: blocksOf(tokens) };
