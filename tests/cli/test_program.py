@@ -60,11 +60,10 @@ def test_a_run_in_sqlite_loads_nothing_of_postgres(desk: Path) -> None:
     "line",
     [
         "Agent(name='a', model=ScriptedModel('hi')).run_sync('hello')",
-        "asyncio.run(main())",
+        "asyncio.run(None)",
         "anyio.run(main)",
     ],
 )
-@pytest.mark.filterwarnings("ignore:coroutine 'main' was never awaited")
 def test_a_file_that_runs_when_it_is_imported_is_told_where_to_put_it(
     tmp_path: Path, line: str
 ) -> None:
