@@ -24,7 +24,7 @@ from toolwright.testing import ScriptedModel, call
 from toolwright.tools import RESERVED, SEAL
 
 
-def open_door(door: str, pin: SecretStr = SecretStr("")) -> str:
+def open_door(door: str, pin: SecretStr | None = None) -> str:
     """Open a door."""
     return "open"
 
