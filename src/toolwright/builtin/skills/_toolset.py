@@ -2,8 +2,10 @@
 
 import difflib
 import mimetypes
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from toolwright.backends import Executor
@@ -33,6 +35,7 @@ from toolwright.tools import (
 __all__ = ["SkillToolset"]
 
 _MOST_LISTED = 50
+_MOST_JUDGED = 1000
 
 
 class SkillToolset(Toolset):
@@ -64,6 +67,8 @@ class SkillToolset(Toolset):
         self._toolsets = [thing for thing in more if isinstance(thing, Toolset)]
         self._additional = [as_tool(t) for t in more if not isinstance(t, Toolset)]
         self._tools = self._own_tools()
+        self._judged: OrderedDict[tuple[str, str], dict[str, str]] = OrderedDict()
+        """How a skill was when a call for it was judged; it may change before the call runs."""
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools for skills, and what the loaded ones have unlocked."""
@@ -131,7 +136,7 @@ class SkillToolset(Toolset):
             skill_name: The skill's name, as it was listed.
         """
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
+        await self._contents(skill, tool_context)
         unlocked = await self._unlocked([skill.name], tool_context)
         tool_context.state.change(
             self._key(tool_context),
@@ -157,8 +162,12 @@ class SkillToolset(Toolset):
             file_path: The file's path inside the skill, such as `references/guide.md`.
         """
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
-        data = await in_io_thread(skill.read, file_path)
+        files = await self._contents(skill, tool_context)
+        path = PurePosixPath(file_path).as_posix()
+        if path not in files:
+            await in_io_thread(skill.read, file_path)  # Says why not.
+            raise ToolError(f"{file_path!r} is not among the files of skill {skill.name!r}.")
+        data = files[path]
         media_type = mimetypes.guess_type(file_path)[0] or "text/plain"
         return Output(parts=readable(file_path, media_type, data))
 
@@ -178,8 +187,8 @@ class SkillToolset(Toolset):
         """
         assert self._scripts is not None
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
-        return await self._scripts.run(skill, script_path, args or [])
+        files = await self._contents(skill, tool_context)
+        return await self._scripts.run(skill, files, script_path, args or [])
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -207,10 +216,12 @@ class SkillToolset(Toolset):
     async def _as_it_was(self, args: Args, ctx: ToolContext) -> Decision:
         """Ask about a skill whose files are not as they were when this session used it."""
         skill = (await self._all()).get(args["skill_name"])
-        known = None if skill is None else ctx.run.table.values.get(_pin_key(skill))
-        if skill is None or known is None:
+        if skill is None:
             return Decision(verdict="allow")
-        now = await in_io_thread(skill.digests)
+        now = self._judged[_call_of(ctx)] = await in_io_thread(skill.digests)
+        if len(self._judged) > _MOST_JUDGED:
+            self._judged.popitem(last=False)
+        known = ctx.run.table.values.get(_pin_key(skill), now)
         changed = sorted(path for path in known.keys() | now if known.get(path) != now.get(path))
         if not changed:
             return Decision(verdict="allow")
@@ -221,6 +232,18 @@ class SkillToolset(Toolset):
             rule="the session's pinned skills",
             about=digest_of(now),
         )
+
+    async def _contents(self, skill: Skill, ctx: ToolContext) -> dict[str, bytes]:
+        """The skill's files as they were when the call was judged; the session knows them by now."""
+        files = await in_io_thread(skill.contents)
+        now = skill.digests(files)
+        if self._judged.pop(_call_of(ctx), now) != now:
+            raise ToolError(
+                f"Skill {skill.name!r} has changed since this call was judged; call it again."
+            )
+        if ctx.run.table.values.get(_pin_key(skill)) != now:
+            ctx.state.note(_pin_key(skill), now)
+        return files
 
     async def _all(self) -> dict[str, Skill]:
         if self._registry is None:
@@ -250,11 +273,8 @@ def _pin_key(skill: Skill) -> str:
     return f"{PINNED}skill:{skill.name}"
 
 
-async def _pin(skill: Skill, ctx: ToolContext) -> None:
-    """Note how a skill is that is used now."""
-    now = await in_io_thread(skill.digests)
-    if ctx.run.table.values.get(_pin_key(skill)) != now:
-        ctx.state.note(_pin_key(skill), now)
+def _call_of(ctx: ToolContext) -> tuple[str, str]:
+    return ctx.invocation_id, ctx.function_call_id
 
 
 def _allowed(tool: Tool, loaded: Sequence[Skill]) -> bool:
