@@ -27,7 +27,8 @@ from toolwright.backends.sandboxes import (
     Landlock,
     ServerSandbox,
 )
-from toolwright.backends.sandboxes._proxy import HostProxy, allowed_address
+from toolwright.backends.sandboxes._allowed_hosts import allowed_address
+from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import Exchange
 from toolwright.errors import UsageError
 from toolwright.sources import (
@@ -176,12 +177,12 @@ def test_a_secret_is_put_into_basic_credentials_and_found_in_pieces() -> None:
     assert exchange.put_in(b"Authorization", b"Basic !", [secret]) == b"Basic !"
     theirs = exchange.placeholder(foreign).encode()
     assert exchange.put_in(b"X-Key", theirs, [secret]) == theirs
-    stream = exchange.taken_out([secret])
+    stream = exchange.filter()
     pieces = [stream.feed(bytes([byte])) for byte in b"<pass-pass-word-1> pass-word"]
     assert b"".join([*pieces, stream.end()]) == (
         f"<pass-{exchange.placeholder(secret)}> pass-word".encode()
     )
-    assert exchange.taken_out([secret]).whole(base64.b64encode(b"pass-word-1")) == (
+    assert exchange.filter().whole(base64.b64encode(b"pass-word-1")) == (
         exchange.placeholder(secret).encode()
     )
 

@@ -20,6 +20,8 @@ except ImportError as error:
 __all__ = ["Authority"]
 
 _LIFETIME = datetime.timedelta(days=365)
+_MOST_CONTEXTS = 64
+"""Kept at a time: below a pattern, those inside can name any number of hosts."""
 _PEM = serialization.Encoding.PEM
 
 
@@ -50,6 +52,8 @@ class Authority:
     def context_for(self, host: str) -> ssl.SSLContext:
         """What makes a server on a connection look like `host` to those who trust this."""
         if host not in self._contexts:
+            if len(self._contexts) == _MOST_CONTEXTS:
+                del self._contexts[next(iter(self._contexts))]
             self._contexts[host] = self._made(host)
         return self._contexts[host]
 

@@ -23,13 +23,14 @@ from toolwright.backends.executors import (
     clean_environment,
 )
 from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
     checked_packages,
     pip_command,
     pip_environment,
     pip_readable,
 )
-from toolwright.backends.sandboxes._proxy import AllowedHosts, HostProxy
+from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
 from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolwright.backends.executors import Limits
+from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._open import standing_walls
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
-from toolwright.backends.sandboxes._proxy import AllowedHosts
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._walls import PYTHON, Walls
 from toolwright.concurrency import in_io_thread
