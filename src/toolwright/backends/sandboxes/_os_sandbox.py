@@ -209,7 +209,10 @@ class OsSandbox(Sealed):
         *,
         limits: Limits | None = None,
     ) -> Finished:
-        """Run Python in a fresh interpreter that has async `functions`, answered out here."""
+        """Run Python in a fresh interpreter that has async `functions`, answered out here.
+
+        The value of a last expression is JSON, to be read with `read_guest_json`.
+        """
         self._check_open()
         python = WarmPython(self._start_python)
         try:
