@@ -3,9 +3,9 @@
 import datetime
 import ipaddress
 import ssl
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
+
+from toolwright._temporary import passing_directory
 
 try:
     from cryptography import x509
@@ -78,8 +78,8 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
         # The ssl module reads certificates from files only.
-        with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:
-            path = Path(folder) / "pair.pem"
+        with passing_directory() as folder:
+            path = folder / "pair.pem"
             path.touch(mode=0o600)
             path.write_bytes(certificate.public_bytes(_PEM) + private)
             context.load_cert_chain(path)

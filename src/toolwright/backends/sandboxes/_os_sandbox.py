@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import temporary_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -64,7 +64,7 @@ class OsSandbox(Sealed):
     ) -> None:
         self.walls = walls
         self.limits = limits
-        self._home = Path(tempfile.mkdtemp(prefix="toolwright-"))
+        self._home = temporary_directory()
         self._packages = self._home / "packages"
         self._scratch = self._home / "scratch"
         for directory in (self._packages, self._scratch):
