@@ -21,6 +21,8 @@ _NAMED = re.compile(r"toolwright-(?P<pid>[^-]+)-(?P<started>[^-]+)-(?P<place>[^-
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary directories are, and are removed only when a test says so."""
+    monkeypatch.setattr("toolwright._temporary._sweep_once", lambda root, pid: None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
