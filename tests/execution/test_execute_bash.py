@@ -1,6 +1,7 @@
 """`ExecuteBashTool`: judged, asked about, run within limits."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,7 @@ async def test_a_place_that_was_said_to_be_a_sandbox_is_one_or_fails(
             await executor.run("touch made")
         with pytest.raises(StoreError, match="No sandbox works"):
             await executor.start("touch made")
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir(tmp_path) == []
 
 
 async def test_where_no_sandbox_works_commands_run_on_the_machine(
