@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-__all__ = ["MOST_BYTES", "read_guest_json"]
+__all__ = ["MOST_BYTES", "check_guest_json", "read_guest_json"]
 
 MOST_BYTES = 16 * 1024 * 1024
 _MOST_VALUES = 200_000
@@ -22,7 +22,9 @@ def read_guest_json(data: bytes | bytearray | str) -> Any:
     Takes a fraction of a second at most, whatever it is given.
     """
     text = bytes(data) if not isinstance(data, str) else data.encode("utf-8", "replace")
-    _check_size(text)
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"it has {len(text):,} bytes, more than {MOST_BYTES:,}")
+    check_guest_json(text)
     value = json.loads(text)
     if b"\\ud" in text.lower():
         # Halves of a character cannot be written to anything.
@@ -30,9 +32,8 @@ def read_guest_json(data: bytes | bytearray | str) -> Any:
     return value
 
 
-def _check_size(text: bytes) -> None:
-    if len(text) > MOST_BYTES:
-        raise ValueError(f"it has {len(text):,} bytes, more than {MOST_BYTES:,}")
+def check_guest_json(text: bytes) -> None:
+    """`ValueError` for more values or levels than are read; whether it is JSON is not looked at."""
     if text.count(b"[") + text.count(b"{") + text.count(b",") < _DEEPEST:
         return
     if text.count(b'"') > _MOST_QUOTES:
