@@ -4,18 +4,19 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 import stat
 import tempfile
 import threading
+import uuid
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-__all__ = ["passing_directory", "remove_leftovers", "temporary_directory"]
+__all__ = ["passing_directory", "remove_leftovers", "remove_tree", "temporary_directory"]
 
 _NAME = re.compile(r"toolwright-([0-9a-f]{1,8})-([0-9a-f]{1,16})-([0-9a-f]{6})-[a-z0-9_]{8}")
 """Process, when it started, where its number counts, and chance."""
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def temporary_directory() -> Path:
@@ -38,7 +39,58 @@ def passing_directory() -> Iterator[Path]:
     try:
         yield directory
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        remove_tree(directory)
+
+
+def remove_tree(directory: str | Path) -> None:
+    """Remove a directory with all in it, whatever a guest did to keep it: closed or very deep ones.
+
+    No link is followed, and what cannot be removed stays. Each directory is taken out to the top
+    before it is emptied, so that neither paths nor calls become long.
+    """
+    with contextlib.suppress(OSError):
+        _make_accessible(directory, None)
+        top = os.open(directory, _DIRECTORY)
+        try:
+            waiting = _emptied(top, top)
+            while waiting:
+                name = waiting.pop()
+                inner = os.open(name, _DIRECTORY, dir_fd=top)
+                try:
+                    waiting += _emptied(inner, top)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+        finally:
+            os.close(top)
+        os.rmdir(directory)
+
+
+def _emptied(inner: int, top: int) -> list[str]:
+    """Remove the files of a directory and move its directories to the top: their names there."""
+    moved = []
+    with os.scandir(inner) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                _make_accessible(entry.name, inner)
+                name = uuid.uuid4().hex
+                os.rename(entry.name, name, src_dir_fd=inner, dst_dir_fd=top)
+                moved.append(name)
+            else:
+                os.unlink(entry.name, dir_fd=inner)
+    return moved
+
+
+def _make_accessible(name: str | Path, parent: int | None) -> None:
+    if os.chmod in os.supports_follow_symlinks:
+        os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)
+        return
+    # Through a descriptor of the directory itself, so that no link can come between.
+    descriptor = os.open(name, _DIRECTORY | os.O_PATH, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+    finally:
+        os.close(descriptor)
 
 
 @cache
@@ -60,7 +112,7 @@ def remove_leftovers(root: Path) -> None:
             if (found := _NAME.fullmatch(entry.name)) and _is_own_directory(entry):
                 pid, started, place = int(found[1], 16), int(found[2], 16), found[3]
                 if place == _place() and not _is_running(pid, started):
-                    shutil.rmtree(entry.path, ignore_errors=True)  # Follows no link.
+                    remove_tree(entry.path)
 
 
 def _is_own_directory(entry: os.DirEntry[str]) -> bool:

@@ -5,13 +5,17 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from tests.execution.test_escapes import python_for
 
+from toolwright import _temporary
 from toolwright._temporary import (
     passing_directory,
     remove_leftovers,
+    remove_tree,
     temporary_directory,
 )
 
@@ -103,6 +107,52 @@ def test_a_directory_that_passes_is_removed_at_the_end(root: Path) -> None:
         (directory / "file").touch()
         assert directory.parent == root
     assert not directory.exists()
+
+
+def test_deep_and_closed_directories_are_removed_and_no_link_is_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir(mode=0o750)
+    (precious / "file").touch()
+    top = tmp_path / "top"
+    top.mkdir()
+    inner = os.open(top, os.O_RDONLY)
+    for _ in range(1200):  # Deeper than a path is long, and than functions may call each other.
+        os.symlink(precious, "link", dir_fd=inner)
+        os.mkdir("d", dir_fd=inner)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=inner)
+        os.fchmod(inner, 0)
+        os.close(inner)
+        inner = deeper
+    os.close(inner)
+    remove_tree(top)
+    assert not top.exists()
+    assert (precious / "file").exists()
+    assert precious.stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be others"
+)
+def test_an_ordinary_user_removes_closed_directories_too() -> None:
+    home = Path(tempfile.mkdtemp(prefix="closed-"))
+    (home / "top" / "a" / "b").mkdir(parents=True)
+    for path in (home / "top" / "a" / "b", home / "top" / "a", home / "top", home):
+        os.chown(path, 65534, 65534)
+        path.chmod(0o700 if path == home else 0)
+    source = Path(_temporary.__file__).read_text(encoding="utf-8")
+    subprocess.run(
+        [python_for("user"), "-"], user=65534, group=65534, cwd="/", text=True, check=True,
+        input=f"{source}\nremove_tree({str(home / 'top')!r})",
+    )  # fmt: skip
+    assert os.listdir(home) == []
+    home.rmdir()
+
+
+def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir(mode=0o750)
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    remove_tree(tmp_path / "link")
+    assert (tmp_path / "precious").stat().st_mode & 0o777 == 0o750
 
 
 def test_the_next_process_removes_what_a_killed_one_left(tmp_path: Path) -> None:

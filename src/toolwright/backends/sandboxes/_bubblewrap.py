@@ -3,7 +3,6 @@
 import atexit
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import temporary_directory
+from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
 from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
@@ -157,7 +156,7 @@ def _try(binary: BwrapBinary) -> str | None:
 def _filter_file() -> str:
     """The filter for system calls, as a file that lives as long as this program."""
     directory = temporary_directory()
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(remove_tree, directory)
     file = directory / "filter.bpf"
     file.write_bytes(bubblewrap_filter())
     return str(file)

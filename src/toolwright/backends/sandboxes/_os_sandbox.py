@@ -11,7 +11,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import temporary_directory
+from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -263,7 +263,7 @@ class OsSandbox(Sealed):
         if not self._closed:
             self._closed = True
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
-            remove = partial(in_io_thread, shutil.rmtree, self._home, True)
+            remove = partial(in_io_thread, remove_tree, self._home)
             await close_all([remove, *proxy, self._local.close, self._python.close])
 
     async def __aenter__(self) -> Self:
