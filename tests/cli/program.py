@@ -12,8 +12,10 @@ from unittest.mock import patch
 
 from toolwright.cli import main
 
-__all__ = ["DESK", "clean_environment", "here", "toolwright"]
+__all__ = ["DESK", "TRUST", "clean_environment", "here", "toolwright"]
 
+TRUST = "TOOLWRIGHT_TRUST"
+"""Of the environment: directories from which things may run."""
 _KEYS = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -71,7 +73,13 @@ team = Agent(name="team", model=Says(), sub_agents=[Agent(name="helper", descrip
 def clean_environment(**more: str) -> dict[str, str]:
     """The environment without what would choose a model."""
     known = {k: v for k, v in os.environ.items() if k not in _KEYS}
-    return {k: v for k, v in known.items() if not k.startswith("TOOLWRIGHT")} | more
+    kept = {k: v for k, v in known.items() if not k.startswith("TOOLWRIGHT") or k == TRUST}
+    return kept | more
+
+
+def _trusting(cwd: Path, environment: dict[str, str]) -> dict[str, str]:
+    """The environment of a person who trusts the directory, unless it says something about that."""
+    return clean_environment(**{TRUST: str(cwd), **environment})
 
 
 def toolwright(
@@ -80,7 +88,7 @@ def toolwright(
     """Run the program to its end, with `stdin` piped in; it must exit with `check`."""
     done = subprocess.run(
         [sys.executable, "-m", "toolwright.cli", *words],
-        cwd=cwd, env=clean_environment(**environment), input=stdin,
+        cwd=cwd, env=_trusting(cwd, environment), input=stdin,
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == check, done
@@ -92,7 +100,7 @@ def here(
 ) -> "subprocess.CompletedProcess[str]":
     """`toolwright` without input, in this process: the same, but quicker. None is any exit code."""
     out, err, code = io.StringIO(), io.StringIO(), None
-    with _as_a_program(cwd, ["toolwright", *words], clean_environment(**environment)):
+    with _as_a_program(cwd, ["toolwright", *words], _trusting(cwd, environment)):
         try:
             with redirect_stdout(out), redirect_stderr(err):
                 main()

@@ -1,39 +1,26 @@
 """Sessions with Postgres: watched while they are used, reset before the next use, of a modest role."""
 
-import array
-import fcntl
 import json
-import select
-import termios
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, cast
 
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.json import set_json_loads
+from psycopg.types.string import TextLoader
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from toolwright.errors import ToolError
 from toolwright.sources.sql._limits import QueryLimits
-
-try:
-    import psycopg
-    from psycopg.pq import TransactionStatus
-    from psycopg.types.json import set_json_loads
-    from psycopg.types.string import TextLoader
-    from psycopg.waiting import Ready, Wait
-except ImportError as error:
-    raise ImportError(
-        "SQL tools on Postgres need an extra: pip install 'toolwright[postgres]'"
-    ) from error
+from toolwright.sources.sql._postgres_wire import CountedConnection, Watch
 
 __all__ = ["driver_of", "postgres_engine", "postgres_session"]
 
 _SLACK = 5.0
 """Seconds the server has to end a statement by itself before its session is given up."""
-_TICK = 100
-"""Milliseconds after which somebody who waits looks up."""
 _OVERHEAD = 200_000
 """Bytes for what is asked besides, and for the names of columns."""
 _CONNECT_SECONDS = 10
@@ -60,47 +47,6 @@ WHERE (r.rolsuper OR r.rolreplication OR r.rolcreaterole OR r.rolname = ANY(%s::
 """
 
 
-@dataclass(slots=True)
-class _Watch:
-    """What one use of a session may still take."""
-
-    deadline: float
-    bytes: int
-    abandoned: threading.Event
-
-
-class _WatchedConnection(psycopg.Connection[Any]):
-    """Ends a wait for the server when it takes too long, gives too much, or nobody wants it."""
-
-    watch: _Watch | None = None
-
-    def wait(self, gen: Any, *args: Any, **settings: Any) -> Any:
-        """What `gen`, a step of the driver's that waits for the socket, comes to."""
-        if self.watch is None:
-            return super().wait(gen, *args, **settings)
-        try:
-            wanted = next(gen)
-            while True:
-                ready = _ready(self.pgconn.socket, wanted)
-                self._check(self.watch)
-                if ready:
-                    wanted = gen.send(ready)
-        except StopIteration as end:
-            return end.value
-
-    def _check(self, watch: _Watch) -> None:
-        # Counted before it is read: one value, or one error that quotes it, can be a gigabyte.
-        arrived = array.array("i", [0])
-        fcntl.ioctl(self.pgconn.socket, termios.FIONREAD, arrived)
-        watch.bytes -= arrived[0]
-        if watch.bytes < 0:
-            raise psycopg.OperationalError(
-                "the answer is too large; select fewer rows and columns, or parts of long values"
-            )
-        if watch.abandoned.is_set() or time.monotonic() > watch.deadline:
-            raise psycopg.OperationalError("the query took too long")
-
-
 def postgres_engine(address: URL) -> Engine:
     """An engine whose sessions keep nothing from one use to the next."""
     engine = create_engine(
@@ -124,7 +70,7 @@ def postgres_session(
     with engine.connect() as connection:
         driver = driver_of(connection)
         deadline = time.monotonic() + limits.seconds + _SLACK
-        driver.watch = _Watch(deadline, limits.bytes + _OVERHEAD, abandoned)
+        driver.watch = Watch(deadline, limits.bytes + _OVERHEAD, abandoned)
         try:
             connection.execution_options(postgresql_readonly=read_only)
             _begin(connection, limits.seconds)
@@ -139,28 +85,16 @@ def postgres_session(
                 _give_up(connection, driver)
 
 
-def _ready(socket: int, wanted: int) -> Ready:
-    """What can be done with the socket by now, or within a tenth of a second."""
-    poller = select.poll()
-    events = (select.POLLIN if wanted & Wait.R else 0) | (select.POLLOUT if wanted & Wait.W else 0)
-    poller.register(socket, events)
-    [(_, found)] = poller.poll(_TICK) or [(socket, 0)]
-    # A lost connection can be read from as well: that is how the driver notices.
-    lost = found & ~(select.POLLIN | select.POLLOUT)
-    readable = wanted & Wait.R and (found & select.POLLIN or lost)
-    writable = wanted & Wait.W and (found & select.POLLOUT or lost)
-    return Ready((Ready.R if readable else 0) | (Ready.W if writable else 0))
-
-
-def driver_of(connection: Connection) -> _WatchedConnection:
+def driver_of(connection: Connection) -> CountedConnection:
     """The driver's own connection."""
-    return cast(_WatchedConnection, connection.connection.driver_connection)
+    return cast(CountedConnection, connection.connection.driver_connection)
 
 
 def _connect(dialect: Any, record: Any, args: Any, settings: dict[str, Any]) -> Any:
     given: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **settings}
     given |= {"client_encoding": "utf8", "prepare_threshold": None}
-    connection = _WatchedConnection.connect(*args, **given)
+    connection = CountedConnection.connect(*args, **given)
+    connection.interpose()
     set_json_loads(_loads, context=connection)
     for name in _TIMES:
         connection.adapters.register_loader(name, TextLoader)
@@ -208,7 +142,7 @@ def _begin(connection: Connection, seconds: float) -> None:
     )
 
 
-def _give_up(connection: Connection, driver: _WatchedConnection) -> None:
+def _give_up(connection: Connection, driver: CountedConnection) -> None:
     """End a statement that is still running, and the session with it."""
     with suppress(psycopg.Error):
         driver.cancel_safe(timeout=_SLACK)
