@@ -60,6 +60,11 @@ def test_what_would_cost_much_is_refused_soon(name: str) -> None:
     assert time.process_time() - before < 2, "seconds; a tenth is usual"
 
 
+def test_strings_are_counted_before_they_are_looked_at() -> None:
+    with pytest.raises(ValueError, match="more than 250,000 strings"):
+        read_guest_json(COSTLY["empty strings"])
+
+
 def test_long_texts_with_commas_and_brackets_are_not_many_values() -> None:
     text = "a,b,[c],{d}\n" * 100_000
     assert read_guest_json(json.dumps({"calls": [text]})) == {"calls": [text]}

@@ -124,6 +124,12 @@ def test_an_event_of_a_stream_is_handed_on_at_once(event: bytes) -> None:
     assert Exchange([HostSecret(SECRET, ["a.test"])]).filter().feed(event) == event
 
 
+@pytest.mark.parametrize("spelled", [b"%61bc%2Fdef123", b"abc%2fdef123", b"%61bc/def123"])
+def test_a_secret_that_looks_escaped_is_found_once_it_is_read(spelled: bytes) -> None:
+    exchange = Exchange([HostSecret("abc%2Fdef123", ["a.test"])])
+    assert b"placeholder-" in masked(exchange, [b"<", spelled, b">"])
+
+
 def test_secrets_of_other_hosts_are_taken_out_too() -> None:
     one, other = HostSecret("first-secret", ["a.test"]), HostSecret("second-secret", ["b.test"])
     exchange = Exchange([one, other])
