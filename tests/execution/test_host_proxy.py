@@ -269,7 +269,10 @@ class Repeats(BaseHTTPRequestHandler):
         for name, value in (*extra, ("Content-Length", str(len(body)))):
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
         return
@@ -316,9 +319,12 @@ async def test_a_secret_that_is_repeated_is_masked(path: str, repeating: int) ->
 
 
 @pytest.mark.parametrize("path", ["/gzip", "/twice", "/part"])
-async def test_an_answer_that_is_packed_or_in_pieces_is_refused(path: str, repeating: int) -> None:
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_an_answer_that_is_packed_or_in_pieces_is_refused(
+    method: str, path: str, repeating: int
+) -> None:
     answer = await intercepted(
-        repeating, f"GET {path} HTTP/1.1\r\nHost: a.test\r\nX-Key: KEY\r\n\r\n".encode()
+        repeating, f"{method} {path} HTTP/1.1\r\nHost: a.test\r\nX-Key: KEY\r\n\r\n".encode()
     )
     assert answer.startswith(b"HTTP/1.1 502 ")
     assert b"CANARY" not in answer

@@ -54,7 +54,7 @@ async def intercept(
             async with await open_server() as server:
                 await _exchange(ours, client, server, request, authority, exchange, secrets)
         except (OSError, anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
-            await _fail(ours, client, 502, _UNSEARCHED)
+            await _fail(ours, client, 502, "" if request.method == b"HEAD" else _UNSEARCHED)
             return
         if ours.our_state is not h11.DONE or ours.their_state is not h11.DONE:
             return
@@ -135,10 +135,11 @@ async def _fail(ours: h11.Connection, client: ByteStream, status: int, reason: s
     """Say what failed, unless an answer has begun."""
     if ours.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
         return
-    text = f"{reason}\n".encode()
+    text = f"{reason}\n".encode() if reason else b""
     headers = [(b"content-length", str(len(text)).encode()), (b"connection", b"close")]
     await _send(ours, client, h11.Response(status_code=status, headers=headers))
-    await _send(ours, client, h11.Data(data=text))
+    if text:
+        await _send(ours, client, h11.Data(data=text))
     await _send(ours, client, h11.EndOfMessage())
 
 

@@ -36,7 +36,7 @@ _STANDS = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _REASONS = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout",
             431: "Request Header Fields Too Large", 502: "Bad Gateway",
             503: "Service Unavailable"}  # fmt: skip
-_FIRST_LINE = re.compile(r"([A-Za-z]{1,20}) ([!-~]+) HTTP/1\.[01]")
+_FIRST_LINE = re.compile(r"([A-Za-z-]{1,20}) ([!-~]+) HTTP/1\.[01]")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\0\r\n]*")
 _TUNNEL = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]+):([0-9]{1,5})")
 
