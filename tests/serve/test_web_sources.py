@@ -123,14 +123,18 @@ def test_terminal_and_page_mark_the_same_characters() -> None:
 MIXED = [
     "p\u0430ypal.com", "rm \u03bfut", "\U0001d42bm", "\uff52m", "Москва", "Größe, naïve", "αβγ", "东京 Tokyo", "plain",
     "рау\u0301pal", "a_\u0430", "naı\u0307ve", "\u0430" * 300 + "b", "x" * 300 + "".join(map(chr, range(0x430, 0x44F))), "кл klein",
+    "https://\u0430\u0440\u0440\u04cf\u0435.com", "p\u0251ypal", "bank.example\u2044.evil.example", "g\u101d\u101dgle",
+    "a\u2024b", "файл.txt", "k\u0131z", "\u201cquoted\u201d \u2013 text\u2019s", "価格：100円", "שלום",
 ]  # fmt: skip
 
 
 def test_terminal_and_page_name_the_same_lookalikes() -> None:
-    script = 'import { lookalikes } from "./visible.ts"; send(given.map((text) => lookalikes(text, 99)));'
+    script = (
+        'import { lookalikes } from "./visible.ts"; send(given.map((text) => lookalikes(text)));'
+    )
     named = run_sources(script, MIXED)
     assert named == [lookalikes(text) for text in MIXED]
-    assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False]  # fmt: skip
+    assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False] + [True] * 5 + [False] * 5  # fmt: skip
     assert max(len(word) for words in named for word in words) < 160
 
 
@@ -230,11 +234,10 @@ def test_every_text_takes_a_time_that_grows_with_its_length() -> None:
         import { parse, stringify } from "./exact.ts";
         import { inThree, shortName, sizeOf, SIZES } from "./cut.ts";
         import { readMarkdown } from "./markdown.ts";
-        import { countMarks, inWords, lookalikes, marked, visible } from "./visible.ts";
+        import { countMarks, inRuns, inWords, lookalikes, marked, visible, withSpacesMarked } from "./visible.ts";
         import { summary } from "./words.ts";
         const WAYS = {
-          readMarkdown, visible, marked, countMarks, inWords, sizeOf, shortName,
-          lookalikes: (text) => lookalikes(text, 5),
+          readMarkdown, visible, marked, countMarks, lookalikes, inRuns, withSpacesMarked, inWords, sizeOf, shortName,
           inThree: (text) => inThree(text, SIZES.value),
           json: (text) => stringify(parse(stringify([text]).replace("[", "[1.0,")), true),
           summary: (text) => summary(stringify({ a: text, b: [text] })),

@@ -43,7 +43,7 @@ from toolwright.messages import (
     ToolProgress,
     Transferred,
 )
-from toolwright.tools import RESERVED
+from toolwright.serve._public import public_state
 
 __all__ = ["Translator"]
 
@@ -175,8 +175,7 @@ class Translator:
 
 
 def _state(delta: dict[str, Any]) -> list[BaseEvent]:
-    # What the framework keeps for itself is nothing for a front end to show.
-    patch = [_operation(k, value) for k, value in delta.items() if not k.startswith(RESERVED)]
+    patch = [_operation(key, value) for key, value in public_state(delta).items()]
     if not patch:
         return []
     return [StateDeltaEvent.model_validate({"delta": patch})]
