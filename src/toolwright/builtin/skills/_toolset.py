@@ -15,6 +15,7 @@ from toolwright.builtin.skills._scripts import ScriptRunner
 from toolwright.builtin.skills._skill import Skill
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError, UsageError
+from toolwright.messages import visible
 from toolwright.tools import (
     PINNED,
     Args,
@@ -111,7 +112,7 @@ class SkillToolset(Toolset):
         skills = await self._all()
         if not skills:
             return "There are no skills."
-        lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
+        lines = [_listed(skill) for skill in skills.values()]
         more = len(lines) - _MOST_LISTED
         if more > 0:
             lines[_MOST_LISTED:] = [f"({more} more; find them with search_skills.)"]
@@ -127,7 +128,7 @@ class SkillToolset(Toolset):
         found = await in_io_thread(self._registry.search, query)
         if not found:
             return f"No skill fits {query!r}; try other words."
-        return "\n".join(f"- {skill.name}: {skill.description}" for skill in found)
+        return "\n".join(map(_listed, found))
 
     async def _load_skill(self, skill_name: str, tool_context: ToolContext) -> str:
         """Read the instructions of a skill. Do this before the work the skill is for.
@@ -267,6 +268,11 @@ class SkillToolset(Toolset):
 
     def _key(self, ctx: ReadonlyContext) -> str:
         return f"skills:{ctx.agent_name}"
+
+
+def _listed(skill: Skill) -> str:
+    """Its line in a list: whatever it says of itself makes no second one."""
+    return visible(f"- {skill.name}: {' '.join(skill.description.split())}", lines=False)
 
 
 def _pin_key(skill: Skill) -> str:
