@@ -11,8 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-# By unit, not by name: each source loads only when a file asks for it.
 from toolwright import builtin, sources
+
+# By unit, not by name: each source loads only when a file asks for it.
+from toolwright._private import make_parents
 from toolwright.agent import Agent, Limits
 from toolwright.backends import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
@@ -62,7 +64,7 @@ class LoadedAgent:
     def store(self) -> str:
         """The address of the store, with the directory of its file made."""
         if (file := sqlite_path(self.store_address)) is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_parents(file)
         return self.store_address
 
 
