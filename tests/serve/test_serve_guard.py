@@ -159,9 +159,8 @@ async def test_the_page_trades_the_token_for_a_cookie_that_scripts_cannot_read()
 def test_a_cookie_ends_by_itself_and_the_oldest_of_many_are_forgotten() -> None:
     now = [0.0]
     door = Door("s3cret-s3cret", clock=lambda: now[0])
-    request = Request(
-        {"type": "http", "headers": [], "scheme": "https", "path": "/", "server": None}
-    )
+    scope = {"type": "http", "scheme": "https", "path": "/", "server": ("h", 443), "headers": []}
+    request = Request({**scope, "query_string": b""})
     asked = [door.sign_in(request, "s3cret-s3cret").headers["set-cookie"] for _ in range(1001)]
     cookies = [Headers({"cookie": told.partition(";")[0]}) for told in asked]
     assert "Secure" in asked[0]
