@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from toolwright.tools._exact import Opaque, Secret, Typed, Unordered, canonical
+from toolwright.tools._exact import Derived, Opaque, Secret, Typed, Unordered, canonical
 
 __all__ = ["Unknown", "compare", "contains", "equal", "length", "negative", "text_of", "truth"]
 
@@ -104,7 +104,7 @@ def _equal_or_none(one: Any, other: Any) -> bool | None:
 
 def _bare(value: Any) -> Any:
     """A value as it is compared: what is secret too, numbers as numbers."""
-    if isinstance(value, Secret):
+    if isinstance(value, Secret | Derived):
         return _bare(value.inside)
     if isinstance(value, Typed) and isinstance(value.value, float | Decimal):
         value = value.value

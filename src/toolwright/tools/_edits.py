@@ -10,6 +10,7 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._exact import (
     HIDDEN,
     IN_PART,
+    Derived,
     Opaque,
     Secret,
     Typed,
@@ -123,7 +124,8 @@ def writable(args: Mapping[str, Any]) -> dict[str, Any]:
 def _written(tree: Any) -> Any:
     match tree:
         case dict():
-            return {name: _written(part) for name, part in tree.items()}
+            parts = {name: part for name, part in tree.items() if not isinstance(part, Derived)}
+            return {name: _written(part) for name, part in parts.items()}
         case list():
             return [_written(part) for part in tree]
         case Unordered():
@@ -134,6 +136,8 @@ def _written(tree: Any) -> Any:
             return _utf8(tree.value)
         case Typed():
             return tree.text
+        case Derived():
+            raise _Unwritable("what an object makes itself cannot be given to it")
         case Opaque():
             raise _Unwritable(f"a value of type {tree.kind} cannot be written as JSON")
         case _:
@@ -157,14 +161,21 @@ def _kept(edited: Any, shown: Any, tree: Any, place: str) -> Any:
         except _Unwritable as error:
             raise _Unwritable(f"{place!r} cannot be kept: {error}") from None
     if (parts := _parts(edited, shown, tree, place)) is not None:
-        kept = {key: _kept(*part) for key, part in parts.items()}
+        kept = {key: _kept(*part) for key, part in parts.items() if not _is_left_out(*part)}
         return kept if isinstance(edited, dict) else list(kept.values())
+    if isinstance(tree, Derived):
+        raise _Unwritable(f"{place!r} cannot be changed: its object makes it itself")
     if has_marks(edited):
         raise _Unwritable(
             f"{place!r} has a mark for something that is not shown, and it cannot be said what it "
             "stands for now; write that in full"
         )
     return edited
+
+
+def _is_left_out(edited: Any, shown: Any, tree: Any, place: str) -> bool:
+    """Whether it is what an object makes itself, and whoever saw it has left it alone."""
+    return isinstance(tree, Derived) and is_same(edited, shown)
 
 
 def _parts(
