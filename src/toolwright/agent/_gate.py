@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from toolwright.agent._log import CallRecord
-from toolwright.agent._pins import accept, change_of, pin_used
+from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
 from toolwright.agent._run import Run
 from toolwright.errors import ArgumentError
 from toolwright.messages import Approve, Pending, PendingRequest
@@ -60,9 +60,10 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if given is not None:
             _remember(ctx, given[1], *_bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
-            return _question(tool, ctx, decision, f"{RULE}:{subject}:{digest}")
+            source = state_of_source(tool) if tool.source and decision.about else ""
+            return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
     if tool.source:
-        _pin(run, tool, ctx, None if given is None else given[1])
+        _pin(run, tool, ctx, given)
     return None
 
 
@@ -124,11 +125,14 @@ def _named(decision: Decision, whose: str) -> Decision:
     return replace(decision, rule=f"{decision.rule} in {whose}" if decision.rule else whose)
 
 
-def _pin(run: Run, tool: Tool, ctx: ToolContext, answer: Approve | None) -> None:
+def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] | None) -> None:
     """Note how a tool from outside is, now that it may run."""
     if change_of(run, tool) is None:
         return pin_used(ctx, tool)
-    return accept(ctx, tool, whole=answer is not None and answer.remember == "source")
+    whole = given is not None and given[1].remember == "source"
+    # A yes is to what there was to see: what the source has changed since is asked about.
+    unmoved = given is not None and given[0].question.split(":")[2] == state_of_source(tool)
+    return accept(ctx, tool, whole=whole and unmoved)
 
 
 def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
@@ -142,12 +146,14 @@ def as_own_question(
     run: Run, tool: Tool, ctx: ToolContext, request: PendingRequest
 ) -> PendingRequest:
     """The request of a tool, bound to who asks it about what."""
-    return replace(request, question=":".join((OWN, *_bound_to(run, tool, ctx))))
+    subject, digest = _bound_to(run, tool, ctx)
+    return replace(request, question=f"{OWN}:{subject}::{digest}")
 
 
 def as_called(run: Run, tool: Tool, ctx: ToolContext, hint: str) -> Output:
     """Ask about the call as the model made it, since a person's change of it does not fit."""
-    question = ":".join((AS_CALLED, *_bound_to(run, tool, ctx)))
+    subject, digest = _bound_to(run, tool, ctx)
+    question = f"{AS_CALLED}:{subject}::{digest}"
     rule = "a change of the arguments that does not fit"
     return Output.pending(kind="confirmation", hint=hint, rule=rule, question=question)
 
@@ -197,6 +203,7 @@ def _seal(run: Run, ctx: ToolContext) -> str:
 
 
 def _kind(pending: Pending) -> str:
+    """The first part of KIND:SUBJECT:SOURCE:DIGEST, which is what a question was bound to."""
     return pending.question.partition(":")[0]
 
 
@@ -212,9 +219,10 @@ def _approval(
     subject, digest = _bound_to(run, tool, ctx, about)
     found: tuple[Pending, Approve] | None = None
     for asked, answer, wanted in _approvals(record, tool, tool.parse(ctx.call.arguments)):
-        kind, _, bound = asked.question.partition(":")
-        covered, _, shown = bound.partition(":")
-        if kind not in kinds or covered != subject:
+        if _kind(asked) not in kinds or asked.question.count(":") != 3:
+            continue  # Another question, or one of a version that bound less to it.
+        _, covered, _, shown = asked.question.split(":")
+        if covered != subject:
             continue
         if answer.arguments is None:
             fits = digest == shown

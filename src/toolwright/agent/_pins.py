@@ -24,7 +24,7 @@ from toolwright.tools import (
     digest_of,
 )
 
-__all__ = ["accept", "change_of", "pin_listed", "pin_used"]
+__all__ = ["accept", "change_of", "pin_listed", "pin_used", "state_of_source"]
 
 
 async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Toolset]) -> None:
@@ -123,6 +123,11 @@ def accept(ctx: ToolContext, tool: Tool, *, whole: bool) -> None:
     here = values.get(_at(ctx.run))
     if whole and here is not None:
         ctx.state.note(_at(ctx.run), {**here, key: tool.source})
+
+
+def state_of_source(tool: Tool) -> str:
+    """A digest of all that its source has, as far as this tool knows."""
+    return digest_of({} if tool.listing is None else tool.listing.marks())
 
 
 def _moved(run: RunInside, here: dict[str, str], now: Tool) -> list[str]:
