@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 from toolwright.agent._hooks import Hooks
@@ -86,11 +87,21 @@ class Above:
     hooks: tuple[Hooks, ...] = ()
     asked: str | None = None
     """What the person has asked for, where the messages to the run are not theirs."""
+    agents: tuple[Any, ...] = ()
+    """Those on the path that are known here."""
 
     def with_agents(self, agents: Sequence[Any]) -> "Above":
-        """The same, with these agents below."""
+        """The same, with these agents below; `UsageError` for another one of a name on the path."""
+        for one, other in combinations((*self.agents, *agents), 2):
+            if one.name == other.name and one is not other:
+                raise UsageError(
+                    f"There are two agents named {one.name!r} on the path "
+                    f"{'/'.join((*self.names, *(agent.name for agent in agents)))!r}; rename one: "
+                    "rules and approvals tell agents apart by their names."
+                )
         return replace(
             self,
+            agents=(*self.agents, *agents),
             guards=(*self.guards, *(guard for agent in agents for guard in agent.guards)),
             names=(*self.names, *(agent.name for agent in agents)),
             hooks=(*self.hooks, *(agent.hooks for agent in agents)),

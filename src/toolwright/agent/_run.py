@@ -328,8 +328,11 @@ class Run:
 
     def _take_place(self) -> None:
         """Work out who is on the path: when the run begins, and when another agent takes over."""
-        path = path_to(self.entry, self.agent)
-        here = self.above.with_agents(path)
+        try:
+            here = self.above.with_agents(path_to(self.entry, self.agent))
+        except UsageError as error:
+            self.shared.failure = self.shared.failure or error
+            raise
         outer = () if self.plain or self.shared.hooks is None else (self.shared.hooks,)
         self.rules = here.guards
         """The rules that every call is judged by, the outermost first."""
