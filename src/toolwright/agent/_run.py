@@ -362,9 +362,11 @@ class Run:
         return said.text if said is not None and (root is None or root.is_asked_by_person) else ""
 
     @property
-    def is_ruled(self) -> bool:
-        """Whether anybody on the path has rules."""
-        return bool(self.rules)
+    def unruled(self) -> tuple[str, ...]:
+        """Those on the path that have brought no rules; a runner's count for everybody on it."""
+        owners = [guard.owner for guard in self.rules]
+        ruled = self.names if None in owners else [owner.name for owner in owners]
+        return tuple(name for name in self.names if name not in ruled)
 
     @property
     def cost(self) -> float:
