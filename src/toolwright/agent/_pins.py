@@ -74,9 +74,9 @@ def change_of(run: RunInside, tool: Tool) -> Decision | None:
     listed = values.get(_listed_key(key))
     here = values.get(_at(run))
     if used is not None:
-        if used == _definition(now):
-            return None
         lines = difference(used, _definition(now))
+        if not lines:
+            return None
         said = "is not as it was when this session used it"
     elif here is not None and key not in here:
         lines = _moved(run, here, now)
