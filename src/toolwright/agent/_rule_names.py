@@ -28,14 +28,17 @@ class Reached:
         self.tools: list[Tool] = []
         self.toolsets: list[Toolset] = []
         """Those whose tools are not among `tools`."""
+        self.listed: list[Toolset] = []
+        """Those that were asked for theirs."""
         for top in tops:
             self._add_agent(top)
 
-    async def list_all(self, ctx: ReadonlyContext) -> None:
+    async def list_all(self, ctx: ReadonlyContext | None) -> None:
         """Add what toolsets have; those that cannot say that now are left in `toolsets`."""
         unlisted: list[Toolset] = []
         while self.toolsets:
             toolset = self.toolsets.pop()
+            self.listed.append(toolset)
             found = await toolset.all_tools(ctx)
             if found is None:
                 unlisted.append(toolset)
