@@ -58,7 +58,7 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if decision.about:
             given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), decision.about)
         if given is not None:
-            _remember(ctx, given[1], *_bound_to(run, tool, ctx))
+            _remember(run, ctx, given[1], _bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
             source = state_of_source(tool) if tool.source and decision.about else ""
             return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
@@ -264,15 +264,22 @@ def _question(tool: Tool, ctx: ToolContext, decision: Decision, question: str) -
 
 def _is_remembered(run: Run, subject: str, digest: str) -> bool:
     known = run.table.values
-    keys = (f"{APPROVED}{subject}", f"user:{APPROVED}{subject}", f"{APPROVED}{subject}:{digest}")
+    here = _here(run, subject)
+    keys = (here, f"{here}:{digest}", f"user:{APPROVED}{subject}")
     return any(known.get(key) is True for key in keys)
 
 
-def _remember(ctx: ToolContext, answer: Approve, subject: str, digest: str) -> None:
+def _here(run: Run, subject: str) -> str:
+    """The key of what is remembered in this session: a branch of it has the state, but not the yes."""
+    return f"{APPROVED}{digest_of(run.scope.session_id, subject)}"
+
+
+def _remember(run: Run, ctx: ToolContext, answer: Approve, bound: tuple[str, str]) -> None:
+    subject, digest = bound
     match answer.remember:
         case "arguments" if not digest.startswith(ONCE):
-            ctx.state.note(f"{APPROVED}{subject}:{digest}", True)
+            ctx.state.note(f"{_here(run, subject)}:{digest}", True)
         case "session" | True:
-            ctx.state.note(f"{APPROVED}{subject}", True)
+            ctx.state.note(_here(run, subject), True)
         case "user":
             ctx.state.note(f"user:{APPROVED}{subject}", True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright.agent._hooks import Hooks
 from toolwright.errors import UsageError
-from toolwright.tools import NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
+from toolwright.tools import Named, NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
 
 __all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
@@ -21,7 +21,7 @@ class Guard:
     """Such as "the policy of agent 'clerk'"."""
     owner: Any = None
     """The agent whose it is; None for the runner's, which is about all agents."""
-    unchecked: set[tuple[NameKind, str]] = field(default_factory=set)
+    unchecked: set[tuple[NameKind, Named]] = field(default_factory=set)
     """The names and patterns in it that no listing has shown to be right yet."""
     around: bool = False
     """Whether it was put around tools, and knows no others."""
@@ -73,7 +73,7 @@ def guards_around(tools: Iterable[Tool]) -> tuple[Guard, ...]:
     return tuple(guard for guard in found.values() if guard.unchecked)
 
 
-def _names(policy: Policy) -> set[tuple[NameKind, str]]:
+def _names(policy: Policy) -> set[tuple[NameKind, Named]]:
     return set(policy.names()) if isinstance(policy, Rules) else set()
 
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from toolwright.tools._difference import difference
     from toolwright.tools._edits import apply_edit, says, writable
     from toolwright.tools._json_schema import schema_parser
+    from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
@@ -86,6 +87,7 @@ _LAZY = {
     "says": "_edits",
     "writable": "_edits",
     "schema_parser": "_json_schema",
+    "Named": "_patterns",
     "NameKind": "_policy",
     "Rule": "_policy",
     "Rules": "_policy",
@@ -127,6 +129,7 @@ __all__ = [
     "MaxOutput",
     "Memory",
     "NameKind",
+    "Named",
     "NodeInfo",
     "Output",
     "Policy",
