@@ -99,7 +99,7 @@ MIXED = ["'5', 6", "6, '5'", "'5', None", "True, 6", "['5'], 6", "6, [5]", "'x',
 @pytest.mark.parametrize(
     "condition",
     [
-        "to == 'ann'",
+        "note == 'ann'",
         "note['deep'] == 1",
         "cents > 'much'",
         "note[0] == 1",

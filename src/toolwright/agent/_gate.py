@@ -25,6 +25,7 @@ from toolwright.tools import (
     decide,
     digest_of,
     digest_of_arguments,
+    read_again,
     says,
     stricter,
 )
@@ -32,6 +33,7 @@ from toolwright.tools import (
 __all__ = [
     "as_called",
     "as_own_question",
+    "called_arguments",
     "confirmations",
     "decisions",
     "edited_arguments",
@@ -40,6 +42,7 @@ __all__ = [
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
 _CANNOT_BE_APPROVED = "nobody could see or approve what is in {}"
+_MADE_ANEW = "what the call leaves out is made anew each time and not shown; give all arguments"
 _REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
@@ -60,6 +63,8 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if given is not None:
             _remember(run, ctx, given[1], _bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
+            if not _stays(run, record, tool, ctx):
+                return _denied(replace(decision, reason=_MADE_ANEW))
             source = state_of_source(tool) if tool.source and decision.about else ""
             return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
     if tool.source:
@@ -158,6 +163,21 @@ def as_called(run: Run, tool: Tool, ctx: ToolContext, hint: str) -> Output:
     return Output.pending(kind="confirmation", hint=hint, rule=rule, question=question)
 
 
+def called_arguments(record: CallRecord, tool: Tool, raw: str) -> Args:
+    """The arguments as the model gave them, with what it left out as its first question showed it."""
+    if not record.answers:
+        return tool.parse(raw)
+    return read_again(tool.name, tool.parse, raw, record.answers[0][0].arguments)
+
+
+def _stays(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> bool:
+    """Whether the call would be the same after an approval; what hooks will do, nobody can say."""
+    if record.answers or run.tool_hooks:
+        return True
+    again = read_again(tool.name, tool.parse, ctx.call.arguments, run.card(ctx.arguments))
+    return digest_of_arguments(again) == digest_of_arguments(ctx.arguments)
+
+
 def edited_arguments(record: CallRecord, tool: Tool, called: Args) -> Args:
     """The arguments that the person who approved the call wants it to have; `called` are the model's.
 
@@ -218,7 +238,8 @@ def _approval(
     """The latest approval that was given for exactly this: path, tool, arguments and question."""
     subject, digest = _bound_to(run, tool, ctx, about)
     found: tuple[Pending, Approve] | None = None
-    for asked, answer, wanted in _approvals(record, tool, tool.parse(ctx.call.arguments)):
+    called = called_arguments(record, tool, ctx.call.arguments)
+    for asked, answer, wanted in _approvals(record, tool, called):
         if _kind(asked) not in kinds or asked.question.count(":") != 3:
             continue  # Another question, or one of a version that bound less to it.
         _, covered, _, shown = asked.question.split(":")
@@ -230,7 +251,7 @@ def _approval(
             # Arguments that a person has written are bound like those shown: what runs is what
             # they wrote, and not what the tool or a hook makes of it.
             fits = not isinstance(wanted, ArgumentError) and says(
-                answer.arguments, wanted, ctx.arguments, run.card
+                answer.arguments, asked.arguments, wanted, ctx.arguments, run.card
             )
         found = (asked, answer) if fits else found
     return found

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
-    from toolwright.tools._edits import apply_edit, says, writable
+    from toolwright.tools._edits import apply_edit, read_again, says, writable
     from toolwright.tools._json_schema import schema_parser
     from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
@@ -84,6 +84,7 @@ _LAZY = {
     "BaseTool": "_base",
     "difference": "_difference",
     "apply_edit": "_edits",
+    "read_again": "_edits",
     "says": "_edits",
     "writable": "_edits",
     "schema_parser": "_json_schema",
@@ -175,6 +176,7 @@ __all__ = [
     "nearest",
     "plain_schema",
     "prefixed",
+    "read_again",
     "read_decision",
     "renamed",
     "reshaped",
