@@ -23,7 +23,9 @@ from toolwright import (
     ToolError,
     UsageError,
     Workflow,
+    code_mode,
     rules,
+    searchable,
     tool,
 )
 from toolwright.messages import ToolEnded, Usage
@@ -365,6 +367,25 @@ async def test_explain_follows_the_way_to_another_agents_call() -> None:
             await runner.explain("pay", {"cents": 5})
         with pytest.raises(ToolError, match="no agent 'helpr' below it; there are: helper"):
             await runner.explain("helpr/pay", {"cents": 5})
+
+
+@pytest.mark.parametrize(
+    "behind", [code_mode, searchable, lambda tools: code_mode(searchable(tools))]
+)
+async def test_explain_knows_tools_behind_others(behind: Any) -> None:
+    def rm(path: str) -> str:
+        """Remove a file."""
+        return "gone"
+
+    agent = Agent(
+        name="a",
+        model=ScriptedModel(),
+        tools=[behind([rm])],
+        policy=rules(Rule.deny("rm"), otherwise="allow"),
+    )
+    assert (await Runner(agent).explain("rm", {"path": "x"})).verdict == "deny"
+    with pytest.raises(ToolError, match="There is no tool 'rn'"):
+        await Runner(agent).explain("rn", {})
 
 
 async def test_explain_looks_into_workflows() -> None:

@@ -343,6 +343,7 @@ def _conclude(
         status=output.status,
         content=content,
         data=data,
+        failed=True if output.failed else None,
     )
     record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())

@@ -359,7 +359,8 @@ class Run:
         root, said = self.shared.root, self.log.asked
         if self.above.asked is not None:
             return self.above.asked
-        return said.text if said is not None and (root is None or root.is_asked_by_person) else ""
+        by_person = root is None or root.is_asked_by_person
+        return said.own_text if said is not None and by_person else ""
 
     @property
     def unruled(self) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ from toolwright.messages._results import (
     ToolResult,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
+from toolwright.messages._shown import pretences, shown_json
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
@@ -193,8 +194,10 @@ __all__ = [
     "jsonable",
     "lookalikes",
     "member_key",
+    "pretences",
     "redact",
     "secrets_of",
+    "shown_json",
     "to_json_text",
     "user_message",
     "visible",

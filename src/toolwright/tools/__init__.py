@@ -55,7 +55,7 @@ from toolwright.tools._toolset import (
     renamed,
     reshaped,
 )
-from toolwright.tools._wrappers import with_name, with_retries, with_timeout
+from toolwright.tools._wrappers import with_failure, with_name, with_retries, with_timeout
 
 if TYPE_CHECKING:
     from toolwright.tools._answers import (
@@ -192,6 +192,7 @@ __all__ = [
     "with_credential",
     "with_defaults",
     "with_deferral",
+    "with_failure",
     "with_name",
     "with_retries",
     "with_timeout",
