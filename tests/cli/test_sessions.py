@@ -74,7 +74,7 @@ def test_what_is_no_answer_is_refused_in_words_for_a_shell_and_the_call_still_wa
 
     assert "answer with approve | reject REASON" in refused("perhaps")
     assert "not JSON" in refused("edit", "{")
-    assert """edit '{"scope": "staging"}'""" in refused("edit")
+    assert """edit '{"scope": "staging", "count": 1}'""" in refused("edit")
     assert "approve | reject REASON" in refused()
     other = ("sessions", "answer", session, "c9", "approve", *DESK_AGENT)
     told = here(*other, cwd=desk, check=2).stderr

@@ -254,7 +254,7 @@ INSIDE: dict[str, Any] = {
                 name="mailer",
                 description="",
                 model=ScriptedModel(call("inner", request=UNTRUSTED), "."),
-                tools=[AgentTool(mailing(), name="inner")],
+                tools=[AgentTool(mailing().replace(name="m"), name="inner")],
             )
         )
     ],

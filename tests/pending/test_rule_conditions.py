@@ -69,6 +69,9 @@ async def verdict(rule: Rule, *, user: str = "ada", tool: Tool = PAID, **argumen
         ("cents > 100 and cents <= 500", True),
         ("100 < cents < 600", True),
         ("to in ['ann', 'bob']", True),
+        ("cents in ['500', 500]", True),
+        ("cents not in ['500', 500]", False),
+        ("cents in [1, None]", False),
         ("to not in ('ann', 'bob')", False),
         ("not starts(to, 'a')", False),
         ("ends(lower(to), 'n') and len(to) == 3", True),
@@ -92,10 +95,13 @@ async def test_conditions_compare_arguments_and_what_is_known_of_the_call(
     assert found == ("denied" if fits else "ok")
 
 
+MIXED = ["'5', 6", "6, '5'", "'5', None", "True, 6", "['5'], 6", "6, [5]", "'x', 7, None, True"]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
-        "to == 'ann'",
+        "note == 'ann'",
         "note['deep'] == 1",
         "cents > 'much'",
         "note[0] == 1",
@@ -104,6 +110,7 @@ async def test_conditions_compare_arguments_and_what_is_known_of_the_call(
         "cents != '5'",
         "cents in ['5', '6']",
         "cents not in ['5']",
+        *(f"cents {op} [{members}]" for op in ("in", "not in") for members in MIXED),
         "cents == True",
         "not cents == '5'",
         "matches(call.args, '*')",

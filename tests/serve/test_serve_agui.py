@@ -59,7 +59,7 @@ async def test_a_pending_call_is_an_interrupt_and_resuming_answers_it() -> None:
         [interrupt] = paused[-1]["outcome"]["interrupts"]
         assert (interrupt["reason"], interrupt["metadata"]["arguments"]) == (
             "confirmation",
-            {"target": "staging"},
+            {"target": "staging", "force": False},
         )
         assert interrupt["metadata"]["rule"] == "require_confirmation of tool 'wipe'"
         answer = {

@@ -48,6 +48,7 @@ from toolwright.tools._toolset import (
     Toolset,
     as_tool,
     combined,
+    each_by_name,
     filtered,
     nearest,
     prefixed,
@@ -65,8 +66,9 @@ if TYPE_CHECKING:
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
-    from toolwright.tools._edits import apply_edit, says, writable
+    from toolwright.tools._edits import apply_edit, read_again, says, writable
     from toolwright.tools._json_schema import schema_parser
+    from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
@@ -82,9 +84,11 @@ _LAZY = {
     "BaseTool": "_base",
     "difference": "_difference",
     "apply_edit": "_edits",
+    "read_again": "_edits",
     "says": "_edits",
     "writable": "_edits",
     "schema_parser": "_json_schema",
+    "Named": "_patterns",
     "NameKind": "_policy",
     "Rule": "_policy",
     "Rules": "_policy",
@@ -126,6 +130,7 @@ __all__ = [
     "MaxOutput",
     "Memory",
     "NameKind",
+    "Named",
     "NodeInfo",
     "Output",
     "Policy",
@@ -163,6 +168,7 @@ __all__ = [
     "difference",
     "digest_of",
     "digest_of_arguments",
+    "each_by_name",
     "filtered",
     "function_tool",
     "guarded",
@@ -170,6 +176,7 @@ __all__ = [
     "nearest",
     "plain_schema",
     "prefixed",
+    "read_again",
     "read_decision",
     "renamed",
     "reshaped",

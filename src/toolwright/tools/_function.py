@@ -85,7 +85,7 @@ class FunctionTool(Tool, Generic[P, R]):
         )
         made = Tool(
             spec=spec,
-            parse=args_parser(spec.name, signature.validator, signature.names),
+            parse=args_parser(spec.name, signature.validator, signature.names, signature.defaults),
             run=_handler(func, signature),
             sequential=sequential,
             effects=effects,

@@ -31,6 +31,7 @@ from toolwright.tools import (
     Toolset,
     as_tool,
     digest_of,
+    each_by_name,
 )
 
 __all__ = ["SkillToolset"]
@@ -93,9 +94,11 @@ class SkillToolset(Toolset):
         return [*self._additional, *listed, *hidden]
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
-        """The digests of all files of each skill, and of its instructions."""
+        """The digests of all files of each skill, of its instructions, and of what it may unlock."""
         skills = await self._all()
-        return {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+        found = {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+        more = [await toolset.file_digests() for toolset in self._toolsets]
+        return dict(each_by_name(pair for digests in (found, *more) for pair in digests.items()))
 
     async def close(self) -> None:
         """Close the toolsets among the additional tools; the executor is its owner's."""
