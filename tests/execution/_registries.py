@@ -65,7 +65,7 @@ class _Registries(BaseHTTPRequestHandler):
         pages = {
             f"/{PACKAGE}": ("application/json", _described(tarball, host)),
             f"/{PACKAGE}.tgz": ("application/octet-stream", tarball),
-            f"/simple/{PACKAGE}/": ("text/html", f'<a href="/{_WHEEL}">{_WHEEL}</a>'.encode()),
+            f"/wheels/{PACKAGE}/": ("text/html", f'<a href="/{_WHEEL}">{_WHEEL}</a>'.encode()),
             f"/{_WHEEL}": ("application/octet-stream", _wheel_once),
         }
         kind, content = pages.get(self.path, ("text/plain", b""))

@@ -324,7 +324,7 @@ async def test_settings_that_make_no_sense_together_are_refused() -> None:
 
 RUNNERS = {
     "npx": (["-y", PACKAGE], {"npm_config_registry": "http://packages.example.test/"}),
-    "uvx": ([PACKAGE], {"UV_DEFAULT_INDEX": "http://packages.example.test/simple/",
+    "uvx": ([PACKAGE], {"UV_DEFAULT_INDEX": "http://packages.example.test/wheels/",
                         "UV_INSECURE_HOST": "packages.example.test"}),
 }  # fmt: skip
 
