@@ -1,6 +1,7 @@
 """What a person at a terminal sees of calls, those that never started included."""
 
 from io import StringIO
+from typing import Literal
 
 import pytest
 from rich.console import Console
@@ -49,7 +50,7 @@ def test_a_call_that_is_refused_before_it_starts_is_named() -> None:
 
 
 @pytest.mark.parametrize("failed", [None, True])
-def test_a_call_that_says_that_it_has_failed_is_no_success(failed: bool | None) -> None:
+def test_a_call_that_says_that_it_has_failed_is_no_success(failed: Literal[True] | None) -> None:
     content = (TextPart("1 failed"),)
     result = ToolResult(call_id="c1", name="bash", status="ok", content=content, failed=failed)
     assert shown(ToolEnded(result=result))[-1] == f"  {'✗' if failed else '✓'} 1 failed"
