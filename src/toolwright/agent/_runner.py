@@ -50,10 +50,12 @@ from toolwright.messages import (
     Event,
     Given,
     Pending,
+    PendingOpened,
     Prompt,
     Reject,
     Scope,
     UserMessage,
+    call_of,
     fold_members,
     user_message,
 )
@@ -67,6 +69,7 @@ from toolwright.tools import (
     Services,
     SessionInfo,
     accept_answer,
+    is_decision,
 )
 
 __all__ = ["Runner"]
@@ -270,18 +273,50 @@ class Runner(Sealed):
 
         What became of each is that of `answer`.
         """
-        rows = {
-            row.pending.call_id: row
-            for row in await self.store.open_calls(self.app_name, session_id)
+        found = await self.store.open_calls(self.app_name, session_id)
+        rows = {row.pending.call_id: row for row in found}
+        meant = {
+            call_id: await self._question_of(rows, call_id, value)
+            for call_id, value in answers.items()
         }
         checked = {
-            call_id: await self._checked(rows.get(call_id), value)
+            call_id: await self._checked(rows.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
         return {
-            call_id: await self._store_answer(session_id, call_id, rows.get(call_id), value)
-            for call_id, value in checked.items()
+            call_id: await self._store_answer(session_id, at, rows.get(at), checked[call_id])
+            for call_id, at in meant.items()
         }
+
+    async def _question_of(self, rows: Mapping[str, OpenCall], call_id: str, value: Any) -> str:
+        """The id of the question that `value` is meant for.
+
+        A function knows its call by the id that the call's first question has. When that was a
+        confirmation, which has been answered, a result brought under that id is for the call.
+        What could be that confirmation's answer once more is never taken for the result.
+        """
+        exact = rows.get(call_id)
+        later = [
+            row
+            for row in rows.values()
+            if row.pending.kind == "result"
+            and row.pending.call_id != call_id
+            and call_of(row.pending.call_id) == call_id
+        ]
+        if not later or (exact is not None and not exact.answered) or is_decision(value):
+            return call_id
+        first = (
+            await self._first_question(later[0].scope, call_id) if exact is None else exact.pending
+        )
+        is_confirmed = first is not None and first.kind == "confirmation"
+        return later[0].pending.call_id if is_confirmed else call_id
+
+    async def _first_question(self, scope: Scope, call_id: str) -> Pending | None:
+        """What a call has asked first, when that is closed already."""
+        for event in await self.store.events(scope):
+            if isinstance(event, PendingOpened) and event.pending.call_id == call_id:
+                return event.pending
+        return None
 
     async def _checked(self, row: OpenCall | None, value: Any) -> Any:
         """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""

@@ -92,6 +92,8 @@ from toolwright.messages._results import (
     Status,
     StoredAnswer,
     ToolResult,
+    call_of,
+    question_id,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
@@ -177,6 +179,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "as_auth_config",
+    "call_of",
     "count_marks",
     "decode_event",
     "decode_message",
@@ -193,6 +196,7 @@ __all__ = [
     "jsonable",
     "lookalikes",
     "member_key",
+    "question_id",
     "redact",
     "secrets_of",
     "to_json_text",

@@ -16,6 +16,7 @@ from toolwright.messages import (
     Pending,
     RunEnded,
     Scope,
+    call_of,
     encode_message,
 )
 from toolwright.tasks import _statements as sql
@@ -124,7 +125,7 @@ class TaskStore(SqlStore):
         status: TaskStatus = "PENDING_CHILD_TASKS" if waits_for_children else "PENDING_TOOL_RESULTS"
         self._settle(connection, task, status if blocking else "QUEUED", wake=wake)
         for call in children:
-            self._tell_parent(connection, task.id, call.call_id)
+            self._tell_parent(connection, task.id, call_of(call.call_id))
 
     def _fail(self, connection: Connection, task: Row[Any], ended: RunEnded) -> None:
         failed = task.failures + 1
@@ -171,7 +172,10 @@ class TaskStore(SqlStore):
             {"task_id": child.id, "status": child.status, "text": child.text or child.reason}
             for child in found
         ]
-        self.answer_in(connection, APP, parent_id, call_id, Given(value=ends))
+        # A call that was confirmed first waits for its children under another id than its own.
+        for pending in self._unanswered(connection, parent_id):
+            if pending.payload == CHILDREN and call_of(pending.call_id) == call_id:
+                self.answer_in(connection, APP, parent_id, pending.call_id, Given(value=ends))
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())
