@@ -193,7 +193,7 @@ class Runner(Sealed):
         steered: Sequence[Prompt] = (),
         above: Above = ABOVE_ALL,
     ) -> Result:
-        """`run` in a session where nothing has happened yet, else `resume` it.
+        """`run` in a session where nobody has asked for anything yet, else `resume` it.
 
         `steered` are messages to put in before the next turn; `above` is what holds for the task
         that has started this one.
@@ -203,7 +203,8 @@ class Runner(Sealed):
 
         def make(start: Start) -> Job | Result:
             assert start.log is not None
-            if start.log.seq:
+            # Not whether it has events: one that was abandoned before it began has its end.
+            if start.log.asked is not None:
                 return self._go_on(start, messages)
             return replace(begin(self.agent, first, start), queued=messages)
 
