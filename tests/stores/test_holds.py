@@ -1,17 +1,19 @@
 """Who holds a session in a database, for how long, and what is seen of processes that are gone."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import Connection, delete, select, update
 from tests._postgres import new_database
 
 from toolwright import Agent, Runner
@@ -19,7 +21,7 @@ from toolwright.backends import Hold, Holder, SqlStore, _processes
 from toolwright.backends._processes import Process, described, is_running, new_name, this_process
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import SessionHeld, StoreError, UsageError
-from toolwright.messages import RunEnded, RunStarted, Scope, StateChanged
+from toolwright.messages import Event, RunEnded, RunStarted, Scope, StateChanged
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._task import task_scope
 from toolwright.testing import ScriptedModel
@@ -301,6 +303,47 @@ async def test_what_could_not_be_released_is_released_with_the_next_beat(
     assert first._holds._beat()
     assert await second.holder(ADA) is None
     assert first._holds._owed == {}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_run_whose_append_is_under_way_when_it_is_cancelled_leaves_its_session_free(
+    store: Store, times: int
+) -> None:
+    mine, other = store(), store()
+    await mine.open(ADA)
+    runner = Runner(Agent(name="a", model=ScriptedModel("hi")), store=mine)
+    may_commit = threading.Event()
+    began = threading.Event()
+
+    def slow(connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool) -> None:
+        began.set()
+        assert may_commit.wait(10)
+
+    mine.on_append = slow
+    run = asyncio.create_task(runner.run("x", user_id="ada", session_id="s1"))
+    await asyncio.to_thread(began.wait, 10)
+    for _ in range(times):
+        run.cancel()
+        await asyncio.sleep(0.0)
+    may_commit.set()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert await other.holder(ADA) is None
+
+
+async def test_a_cancelled_release_is_made_up_for(store: Store) -> None:
+    mine, other = store(), store()
+    await take(mine)
+    holds = mine._holds
+    await holds.close()
+    release = asyncio.create_task(mine.release(ADA, MINE.id))
+    await asyncio.sleep(0)
+    release.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await release
+    assert holds._heartbeat is not None
+    holds._beat()
+    assert await other.holder(ADA) is None
 
 
 async def test_a_beat_that_fails_is_not_the_last(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Threads and lifetimes: where blocking code runs, and how everything that was opened is closed."""
 
 from toolwright.concurrency._closing import close_all, first_cause
-from toolwright.concurrency._finish import finish
+from toolwright.concurrency._finish import finish, outlast
 from toolwright.concurrency._io_threads import in_io_thread, wait_in_thread
 from toolwright.concurrency._once import Once
 from toolwright.concurrency._session_table import SessionTable
@@ -22,6 +22,7 @@ __all__ = [
     "first_cause",
     "in_io_thread",
     "in_user_thread",
+    "outlast",
     "set_thread_limit",
     "wait_in_thread",
 ]

@@ -4,6 +4,7 @@ Each transaction is one function that runs in a thread: measured, that is five t
 awaiting every statement, nothing can be cancelled halfway, and no connection is bound to a loop.
 """
 
+import asyncio
 import os
 import threading
 import time
@@ -42,6 +43,7 @@ from sqlalchemy.schema import CreateColumn
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
+from toolwright.concurrency import outlast
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
 
@@ -108,7 +110,7 @@ class Database:
         """What `work` returns; it runs in a thread, in a transaction undone if it raises."""
         if self.is_sqlite:
             return await self._one_writer.run(work)
-        return await self._threads.run(lambda: self._transact(work, write=True))
+        return await self._threads.run_whole(lambda: self._transact(work, write=True))
 
     def write_now(self, work: Callable[[Connection], T]) -> T:
         """`write` for threads that have no event loop: it blocks the caller."""
@@ -214,6 +216,39 @@ class _Threads:
             self._limiters.set(limiter)
         return await anyio.to_thread.run_sync(work, limiter=limiter)
 
+    async def run_whole(self, work: Callable[[], T]) -> T:
+        """`run`, but cancelled it returns only when `work` has ended, or will never begin.
+
+        What the caller does next must not overtake what the thread still writes.
+        """
+        turn = _Turn(work)
+        task = asyncio.create_task(self.run(turn.take))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if turn.withdraw():
+                task.cancel()
+            await outlast(task)
+            if not task.cancelled():
+                task.exception()  # seen: the caller is told that it was cancelled, nothing else
+            raise
+
+
+class _Turn:
+    """Work that is either taken up by a thread or withdrawn."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._free = threading.Lock()
+
+    def take(self) -> Any:
+        """Do it, unless it was withdrawn."""
+        return self._work() if self._free.acquire(blocking=False) else None
+
+    def withdraw(self) -> bool:
+        """Whether nobody had taken it up."""
+        return self._free.acquire(blocking=False)
+
 
 def _make_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
@@ -223,7 +258,7 @@ def _make_engine(url: URL) -> Engine:
             raise ImportError(
                 "Postgres needs an extra: pip install 'toolwright[postgres]'"
             ) from error
-        event.listen(engine, "connect", _limit_idleness)
+        event.listen(engine, "connect", _limit_waits)
         return engine
     options = {"timeout": _BUSY_SECONDS, "isolation_level": None}
     if url.database == ":memory:":
@@ -249,9 +284,11 @@ def _make_private(file: str) -> None:
         os.close(os.open(os.path.realpath(file), new, 0o600))
 
 
-def _limit_idleness(connection: Any, _record: Any) -> None:
-    # A process that is stopped in the middle of a transaction must not keep its locks for ever.
+def _limit_waits(connection: Any, _record: Any) -> None:
+    # A process that is stopped in the middle of a transaction must not keep its locks for ever, and
+    # whoever waits for another's lock must come to an end: a cancelled caller waits for it too.
     with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = '{_BUSY_SECONDS}s'")
         cursor.execute(f"SET idle_in_transaction_session_timeout = '{_BUSY_SECONDS}s'")
     connection.commit()
 

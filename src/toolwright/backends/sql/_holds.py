@@ -4,6 +4,7 @@ One row and one heartbeat stand for all of them. The process signs in with the f
 takes a session, in its transaction, and signs out when it has held nothing for a lease.
 """
 
+import asyncio
 import logging
 import threading
 import time
@@ -94,11 +95,13 @@ class Holds:
             self._name = self._name or processes.new_name()
         try:
             await self._database.write(lambda c: c.execute(sql.RELEASE, where | {"by": hold_id}))
-        except StoreError as error:
+        except (StoreError, asyncio.CancelledError) as error:
             logger.warning("session %s will be released later: %s", where["session"], error)
             with self._lock:
                 if not self._beats:
                     self._begin_to_beat()
+            if isinstance(error, asyncio.CancelledError):
+                raise
             return
         with self._lock:
             self._owed.pop(hold_id, None)
