@@ -324,25 +324,23 @@ async def test_a_run_whose_append_is_under_way_when_it_is_cancelled_leaves_its_s
     await asyncio.to_thread(began.wait, 10)
     for _ in range(times):
         run.cancel()
-        await asyncio.sleep(0.0)
+        for _ in range(20):  # So that whoever does not wait is far ahead.
+            await asyncio.sleep(0)
     may_commit.set()
     with pytest.raises(asyncio.CancelledError):
         await run
     assert await other.holder(ADA) is None
 
 
-async def test_a_cancelled_release_is_made_up_for(store: Store) -> None:
+async def test_a_release_that_is_cancelled_is_finished(store: Store) -> None:
     mine, other = store(), store()
     await take(mine)
-    holds = mine._holds
-    await holds.close()
     release = asyncio.create_task(mine.release(ADA, MINE.id))
-    await asyncio.sleep(0)
-    release.cancel()
+    for _ in range(3):
+        await asyncio.sleep(0)
+        release.cancel()
     with pytest.raises(asyncio.CancelledError):
         await release
-    assert holds._heartbeat is not None
-    holds._beat()
     assert await other.holder(ADA) is None
 
 

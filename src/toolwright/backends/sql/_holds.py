@@ -4,11 +4,11 @@ One row and one heartbeat stand for all of them. The process signs in with the f
 takes a session, in its transaction, and signs out when it has held nothing for a lease.
 """
 
-import asyncio
 import logging
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -20,11 +20,14 @@ from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._heartbeat import Heartbeat
 from toolwright.backends.sql._roll import BEATS_PER_LEASE, Roll
+from toolwright.concurrency import finish
 from toolwright.errors import StoreError
 
 __all__ = ["LEASE_SECONDS", "Holds"]
 
 LEASE_SECONDS = 30.0
+_RELEASE_SECONDS = 60.0
+"""How long a release may take: longer than a database lets anybody wait for a lock."""
 logger = logging.getLogger("toolwright")
 
 
@@ -88,23 +91,29 @@ class Holds:
     # -- releasing ---------------------------------------------------------------------------
 
     async def release(self, where: dict[str, Any], hold_id: str) -> None:
-        """Release a session now, or with one of the next beats when the database refuses."""
+        """Release a session now, or with one of the next beats when the database refuses.
+
+        Whoever is cancelled meanwhile leaves when it is done.
+        """
         with self._lock:
             self._live.discard(hold_id)
             self._owed[hold_id] = where
             self._name = self._name or processes.new_name()
+        await finish(partial(self._release, where, hold_id), _RELEASE_SECONDS)
+
+    async def _release(self, where: dict[str, Any], hold_id: str) -> None:
+        is_released = False
         try:
             await self._database.write(lambda c: c.execute(sql.RELEASE, where | {"by": hold_id}))
-        except (StoreError, asyncio.CancelledError) as error:
+            is_released = True
+        except StoreError as error:
             logger.warning("session %s will be released later: %s", where["session"], error)
+        finally:
             with self._lock:
-                if not self._beats:
+                if is_released:
+                    self._owed.pop(hold_id, None)
+                elif not self._beats:
                     self._begin_to_beat()
-            if isinstance(error, asyncio.CancelledError):
-                raise
-            return
-        with self._lock:
-            self._owed.pop(hold_id, None)
 
     async def close(self) -> None:
         """Beat no more; a run that is still going begins to beat again with its next append.
