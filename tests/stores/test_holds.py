@@ -272,17 +272,34 @@ async def test_a_process_elsewhere_that_is_silent_for_a_day_is_watched_and_then_
     assert await names(second) == [second._holds._name]
 
 
-async def test_a_store_that_is_closed_under_a_run_beats_again_with_its_next_event(
-    store: Store,
+async def test_a_runner_that_is_closed_leaves_the_runs_of_others_on_its_store_alive(
+    store: Store, clocks: Clocks
 ) -> None:
-    first, second = store(), store()
-    await take(first)
-    await first.close()
-    assert first._holds._heartbeat is None
-    assert not (await held(second)).is_gone
-    await first.append(ADA, [StateChanged(seq=2, delta={})], MINE)
-    assert first._holds._heartbeat is not None
-    assert not (await held(second)).is_gone
+    shared, other = store(), store()
+    await take(shared)
+    async with Runner(Agent(name="a", model=ScriptedModel("quick")), store=shared) as request:
+        await request.run("x", session_id="s2")
+    assert shared._holds._beats
+    for _ in range(4):
+        clocks.wall += LEASE / 2
+        clocks.steady += LEASE / 2
+        assert shared._holds._beat()
+        assert not (await held(other)).is_gone
+    await shared.append(ADA, [StateChanged(seq=2, delta={})], replace(MINE, last=True))
+    await shared.close()
+    assert shared._holds._heartbeat is None
+
+
+async def test_a_store_says_that_it_shows_no_life_for_the_runs_on_it(
+    store: Store, clocks: Clocks
+) -> None:
+    mine = store()
+    assert mine.problem == ""
+    await take(mine)
+    assert mine.problem == ""
+    mine._holds._heartbeat = None  # As if its thread had died.
+    clocks.steady += LEASE + 1
+    assert "no sign of life" in mine.problem
 
 
 async def test_what_could_not_be_released_is_released_with_the_next_beat(

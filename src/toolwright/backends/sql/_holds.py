@@ -55,7 +55,7 @@ class Holds:
     def problem(self) -> str:
         """Why others may take over what this process holds; empty while it shows life."""
         silence = time.monotonic() - self._beat_at
-        if not self._live or self._heartbeat is None or silence < self._lease:
+        if not self._live or silence < self._lease:
             return ""
         return f"There was no sign of life for {silence:.0f} s; the lease is {self._lease:g} s."
 
@@ -64,6 +64,8 @@ class Holds:
     def enter(self, hold: Hold) -> None:
         """A run is about to append under this hold; while it goes on, so does the heartbeat."""
         with self._lock:
+            if not self._live:
+                self._beat_at = time.monotonic()
             self._live.add(hold.id)
             self._name = self._name or processes.new_name()
 
@@ -116,11 +118,13 @@ class Holds:
                     self._begin_to_beat()
 
     async def close(self) -> None:
-        """Beat no more; a run that is still going begins to beat again with its next append.
+        """Beat no more, unless runs are still going: others may use the same store.
 
-        Whoever signs in next sees that this process is gone, and crosses it out.
+        Then it beats until they have ended, as if it had not been closed.
         """
         with self._lock:
+            if self._live:
+                return
             heartbeat, self._heartbeat = self._heartbeat, None
         if heartbeat is not None and not heartbeat.stop_soon():
             # It would open the database again that is about to be closed.
