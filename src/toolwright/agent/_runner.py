@@ -419,15 +419,21 @@ class Runner(Sealed):
 
     async def delete(self, session_id: str) -> None:
         """Forget a session and all that belongs to it: its artifacts, its long outputs, what was
-        brought for it and not used, and what it kept open. What belongs to the user stays."""
+        brought for it and not used, and what it kept open. What belongs to the user stays.
+
+        Should it fail or be cut short, the session is still listed, and can be deleted again.
+        """
         row = await self._session(session_id)
         calls = await self.store.open_calls(self.app_name, session_id)
-        await self.store.delete(row.scope)
         await close_all([
-            partial(self.agent.end_session, SessionInfo.of(row.scope)),
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
             partial(forget_brought, self.services.credentials, calls),
             partial(self._delete_artifacts, row.scope),
+        ])  # fmt: skip
+        # Only when all that is elsewhere is gone: nobody would know of it without the session.
+        await close_all([
+            partial(self.agent.end_session, SessionInfo.of(row.scope)),
+            partial(self.store.delete, row.scope),
         ])  # fmt: skip
 
     async def _delete_artifacts(self, scope: Scope) -> None:
