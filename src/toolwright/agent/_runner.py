@@ -45,6 +45,8 @@ from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, ope
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
+    ID_BYTES,
+    NAME_BYTES,
     Answered,
     AnyEvent,
     Event,
@@ -57,6 +59,7 @@ from toolwright.messages import (
     UserMessage,
     call_of,
     fold_members,
+    refuse_long,
     user_message,
 )
 from toolwright.tools import (
@@ -69,6 +72,7 @@ from toolwright.tools import (
     Services,
     SessionInfo,
     accept_answer,
+    checked_state,
     is_decision,
 )
 
@@ -108,6 +112,7 @@ class Runner(Sealed):
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
         self.guards = compiled("the runner", policy)
+        refuse_long("The app_name", app_name, NAME_BYTES)
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -450,7 +455,8 @@ class Runner(Sealed):
     ) -> SessionRow:
         """A new session that begins as this one did, up to sequence number `upto`."""
         row = await self._session(session_id)
-        return await self.store.branch(row.scope, new_id or uuid.uuid4().hex, upto)
+        scope = self._scope(row.scope.user_id, new_id)
+        return await self.store.branch(row.scope, scope.session_id, upto)
 
     async def close(self) -> None:
         """Close the agent's toolsets, the memory if it was given by address, and the store."""
@@ -469,6 +475,7 @@ class Runner(Sealed):
         for name, value in (("user_id", user_id), ("session_id", session_id or "")):
             if not isinstance(value, str):
                 raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
+            refuse_long(f"The {name}", value, ID_BYTES)
         return Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
@@ -482,6 +489,7 @@ class Runner(Sealed):
     async def _start(self, plan: "_Plan", patience: Patience) -> Start:
         scope = plan.scope
         self._refuse_second(scope.session_id)
+        checked_state(plan.given or {})  # before a session is made for it
         found = await self._load(scope, patience)
         row = found.row
         log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)

@@ -54,6 +54,15 @@ from toolwright.messages._events import (
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
 from toolwright.messages._json_values import json_copy
+from toolwright.messages._lengths import (
+    CALL_BYTES,
+    ID_BYTES,
+    KEY_BYTES,
+    NAME_BYTES,
+    ONCE_BYTES,
+    refuse_long,
+    size,
+)
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -101,7 +110,12 @@ from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
+    "CALL_BYTES",
+    "ID_BYTES",
+    "KEY_BYTES",
     "MEMBER",
+    "NAME_BYTES",
+    "ONCE_BYTES",
     "REDACTED",
     "STORED_AS",
     "VERSION",
@@ -198,7 +212,9 @@ __all__ = [
     "member_key",
     "question_id",
     "redact",
+    "refuse_long",
     "secrets_of",
+    "size",
     "to_json_text",
     "user_message",
     "visible",
