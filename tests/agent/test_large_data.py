@@ -9,6 +9,7 @@ import pytest
 
 from toolwright import Agent, BlobPart, MaxOutput, Runner, UsageError, deferred_tool, tool
 from toolwright.messages import Scope, ToolEnded
+from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +99,30 @@ async def test_a_session_whose_deletion_is_cut_short_can_be_deleted_again(
         await runner.delete("s")
         assert not await runner.sessions()
         assert await artifacts.names(scope) == []
+
+
+async def test_a_branch_reads_the_long_outputs_that_its_events_name(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def go_on(request: ModelRequest) -> Any:
+        return call("read_output", name=asked[0])
+
+    model = ScriptedModel(call("query"), "Done.", go_on, "Read.")
+    agent = Agent(name="a", model=model, tools=[query])
+    async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
+        await runner.run("go", session_id="s")
+        [kept] = await data_of(runner)
+        asked.append(kept["stored_as"])
+        await runner.branch("s", new_id="b")
+        await runner.branch("b", new_id="c")
+        await runner.delete("s")
+        assert json.loads(await runner.output("b", kept["stored_as"])) == ROWS
+        done = await runner.run("read on", session_id="b")
+        read = [r for m in done.history if m.kind == "tool" for r in m.results][-1]
+        assert (read.status, read.text[:8]) == ("ok", '[{"row":')
+        await runner.delete("b")
+        assert json.loads(await runner.output("c", kept["stored_as"])) == ROWS
+        await runner.delete("c")
 
 
 async def test_a_large_deferred_result_is_bounded_too(tmp_path: Path) -> None:

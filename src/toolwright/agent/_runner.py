@@ -45,7 +45,6 @@ from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, ope
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
-    ID_BYTES,
     NAME_BYTES,
     Answered,
     AnyEvent,
@@ -60,6 +59,7 @@ from toolwright.messages import (
     call_of,
     fold_members,
     refuse_long,
+    refuse_long_scope,
     user_message,
 )
 from toolwright.tools import (
@@ -453,10 +453,17 @@ class Runner(Sealed):
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None
     ) -> SessionRow:
-        """A new session that begins as this one did, up to sequence number `upto`."""
+        """A new session that begins as this one did, up to sequence number `upto`.
+
+        It has its own copies of the long outputs, and none of the artifacts.
+        """
         row = await self._session(session_id)
         scope = self._scope(row.scope.user_id, new_id)
-        return await self.store.branch(row.scope, scope.session_id, upto)
+        made = await self.store.branch(row.scope, scope.session_id, upto)
+        outputs = Spill(row.scope, row.created_at)
+        with anyio.CancelScope(shield=True):
+            await in_io_thread(outputs.share, Spill(made.scope, made.created_at))
+        return made
 
     async def close(self) -> None:
         """Close the agent's toolsets, the memory if it was given by address, and the store."""
@@ -475,10 +482,11 @@ class Runner(Sealed):
         for name, value in (("user_id", user_id), ("session_id", session_id or "")):
             if not isinstance(value, str):
                 raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
-            refuse_long(f"The {name}", value, ID_BYTES)
-        return Scope(
+        scope = Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
+        refuse_long_scope(scope)
+        return scope
 
     async def _session(self, session_id: str) -> SessionRow:
         row = await self.store.find(self.app_name, session_id)

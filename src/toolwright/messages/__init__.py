@@ -61,6 +61,7 @@ from toolwright.messages._lengths import (
     NAME_BYTES,
     ONCE_BYTES,
     refuse_long,
+    refuse_long_scope,
     size,
 )
 from toolwright.messages._messages import (
@@ -213,6 +214,7 @@ __all__ = [
     "question_id",
     "redact",
     "refuse_long",
+    "refuse_long_scope",
     "secrets_of",
     "size",
     "to_json_text",

@@ -5,8 +5,18 @@ Postgres keeps at most 2,700 bytes in one entry of an index; the names that stan
 """
 
 from toolwright.errors import UsageError
+from toolwright.messages._services import Scope
 
-__all__ = ["CALL_BYTES", "ID_BYTES", "KEY_BYTES", "NAME_BYTES", "ONCE_BYTES", "refuse_long", "size"]
+__all__ = [
+    "CALL_BYTES",
+    "ID_BYTES",
+    "KEY_BYTES",
+    "NAME_BYTES",
+    "ONCE_BYTES",
+    "refuse_long",
+    "refuse_long_scope",
+    "size",
+]
 
 NAME_BYTES = 256
 """Of an app or an agent."""
@@ -31,6 +41,13 @@ def refuse_long(what: str, text: str, most: int) -> None:
             f"{what} has {found:,} bytes and may have {most:,}: {text[:_SHOWN]!r}…; use a shorter "
             "one, or a digest of it."
         )
+
+
+def refuse_long_scope(scope: Scope) -> None:
+    """`UsageError` when one of the names of a session to be is too long."""
+    refuse_long("The app_name", scope.app_name, NAME_BYTES)
+    refuse_long("The user_id", scope.user_id, ID_BYTES)
+    refuse_long("The session_id", scope.session_id, ID_BYTES)
 
 
 def size(text: str) -> int:
