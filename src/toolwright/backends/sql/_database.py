@@ -43,7 +43,7 @@ from sqlalchemy.schema import CreateColumn
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
-from toolwright.concurrency import outlast
+from toolwright.concurrency import begin_anew_after_fork, outlast
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
 
@@ -62,6 +62,10 @@ _VERSIONS = Table(
 )
 
 
+_INHERITED: list[tuple[Engine, Engine]] = []
+"""Of the process that this one was forked off from."""
+
+
 class Database:
     """Opens `url` on first use and makes the tables of `metadata` there.
 
@@ -74,13 +78,28 @@ class Database:
         self._components = [(component, version, metadata)]
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
+        self._threads = _Threads(_READERS if self.is_sqlite else _POSTGRES_CONNECTIONS)
+        self._begin()
+        begin_anew_after_fork(self)
+
+    def _begin(self) -> None:
         self._opening = threading.Lock()
         # SQLite has one writer at a time: waiting here costs nothing, waiting there polls.
         self._one_writer = GroupWriter(partial(self._transact, write=True))
-        self._threads = _Threads(_READERS if self.is_sqlite else _POSTGRES_CONNECTIONS)
-        in_memory = self._url.database == ":memory:"
         # In memory there is one connection, whichever thread asks.
-        self._alone = threading.Lock() if in_memory else nullcontext()
+        self._alone = threading.Lock() if self._is_in_memory else nullcontext()
+
+    def after_fork(self) -> None:
+        """Open it anew: the connections are the parent's, and its writer's thread is not here."""
+        self._begin()
+        if self._engines is not None and not self._is_in_memory:
+            # Kept for ever: to close them would end the parent's sessions.
+            _INHERITED.append(self._engines)
+            self._engines = None
+
+    @property
+    def _is_in_memory(self) -> bool:
+        return self._url.database == ":memory:"
 
     @property
     def is_sqlite(self) -> bool:

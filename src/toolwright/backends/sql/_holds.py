@@ -20,7 +20,7 @@ from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._heartbeat import Heartbeat
 from toolwright.backends.sql._roll import BEATS_PER_LEASE, Roll
-from toolwright.concurrency import finish
+from toolwright.concurrency import begin_anew_after_fork, finish
 from toolwright.errors import StoreError
 
 __all__ = ["LEASE_SECONDS", "Holds"]
@@ -38,6 +38,10 @@ class Holds:
         self._database = database
         self._lease = lease
         self._roll = Roll(database)
+        self._begin()
+        begin_anew_after_fork(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._name = ""
         """Under which this process is signed in, or about to; empty when it holds nothing."""
@@ -50,6 +54,10 @@ class Holds:
         """How many beats ago it held something."""
         self._beat_at = 0.0
         """When it last showed life, by the clock that never jumps."""
+
+    def after_fork(self) -> None:
+        """Hold nothing, under no name: what there was is the parent's."""
+        self._begin()
 
     @property
     def problem(self) -> str:
