@@ -17,7 +17,12 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup  # AFRESH=1 forgets what was done before; PORT=… is another port than 8765
 	@$(BIN)/python -m examples.tour$(if $(AFRESH), --afresh)$(if $(PORT), --port $(PORT))
 
-test: check
+# Tests start hundreds of programs: where Python may not write its cache, each would compile everything.
+$(VENV)/.compiled: $(STAMP)
+	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib || true
+	@touch $@
+
+test: check $(VENV)/.compiled
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --inline-snapshot=disable
 
 simulate: setup  # SCENARIO=… for some seeds; with SEED=… that one, and its trace

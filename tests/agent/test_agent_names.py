@@ -68,6 +68,59 @@ def test_two_agents_of_one_name_on_one_path_are_refused_when_built(where: str) -
         TWINS[where]()
 
 
+class Listing(Toolset):
+    """Lists the agent as a tool: nobody knows that when the agents are built."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        return [AgentTool(self.inner)]
+
+
+def _handing(name: str, inner: Any, **settings: Any) -> Agent:
+    script = [call("transfer_to_agent", agent_name=inner.name)]
+    return agent(name, *script, sub_agents=[inner])
+
+
+def _asking(name: str, inner: Any, tools: Any) -> Agent:
+    return agent(name, call(inner.name, request="go"), ".", tools=[tools])
+
+
+def _in_code(name: str, inner: Any) -> Agent:
+    code = f"await {inner.name}(request='go')"
+    return agent(name, call("run_code", code=code), ".", tools=[code_mode([AgentTool(inner)])])
+
+
+WAYS: dict[str, Callable[[str, Any], Any]] = {
+    "a tool": lambda name, inner: _asking(name, inner, AgentTool(inner)),
+    "a transfer": _handing,
+    "a step": lambda name, inner: SequentialAgent(name=name, sub_agents=[inner]),
+    "a node": lambda name, inner: Workflow(name=name, nodes={"n": inner}, edges=[("start", "n")]),
+    "a toolset": lambda name, inner: _asking(name, inner, Listing(inner)),
+    "code": _in_code,
+}
+
+
+@pytest.mark.parametrize("outer", WAYS)
+@pytest.mark.parametrize("inner", WAYS)
+async def test_an_agent_cannot_have_its_own_name_work_for_it_at_any_depth(
+    outer: str, inner: str
+) -> None:
+    ran: list[str] = []
+
+    def wipe() -> str:
+        """Wipe."""
+        ran.append("wiped")
+        return "gone"
+
+    last = agent("root", call("wipe"), ".", tools=[wipe])
+    with pytest.raises(UsageError, match=r"two agents named 'root'.*rename one"):
+        await Runner(WAYS[outer]("root", WAYS[inner]("middle", last))).run("go")
+    assert ran == []
+
+
 @pytest.mark.parametrize(
     "tools", [Listed, lambda: combined([second()]), lambda: code_mode([second()])]
 )

@@ -32,6 +32,17 @@ async def test_the_exit_code_is_shown_when_it_is_not_zero(session: Session) -> N
     assert await session.text("bash", command="true") == "(no output)"
 
 
+@pytest.mark.parametrize("name", ["bash", "execute"])
+async def test_people_see_which_commands_failed_and_the_call_is_ok_all_the_same(
+    name: str, tmp_path: Path
+) -> None:
+    tools = [*workspace_tools(tmp_path), create_local_execute_tool(work_dir=tmp_path)]
+    session = Session(tools)
+    well = await session.answer(name, command='echo \'{"ended": "2:1", "exit_code": 1}\'')
+    badly = await session.answer(name, command="exit 3")
+    assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("ok", True)]
+
+
 async def test_a_command_that_hangs_is_ended_and_its_output_kept(session: Session) -> None:
     # Longer than a test may take, so that it cannot have been waited for.
     hang = "echo before; sleep 71717 & sleep 71717"

@@ -1,5 +1,6 @@
 """The program as a shell would run it, and agents for it to run."""
 
+import gc
 import io
 import logging
 import os
@@ -12,8 +13,10 @@ from unittest.mock import patch
 
 from toolwright.cli import main
 
-__all__ = ["DESK", "clean_environment", "here", "toolwright"]
+__all__ = ["DESK", "TRUST", "clean_environment", "here", "toolwright"]
 
+TRUST = "TOOLWRIGHT_TRUST"
+"""Of the environment: directories from which things may run."""
 _KEYS = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -71,7 +74,13 @@ team = Agent(name="team", model=Says(), sub_agents=[Agent(name="helper", descrip
 def clean_environment(**more: str) -> dict[str, str]:
     """The environment without what would choose a model."""
     known = {k: v for k, v in os.environ.items() if k not in _KEYS}
-    return {k: v for k, v in known.items() if not k.startswith("TOOLWRIGHT")} | more
+    kept = {k: v for k, v in known.items() if not k.startswith("TOOLWRIGHT") or k == TRUST}
+    return kept | more
+
+
+def _trusting(cwd: Path, environment: dict[str, str]) -> dict[str, str]:
+    """The environment of a person who trusts the directory, unless it says something about that."""
+    return clean_environment(**{TRUST: str(cwd), **environment})
 
 
 def toolwright(
@@ -80,7 +89,7 @@ def toolwright(
     """Run the program to its end, with `stdin` piped in; it must exit with `check`."""
     done = subprocess.run(
         [sys.executable, "-m", "toolwright.cli", *words],
-        cwd=cwd, env=clean_environment(**environment), input=stdin,
+        cwd=cwd, env=_trusting(cwd, environment), input=stdin,
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == check, done
@@ -92,7 +101,7 @@ def here(
 ) -> "subprocess.CompletedProcess[str]":
     """`toolwright` without input, in this process: the same, but quicker. None is any exit code."""
     out, err, code = io.StringIO(), io.StringIO(), None
-    with _as_a_program(cwd, ["toolwright", *words], clean_environment(**environment)):
+    with _as_a_program(cwd, ["toolwright", *words], _trusting(cwd, environment)):
         try:
             with redirect_stdout(out), redirect_stderr(err):
                 main()
@@ -108,7 +117,7 @@ def here(
 def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> Iterator[None]:
     """What a program finds and changes in its process, put back as it was."""
     modules, level = set(sys.modules), logging.getLogger("toolwright").level
-    handlers = list(logging.getLogger().handlers)
+    handlers, thresholds = list(logging.getLogger().handlers), gc.get_threshold()
     with (
         chdir(cwd),
         patch.object(sys, "argv", words),
@@ -120,6 +129,7 @@ def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> I
         try:
             yield
         finally:
+            gc.set_threshold(*thresholds)
             logging.getLogger("toolwright").setLevel(level)
             logging.getLogger().handlers[:] = handlers
             for name in set(sys.modules) - modules:

@@ -65,6 +65,7 @@ READING = {
     "lock": ("bad:agent",),
     "tools call": ("look", "item=x", "--agent", "bad:agent"),
     "check": ("bad:agent",),
+    "trust": (f"no{HOSTILE[:4]}such",),
     "config schema": (),
     "config check": (f"no{HOSTILE[:4]}such.yaml",),
     "sessions list": ("bad:agent",),

@@ -25,11 +25,11 @@ def desk(tmp_path: Path) -> Path:
 
 
 def loaded_by(*words: str, cwd: Path) -> set[str]:
-    """The packages that a command loads."""
+    """The modules that a command loads."""
     script = (
         "import sys, json\nfrom toolwright.cli import main\n"
         "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code, ended\n"
-        "print('\\n' + json.dumps(sorted(n for n in sys.modules if '.' not in n)))"
+        "print('\\n' + json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *words], cwd=cwd, env=clean_environment(), text=True,
@@ -47,6 +47,34 @@ def test_a_run_loads_no_terminal_library_and_no_provider_that_it_does_not_use(de
     words = ("run", "hi", "--agent", "desk:agent", "--store", "memory://")
     heavy = {"prompt_toolkit", "openai", "anthropic", "sqlalchemy", "starlette"}
     assert loaded_by(*words, cwd=desk) & heavy == set()
+
+
+def test_a_run_in_sqlite_loads_nothing_of_postgres(desk: Path) -> None:
+    words = ("run", "hi", "--agent", "desk:agent", "--store", "sqlite:///s.db")
+    loaded = loaded_by(*words, cwd=desk)
+    assert "sqlalchemy" in loaded
+    assert loaded & {"sqlalchemy.dialects.postgresql", "psycopg"} == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Agent(name='a', model=ScriptedModel('hi')).run_sync('hello')",
+        "asyncio.run(None)",
+        "anyio.run(main)",
+    ],
+)
+def test_a_file_that_runs_when_it_is_imported_is_told_where_to_put_it(
+    tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "script.py").write_text(
+        "import anyio, asyncio\nfrom toolwright import Agent\n"
+        "from toolwright.testing import ScriptedModel\nasync def main(): pass\n"
+        f"agent = Agent(name='a', model=ScriptedModel('hi'))\n{line}\n"
+    )
+    done = here("run", "hi", "--agent", "script.py:agent", cwd=tmp_path, check=2)
+    assert f"line 6 of {tmp_path / 'script.py'} runs something right away ({line})" in done.stderr
+    assert "if __name__ == '__main__':" in done.stderr
 
 
 def test_the_help_names_every_command(desk: Path) -> None:

@@ -18,6 +18,30 @@ from toolwright.testing import ScriptedModel, call
 
 DESK_AGENT = ("--agent", "desk:agent")
 WIPE = 'wipe {"scope": "staging"}'
+WIPING = '''
+from toolwright import Agent, AgentTool, FunctionTool, ToolContext
+from toolwright.testing import ScriptedModel, call
+
+
+def both(tool_context: ToolContext) -> str:
+    """Wipe, if somebody agrees."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Wipe 4000000 rows?", payload={"rows": 4000000})
+        return ""
+    return "wiped"
+
+
+def plain() -> str:
+    """Wipe."""
+    return "wiped"
+
+
+asked = [FunctionTool(both, require_confirmation=True), FunctionTool(plain, require_confirmation=True)]
+helper = Agent(
+    name="helper", description="Helps.", model=ScriptedModel(call("plain"), "done"), tools=asked
+)
+agent = Agent(name="a", model=ScriptedModel("x"), tools=[*asked, AgentTool(helper)])
+'''
 
 
 @pytest.fixture
@@ -300,3 +324,21 @@ def head(*words: str, cwd: Path) -> tuple[int, str]:
 def test_a_reader_that_goes_away_ends_the_program_quietly(desk: Path) -> None:
     assert head("config", "schema", cwd=desk) == (141, "")
     assert head("run", "hi", "--json", *DESK_AGENT, cwd=desk) == (141, "")
+
+
+def test_a_call_that_is_approved_beforehand_approves_nothing_that_comes_of_it(desk: Path) -> None:
+    (desk / "wiping.py").write_text(WIPING)
+    both = json.loads(
+        here("tools", "call", "both", "-a", "wiping:agent", "--yes", cwd=desk, check=3).stdout
+    )
+    assert [waiting["hint"] for waiting in both["pending"]] == ["Wipe 4000000 rows?"]
+    inner = json.loads(
+        here(
+            "tools", "call", "helper", "request=x", "-a", "wiping:agent", "--yes", cwd=desk, check=3
+        ).stdout
+    )
+    assert [waiting["call_id"].count("/") for waiting in inner["pending"]] == [1]
+    alone = json.loads(
+        here("tools", "call", "plain", "-a", "wiping:agent", "--yes", cwd=desk).stdout
+    )
+    assert alone["output"] == "wiped"

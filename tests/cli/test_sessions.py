@@ -16,8 +16,8 @@ from tests.cli.program import DESK, here
 from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import UsageError
-from toolwright.cli._words import as_json, choices, parse_answer, question
-from toolwright.messages import Approve, Pending, Reject
+from toolwright.cli._words import choices, parse_answer, question
+from toolwright.messages import Approve, Pending, Reject, shown_json
 
 CONFIRM = Pending(
     rule="a rule", call_id="c1", name="wipe", kind="confirmation", arguments={"scope": "x"}
@@ -74,7 +74,7 @@ def test_what_is_no_answer_is_refused_in_words_for_a_shell_and_the_call_still_wa
 
     assert "answer with approve | reject REASON" in refused("perhaps")
     assert "not JSON" in refused("edit", "{")
-    assert """edit '{"scope": "staging"}'""" in refused("edit")
+    assert """edit '{"scope": "staging", "count": 1}'""" in refused("edit")
     assert "approve | reject REASON" in refused()
     other = ("sessions", "answer", session, "c9", "approve", *DESK_AGENT)
     told = here(*other, cwd=desk, check=2).stderr
@@ -226,10 +226,10 @@ def test_a_value_is_what_was_asked_for(kind: Any, schema: Any, text: str, answer
 def test_arguments_are_shown_in_full_with_nothing_that_a_terminal_obeys(
     arguments: dict[str, Any],
 ) -> None:
-    shown = as_json(arguments, indent=2)
+    shown = shown_json(arguments, indent=2)
     assert json.loads(shown) == arguments
     assert shown.replace("\n", "").isprintable()
-    assert as_json(arguments, indent=2) in question(
+    assert shown_json(arguments, indent=2) in question(
         Pending(call_id="c", name="t", kind="confirmation", arguments=arguments)
     )
 

@@ -41,6 +41,8 @@ ATTEMPTS = (
     Attempt("read a file that a process has open", "print(open(f'/proc/{PID}/fd/{FD}').read())", "cat /proc/$PID/fd/$FD", "CANARY"),
     Attempt("list a directory", "import os; print(os.listdir(OUT))", "ls $OUT", "LISTED"),
     Attempt("see whether a file exists, and its size", "import os; print(os.stat(OUT + '/canary').st_size)", "stat -c %s $OUT/canary", "SIZE"),
+    Attempt("see who owns a file, and its mode", "import os; s = os.stat(OUT + '/owned'); print(f'{s.st_uid}:{s.st_mode & 0o777:o}')", "stat -c %u:%a $OUT/owned", "OWNER"),
+    Attempt("see where a link leads", "import os; print(os.readlink(OUT + '/leading'))", "readlink $OUT/leading", "CANARY"),
     Attempt("watch a directory", _LIBC + "f = c.inotify_init1(0); print(OK if c.inotify_add_watch(f, OUT.encode(), 0xfff) >= 0 else 'no')"),
     Attempt("write a file", "open(OUT + '/written', 'w').write('x')", "echo x > $OUT/written"),
     Attempt("write a file through a link", "open(WS + '/up/linked', 'w').write('x')", "echo x > up/linked"),
@@ -91,6 +93,7 @@ ATTEMPTS = (
     Attempt("send over UDP", "import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', UDP))", "echo x > /dev/udp/127.0.0.1/$UDP"),
     Attempt("listen to all packets", "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3); s.bind((INTERFACE, 0)); print(OK)"),
     Attempt("see the network's interfaces", "import socket; print(socket.if_nameindex())", "cat /proc/net/dev; ls /sys/class/net", "INTERFACE"),
+    Attempt("see the machine's name", "import os; print(os.uname().nodename)", "uname -n", "NAME"),
     # -- the kernel
     Attempt("mount a file system", _LIBC + "import os; os.makedirs(WS + '/m', exist_ok=True); print(OK if c.mount(b'none', (WS + '/m').encode(), b'tmpfs', 0, None) == 0 else 'no')", "mkdir -p m; mount -t tmpfs none m && echo $OK"),
     Attempt("make a user namespace", _LIBC + "print(OK if c.unshare(0x10000000) == 0 else 'no')", "unshare -U true && echo $OK"),

@@ -64,6 +64,7 @@ class Outside:
         return {
             "CANARY": CANARY, "SENTINEL": SENTINEL, "SECRET": SECRET, "SIZE": str(SIZE),
             "OK": "escaped", "LISTED": "listed-name", "INTERFACE": _interface() or "no-interface",
+            "OWNER": f"{os.geteuid()}:612", "NAME": socket.gethostname(),
         }  # fmt: skip
 
     def changed(self) -> set[str]:
@@ -108,6 +109,9 @@ class Outside:
         out = self.directory
         (out / "canary").write_text(CANARY.ljust(SIZE))
         (out / "listed-name").touch()
+        (out / "owned").touch()
+        (out / "owned").chmod(0o612)
+        (out / "leading").symlink_to(CANARY)
         for name in FILES:
             (out / name).write_text("text")
         for name in ("mode", "linked-mode"):

@@ -297,6 +297,31 @@ async def test_with_a_sandbox_such_code_runs_on_cpython_and_pauses_there_too(
     assert len(world.calls) == 4
 
 
+GAP = "def gap():\n    yield 1\n"
+
+
+async def test_what_a_value_says_of_itself_on_cpython_is_text_and_bounded(tmp_path: Path) -> None:
+    shown = "class X:\n    def __repr__(self): return {}\n"
+    async with await open_sandbox(tmp_path) as sandbox:
+
+        async def answered(code: str) -> tuple[str, str]:
+            result = await agent(World(), GAP + code, sandbox=sandbox).run("go")
+            return answers(result)[0].status, answers(result)[0].text
+
+        assert await answered(shown.format("'{{1}}'") + "X()") == ("ok", "{{1}}")
+        assert await answered(shown.format("'[' * 9999") + "X()") == ("ok", "[" * 9999)
+        assert await answered("({1: (2.5, None)}, {3}, b'x', gap)[:2]") == (
+            "ok",
+            '[{"1":[2.5,null]},[3]]',
+        )
+        status, text = await answered(shown.format("'1' + '+1' * 10_000_000") + "X()")
+        assert (status, "too large; show a part" in text) == ("error", True)
+        status, text = await answered("x = []\nfor _ in range(99): x = [x]\nx")
+        assert (status, "nested more than 64 levels" in text) == ("error", True)
+        status, text = await answered("from typing import Any\nv: Any = gap\nawait population(v)")
+        assert (status, "not JSON serializable" in text) == ("error", True)
+
+
 async def test_large_toolsets_are_described_on_demand() -> None:
     world = World()
     made = agent(world, "print(await describe(['population']))\nawait population('x')",

@@ -1,6 +1,7 @@
 """`ExecuteBashTool`: judged, asked about, run within limits."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ import pytest
 from toolwright import Agent, Approve, BashToolPolicy, ExecuteBashTool, Reject, Runner
 from toolwright.agent import Result
 from toolwright.backends import LocalExecutor
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, Seatbelt
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, Seatbelt, Walls
 from toolwright.builtin import bash_tool, create_local_execute_tool, workspace_tools
 from toolwright.builtin.shell import BestExecutor
 from toolwright.builtin.shell._best_executor import _capabilities
-from toolwright.errors import UsageError
+from toolwright.errors import StoreError, UsageError
 from toolwright.testing import ScriptedModel, call, check_executor
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,7 @@ async def test_a_person_is_asked_and_then_the_command_runs(tmp_path: Path) -> No
     done, answer = await run(tool, "echo hi > f; cat f; echo oops >&2; exit 3", Approve())
     assert done.status == "done"
     assert answer == {"stdout": "hi\n", "stderr": "oops\n", "returncode": 3}
+    assert [r.failed for m in done.history if m.kind == "tool" for r in m.results] == [True]
 
 
 async def test_a_rejected_command_never_runs(tmp_path: Path) -> None:
@@ -203,6 +205,36 @@ async def test_a_background_process_of_the_default_place_ends_with_it(tmp_path: 
     async with BestExecutor(tmp_path) as executor:
         job = await executor.start("sleep 71718")
         assert job.poll() is None
+    assert job.poll() is not None
+
+
+async def no_walls(given: object = ()) -> Walls:
+    raise StoreError("No sandbox works on this machine.")
+
+
+async def test_a_place_that_was_said_to_be_a_sandbox_is_one_or_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with BestExecutor(tmp_path) as executor:
+        assert executor.is_sandbox
+        monkeypatch.setattr("toolwright.backends.sandboxes._open.standing_walls", no_walls)
+        with pytest.raises(StoreError, match="No sandbox works"):
+            await executor.run("touch made")
+        with pytest.raises(StoreError, match="No sandbox works"):
+            await executor.start("touch made")
+    assert os.listdir(tmp_path) == []
+
+
+async def test_where_no_sandbox_works_commands_run_on_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolwright.backends.sandboxes._open.standing_walls", no_walls)
+    place = "toolwright.builtin.shell._best_executor._capabilities"
+    monkeypatch.setattr(place, lambda: LocalExecutor().capabilities)
+    async with BestExecutor(tmp_path) as executor:
+        assert not executor.is_sandbox
+        assert (await executor.run("echo $PWD")).stdout == f"{tmp_path}\n"
+        job = await executor.start("sleep 71719")
     assert job.poll() is not None
 
 

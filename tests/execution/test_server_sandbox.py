@@ -3,7 +3,6 @@
 import json
 import os
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,13 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
-from tests._loopback import may_reach
-from tests._npm import CACHE
+from tests.execution._registries import PACKAGE, registries
 from tests.sources._calling import run_tool
 from tests.sources.openapi._certificates import self_signed
 
@@ -28,7 +25,8 @@ from toolwright.backends.sandboxes import (
     Landlock,
     ServerSandbox,
 )
-from toolwright.backends.sandboxes._proxy import HostProxy, allowed_address
+from toolwright.backends.sandboxes._allowed_hosts import allowed_address
+from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import Exchange
 from toolwright.errors import UsageError
 from toolwright.sources import (
@@ -177,12 +175,12 @@ def test_a_secret_is_put_into_basic_credentials_and_found_in_pieces() -> None:
     assert exchange.put_in(b"Authorization", b"Basic !", [secret]) == b"Basic !"
     theirs = exchange.placeholder(foreign).encode()
     assert exchange.put_in(b"X-Key", theirs, [secret]) == theirs
-    stream = exchange.taken_out([secret])
+    stream = exchange.filter()
     pieces = [stream.feed(bytes([byte])) for byte in b"<pass-pass-word-1> pass-word"]
     assert b"".join([*pieces, stream.end()]) == (
         f"<pass-{exchange.placeholder(secret)}> pass-word".encode()
     )
-    assert exchange.taken_out([secret]).whole(base64.b64encode(b"pass-word-1")) == (
+    assert exchange.filter().whole(base64.b64encode(b"pass-word-1")) == (
         exchange.placeholder(secret).encode()
     )
 
@@ -324,39 +322,38 @@ async def test_settings_that_make_no_sense_together_are_refused() -> None:
     await toolset.close()
 
 
-@pytest.mark.npm
-async def test_a_server_that_npx_fetches_runs_in_a_sandbox_with_a_cache_of_its_own() -> None:
-    asked = ["npm", "config", "get", "registry"]
-    said = await anyio.run_process(asked, stderr=subprocess.DEVNULL)
-    registry = urlsplit(said.stdout.decode().strip()).hostname or ""
-    package = "@modelcontextprotocol/server-memory@2026.8.31"
-    params = StdioServerParameters(command="npx", args=["-y", package])
-    tools = await listed_in_sandbox(params, [registry], "npx")
-    assert "create_entities" in tools
+RUNNERS = {
+    "npx": (["-y", PACKAGE], {"npm_config_registry": "http://packages.example.test/"}),
+    "uvx": ([PACKAGE], {"UV_DEFAULT_INDEX": "http://packages.example.test/wheels/",
+                        "UV_INSECURE_HOST": "packages.example.test"}),
+}  # fmt: skip
 
 
-@pytest.mark.npm
-async def test_a_server_that_uvx_fetches_runs_in_a_sandbox_with_a_cache_of_its_own() -> None:
-    from pip._internal.models.index import PyPI
-
-    uvx = str(Path(sys.executable).with_name("uvx"))
-    params = StdioServerParameters(command=uvx, args=["mcp-server-time"])
-    hosts = [PyPI.netloc, PyPI.file_storage_domain]
-    assert "convert_time" in await listed_in_sandbox(params, hosts, "uvx")
-
-
-async def listed_in_sandbox(
-    params: StdioServerParameters, hosts: list[str], name: str
-) -> list[str]:
-    cache = CACHE.parent / "sandboxed" / name
-    sandbox = ServerSandbox(allow_hosts=hosts, cache=cache, walls=Bubblewrap())
-    toolset = McpToolset(StdioConnectionParams(params, timeout=100), sandbox=sandbox, required=True)
-    try:
-        with may_reach(hosts):
-            return [tool.name for tool in await toolset.list_tools()]
-    except Exception as error:
-        if any(word in str(error) for word in ("ENOTFOUND", "EAI_AGAIN", "dns error", "502")):
-            pytest.skip(f"the registry cannot be reached: {error}")
-        raise
-    finally:
-        await toolset.close()
+@pytest.mark.parametrize("runner", RUNNERS)
+async def test_a_server_that_is_fetched_runs_in_a_sandbox_with_a_cache_of_its_own(
+    runner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args, env = RUNNERS[runner]
+    own = Path(sys.executable).with_name(runner)
+    params = StdioServerParameters(command=str(own) if own.exists() else runner, args=args, env=env)
+    monkeypatch.setenv("CANARY", CANARY)
+    with registries() as port:
+        sandbox = ServerSandbox(
+            allow_hosts=leading_to(port, "packages.example.test"),
+            cache=tmp_path / "cache",
+            walls=Bubblewrap(),
+        )
+        for _ in range(2):
+            toolset = McpToolset(
+                StdioConnectionParams(params, timeout=50), sandbox=sandbox, required=True
+            )
+            try:
+                tools = {tool.name: tool for tool in await toolset.list_tools()}
+                inside = json.loads((await run_tool(tools["environment"], {})).text)
+                asked = {"url": "http://other.example.test/", "header": "A", "value": "b"}
+                other = await run_tool(tools["request"], asked)
+            finally:
+                await toolset.close()
+            assert CANARY not in inside.values()
+            assert other.text == "403 other.example.test is not among the allowed hosts.\n"
+    assert os.listdir(tmp_path / "cache") != []

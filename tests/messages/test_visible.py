@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.messages import count_marks, lookalikes, visible
+from toolwright.messages import count_marks, lookalikes, pretences, visible
 
 OBEYED = [
     "\x00", "\x07", "\x08", "\r", "\x1b", "\x7f", "\x80", "\x9b", "\x9d",  # controls
@@ -117,3 +117,15 @@ def test_the_time_grows_with_the_length(unit: str) -> None:
 @pytest.mark.parametrize("text", ["Москва", "Größe, naïve", "αβγ", "东京 Tokyo", "plain"])
 def test_words_of_one_alphabet_are_no_lookalikes(text: str) -> None:
     assert lookalikes(text) == []
+
+
+def test_more_look_alikes_than_are_named_are_counted() -> None:
+    lines = pretences({"note": " ".join(f"w{n}\u0430" for n in range(7))}, "p\u0430ypal")
+    assert len([line for line in lines if "others: “" in line]) == 5
+    assert lines[-1] == "(careful: letters that look like others in more words: 3.)"
+
+
+def test_words_from_right_to_left_are_told() -> None:
+    [line] = pretences({"command": "cp \u05d0 1 2 \u05d1"})
+    assert "another order than they stand in" in line
+    assert pretences({"command": "cp a 1 2 b"}) == []

@@ -1,10 +1,12 @@
 """The Chat Completions adapter: the official SDK against servers that copy OpenAI's protocol."""
 
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
 from inline_snapshot import snapshot
+from openai import AsyncOpenAI
 from tests.models.requests import WEATHER, answered, ask, called, history, results, texts
 from tests.models.wire import Reply, Wire, sse
 
@@ -360,3 +362,17 @@ async def test_a_completion_without_a_choice_is_a_model_error(wire: Wire) -> Non
 
     with pytest.raises(ModelError, match="without a choice"):
         await model(wire).respond(ask())
+
+
+async def test_an_answer_that_is_no_object_is_told(wire: Wire) -> None:
+    wire.will(*[Reply(body=["not", "this"])] * 3)
+    with pytest.raises(ModelError, match=r"\['not', 'this'\], which is no JSON object"):
+        await model(wire).respond(ask("hi"))
+
+
+async def test_the_key_of_an_administrator_is_never_sent(wire: Wire) -> None:
+    client = AsyncOpenAI(api_key="", admin_api_key="of-the-boss", base_url=wire.url, max_retries=0)
+    wire.will(completion(content="hello"))
+    with suppress(Exception):  # The SDK may refuse to ask without a key, which is as good.
+        await OpenAIChatModel("qwen3", client=client).respond(ask("hi"))
+    assert [r.headers for r in wire.requests if "of-the-boss" in str(r.headers)] == []

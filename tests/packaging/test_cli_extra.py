@@ -49,6 +49,7 @@ class Shell:
         self.folder = folder
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "TOOLWRIGHT_MODEL": "me",
+            "TOOLWRIGHT_TRUST": str(folder),
         }  # fmt: skip
 
     def run(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:

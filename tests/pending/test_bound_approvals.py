@@ -117,10 +117,10 @@ async def test_a_remembered_approval_does_not_cover_a_tool_whose_definition_has_
 @pytest.mark.parametrize(
     ("remember", "asked"),
     [
-        (False, ["same", "other", "other session", "other user"]),
-        ("arguments", ["other", "other session", "other user"]),
-        ("session", ["other session", "other user"]),
-        (True, ["other session", "other user"]),
+        (False, ["same", "other", "other session", "branch", "other user"]),
+        ("arguments", ["other", "other session", "branch", "other user"]),
+        ("session", ["other session", "branch", "other user"]),
+        (True, ["other session", "branch", "other user"]),
         ("user", ["other user"]),
     ],
 )
@@ -128,11 +128,13 @@ async def test_what_is_remembered_is_what_was_chosen(remember: Any, asked: list[
     runner = Runner(Agent(name="a", model=_Echo(), tools=[Server()]))
     paused = await runner.run("1", user_id="ada", session_id="s")
     await answered(runner, paused, Approve(remember=remember))
+    await runner.branch("s", new_id="b")
     found = []
     for which, prompt, user, session in (
         ("same", "1", "ada", "s"),
         ("other", "2", "ada", "s"),
         ("other session", "1", "ada", "s2"),
+        ("branch", "1", "ada", "b"),
         ("other user", "1", "eve", "s3"),
     ):
         if (await runner.run(prompt, user_id=user, session_id=session)).status == "paused":

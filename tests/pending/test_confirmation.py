@@ -66,7 +66,7 @@ async def test_a_predicate_decides_by_the_arguments() -> None:
     paused = await runner.run("pay")
 
     assert ran == [(10, "savings")]
-    assert [pending.arguments for pending in paused.pending] == [{"cents": 5000}]
+    assert [pending.arguments for pending in paused.pending] == [{"cents": 5000, "to": "savings"}]
 
 
 async def test_an_async_predicate_may_look_at_the_context() -> None:

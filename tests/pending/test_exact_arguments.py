@@ -526,7 +526,7 @@ def revealed(value: Any) -> Any:
     if isinstance(value, Odd):
         return ("odd", value.value)
     if isinstance(value, Order):
-        return {"to": value.to, "cents": revealed(value.cents)}
+        return ("order", value.to, value.cents)
     return (type(value).__name__, repr(value) if isinstance(value, float) else value)
 
 

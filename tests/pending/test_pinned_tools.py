@@ -92,6 +92,36 @@ async def test_one_answer_accepts_the_update_of_a_whole_server() -> None:
     assert ran[-2:] == ["read to None", "wipe to None"]
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"send": "Sends more.", "read": "Reads all.", "wipe": "Wipes."},
+        {"send": "Sends more.", "read": "Reads more.", "wipe": "Wipes all."},
+        {"send": "Sends more.", "read": "Reads more.", "wipe": "Wipes.", "pay": "Pays."},
+    ],
+    ids=["a tool that was used", "one that was not", "a new one"],
+)
+@pytest.mark.parametrize("when", ["before the answer", "after it"])
+async def test_a_yes_to_a_whole_server_is_to_what_it_had_when_the_question_was_asked(
+    later: dict[str, str], when: str
+) -> None:
+    server = Server(send="Sends.", read="Reads.")
+    calls = [call(name) for name in later if name != "send"]
+    runner = sending(server, [SEND, call("read")], ".", SEND, calls, ".")
+    await runner.run("go", session_id="s")
+    server.said = {"send": "Sends more.", "read": "Reads more.", "wipe": "Wipes."}
+    asked = await runner.run("go", session_id="s")
+    if when == "before the answer":
+        server.said = later
+    await runner.answer("s", asked.pending[0].call_id, Approve(remember="source"))
+    server.said = later
+    after = await runner.resume("s")
+    moved = [name for name in later if later[name] in ("Reads all.", "Wipes all.", "Pays.")]
+    assert after.status == "paused"
+    assert {*moved} <= {pending.name for pending in after.pending}
+    assert ran[2:] == ["send to ann"], "what was asked about runs, the rest is asked about"
+
+
 async def test_an_update_is_accepted_only_where_there_is_one() -> None:
     from toolwright.tools import with_confirmation
 

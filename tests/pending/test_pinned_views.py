@@ -75,6 +75,10 @@ VIEWS: dict[str, tuple[Callable[[Server], Any], Callable[[str], list[Any]]]] = {
     "a policy": (lambda server: guarded(server, rules(otherwise="allow")), by_name),
     "a search": (lambda server: searchable(server, limit=1), searched),
     "code": (code_mode, in_code),
+    "code in code": (
+        lambda server: code_mode(code_mode(server), name="outer"),
+        lambda name: [call("outer", code=f"await run_code(code=\"await {name}(to='ann')\")"), "."],
+    ),
     "code behind a filter": (lambda s: code_mode(filtered(s, lambda t, _: True)), in_code),
     "a search behind a filter": (lambda s: filtered(searchable(s), lambda t, _: True), searched),
     "a search in code": (

@@ -23,7 +23,9 @@ from toolwright import (
     ToolError,
     UsageError,
     Workflow,
+    code_mode,
     rules,
+    searchable,
     tool,
 )
 from toolwright.messages import ToolEnded, Usage
@@ -67,6 +69,9 @@ async def verdict(rule: Rule, *, user: str = "ada", tool: Tool = PAID, **argumen
         ("cents > 100 and cents <= 500", True),
         ("100 < cents < 600", True),
         ("to in ['ann', 'bob']", True),
+        ("cents in ['500', 500]", True),
+        ("cents not in ['500', 500]", False),
+        ("cents in [1, None]", False),
         ("to not in ('ann', 'bob')", False),
         ("not starts(to, 'a')", False),
         ("ends(lower(to), 'n') and len(to) == 3", True),
@@ -90,10 +95,13 @@ async def test_conditions_compare_arguments_and_what_is_known_of_the_call(
     assert found == ("denied" if fits else "ok")
 
 
+MIXED = ["'5', 6", "6, '5'", "'5', None", "True, 6", "['5'], 6", "6, [5]", "'x', 7, None, True"]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
-        "to == 'ann'",
+        "note == 'ann'",
         "note['deep'] == 1",
         "cents > 'much'",
         "note[0] == 1",
@@ -102,6 +110,7 @@ async def test_conditions_compare_arguments_and_what_is_known_of_the_call(
         "cents != '5'",
         "cents in ['5', '6']",
         "cents not in ['5']",
+        *(f"cents {op} [{members}]" for op in ("in", "not in") for members in MIXED),
         "cents == True",
         "not cents == '5'",
         "matches(call.args, '*')",
@@ -358,6 +367,25 @@ async def test_explain_follows_the_way_to_another_agents_call() -> None:
             await runner.explain("pay", {"cents": 5})
         with pytest.raises(ToolError, match="no agent 'helpr' below it; there are: helper"):
             await runner.explain("helpr/pay", {"cents": 5})
+
+
+@pytest.mark.parametrize(
+    "behind", [code_mode, searchable, lambda tools: code_mode(searchable(tools))]
+)
+async def test_explain_knows_tools_behind_others(behind: Any) -> None:
+    def rm(path: str) -> str:
+        """Remove a file."""
+        return "gone"
+
+    agent = Agent(
+        name="a",
+        model=ScriptedModel(),
+        tools=[behind([rm])],
+        policy=rules(Rule.deny("rm"), otherwise="allow"),
+    )
+    assert (await Runner(agent).explain("rm", {"path": "x"})).verdict == "deny"
+    with pytest.raises(ToolError, match="There is no tool 'rn'"):
+        await Runner(agent).explain("rn", {})
 
 
 async def test_explain_looks_into_workflows() -> None:

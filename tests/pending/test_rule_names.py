@@ -20,7 +20,7 @@ from toolwright import (
 )
 from toolwright.kits import load_agent_file
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Rules, Toolset, guarded, prefixed, searchable, with_approval
+from toolwright.tools import Decision, Rules, Toolset, guarded, prefixed, searchable, with_approval
 
 pytestmark = pytest.mark.anyio
 
@@ -71,6 +71,24 @@ MISSPELT: dict[str, tuple[Rule, str]] = {
     "an end in a condition": (Rule.deny(when="ends(call.tool, 'tabel')"), r"no tool '\*tabel'"),
     "an agent in a condition": (Rule.deny(when="call.agent == 'helpr'"), "no agent 'helpr'"),
     "a path in a condition": (Rule.deny(when="call.path == 'root/helpr'"), "no agent 'helpr'"),
+    "a tool in small letters": (Rule.deny(when="lower(call.tool) == 'drop_tabel'"), "'drop_tabel'"),
+    "a tool that has no capitals": (Rule.deny(when="lower(call.tool) == 'Drop_table'"), "'Drop_t"),
+    "tools in small letters": (
+        Rule.deny(when="lower(call.tool) in ['drop_table', 'wpie']"), "no tool 'wpie'"
+    ),
+    "a beginning in small letters": (
+        Rule.deny(when="starts(lower(call.tool), 'dorp')"), r"no tool 'dorp\*'"
+    ),
+    "a pattern that is the text": (
+        Rule.deny(when="matches('drop_*', call.tool)"), r"no tool 'drop_\*'"
+    ),
+    "a text that begins with the tool": (
+        Rule.deny(when="starts('dropping', call.tool)"), "no tool 'dropping'"
+    ),
+    "a part of a name": (Rule.deny(when="'tabel' in call.tool"), "no tool 'tabel'"),
+    "a text with names": (Rule.deny(when="call.tool in 'drop_tabel,wipe'"), "'drop_tabel,wipe'"),
+    "a name with brackets": (Rule.deny("drop_[t]able"), r"no tool 'drop_\[t\]able'"),
+    "a pattern that is compared": (Rule.deny(when="call.tool == 'drop_*'"), r"no tool 'drop_\*'"),
     "a source in a condition": (
         Rule.deny(when="not starts(call.source, 'mpc:')"), r"no tool from 'mpc:\*'"
     ),
@@ -80,6 +98,9 @@ RIGHT = rules(
     Rule.deny(when="call.tool == 'drop_table' and call.path == 'root/helper' and name == ''"),
     Rule.deny(when="matches(call.source, 'mcp:*') and call.agent in ['root'] and name == ''"),
     Rule.deny(when="call.tool == 'drop_table' and call.source == '' and name == ''"),
+    Rule.deny(when="lower(call.tool) in ['drop_table'] and 'table' in call.tool and name == ''"),
+    Rule.deny(when="starts(lower(call.tool), 'drop') and lower(name) == 'tabel'"),
+    Rule.deny(when="call.tool in 'drop_table,wipe' and call.tool == name"),
     Rule.deny("sommething", agent="else", source="where", optional=True),
     Rule.deny(when="call.tool == 'elsewhere'", optional=True),
     otherwise="allow",
@@ -209,3 +230,57 @@ async def test_an_agent_may_be_named_that_is_around_the_one_whose_rule_it_is() -
         await Agent(name="root", model=model, tools=[AgentTool(inner)]).run("go")
     ).status == "done"
     assert ran == []
+
+
+ODD = ["team[a]", "[admin]", "[!x]", "a*b", "who?", "CORP\\bob", "a\nb", "{a,b}", "^a$", "a.b", ""]
+
+
+@pytest.mark.parametrize("user", ODD)
+async def test_a_rule_about_somebody_fits_whatever_signs_their_name_has(user: str) -> None:
+    for setting in ({"user": user}, {"when": f"call.user == {user!r}"}):
+        policy = rules(Rule.deny("drop_table", **setting), otherwise="allow")  # type: ignore[arg-type]
+        await Runner(root([drop_table]), policy=policy).run("go", user_id=user)
+        assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("a[bc]", "ab"),
+        ("a.c", "abc"),
+        ("a*", "b"),
+        ("a?", "a"),
+        ("A", "a"),
+        ("a", "a\n"),
+        ("a+", "aa"),
+    ],
+)
+async def test_a_rule_about_somebody_fits_nobody_else(pattern: str, name: str) -> None:
+    policy = rules(Rule.deny("drop_table", user=pattern), otherwise="allow")
+    await Runner(root([drop_table]), policy=policy).run("go", user_id=name)
+    assert ran == ["users"]
+
+
+@pytest.mark.parametrize("wrong", ["", None, 1, ["drop_table"], b"drop_table"], ids=repr)
+def test_what_is_no_name_is_refused_where_it_is_written(wrong: Any) -> None:
+    makes: list[Callable[[], Any]] = [
+        lambda: Rule.deny(wrong),
+        lambda: Rule.ask("drop_table", wrong),
+        lambda: Rule("deny", (wrong,)),
+        lambda: Rule.deny(agent=0 if wrong is None else wrong),  # type: ignore[arg-type]
+    ]
+    for make in makes:
+        with pytest.raises(UsageError, match=r"A rule names|Rule takes"):
+            make()
+
+
+@pytest.mark.parametrize("wrong", ["denied", "DENY", "", None, True, ["deny"]], ids=repr)
+def test_what_is_no_verdict_is_refused_where_it_is_written(wrong: Any) -> None:
+    makes: list[Callable[[], Any]] = [
+        lambda: Rule(wrong),
+        lambda: Decision(verdict=wrong),
+        lambda: rules(otherwise=wrong),
+    ]
+    for make in makes:
+        with pytest.raises(UsageError, match=r"'allow'(,| or) 'ask'(,| or) 'deny'"):
+            make()

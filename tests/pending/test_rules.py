@@ -27,7 +27,7 @@ def read_file(path: str) -> str:
 
 
 @tool
-def write_file(path: str, text: str = "") -> str:
+def write_file(path: str, text: str | None = None) -> str:
     """Write a file."""
     ran.append(f"write {path}")
     return "written"

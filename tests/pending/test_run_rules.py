@@ -1,5 +1,6 @@
 """Rules belong to the run: helpers can add to them, and nothing takes one away."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from toolwright import (
     ToolContext,
     UsageError,
     create_deep_agent,
+    reviewed_by,
     rules,
     tool,
 )
@@ -352,6 +354,44 @@ async def test_a_grandparents_rules_take_no_rule_of_the_parent_away(
             worker.drain()
     assert ran == []
     await made.close()
+
+
+async def test_a_childs_own_rules_know_the_path_and_the_person_though_nobody_above_has_rules(
+    tmp_path: Path,
+) -> None:
+    reviewer = ScriptedModel('{"verdict": "allow", "reason": "fine"}')
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    by_path = Rule.deny("wipe", when="'boss' in call.path", agent="parent", optional=True)
+    child = Agent(
+        name="child",
+        model=ScriptedModel([call("wipe", what="x"), call("look", what="y")], "."),
+        tools=[wipe, look],
+        policy=rules(by_path, otherwise=reviewed_by(reviewer)),
+    )
+    made.register(child)
+    for name, below in (("parent", "child"), ("boss", "parent")):
+        script = call(f"start_{below}_tasks", prompts=[f"The person wants {below} to wipe."]), "."
+        made.register(
+            Agent(name=name, model=ScriptedModel(*script), tools=[made.child_tasks(below)])
+        )
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            assert (await made.wait(await made.enqueue("boss", "Be nice"))).status == "COMPLETED"
+            worker.drain()
+    assert ran == ["look y"]
+    [request] = reviewer.requests
+    said = json.loads(request.history[-1].text)  # type: ignore[union-attr]
+    assert (said["asked_for"], said["agents"]) == ("Be nice", ["boss", "parent", "child"])
+    await made.close()
+
+
+async def test_a_worker_need_not_know_those_on_the_path_who_have_no_rules() -> None:
+    above = above_child(["boss", "parent"], "Be nice", {}, unruled=["boss", "parent"])
+    assert (above.names, above.asked) == (("boss", "parent"), "Be nice")
+    with pytest.raises(UsageError, match=r"'parent'.*register it as well"):
+        above_child(["boss", "parent"], "Be nice", {}, unruled=["boss"])
 
 
 async def test_a_task_whose_path_could_mean_two_agents_of_one_name_is_not_run() -> None:

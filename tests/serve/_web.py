@@ -8,14 +8,17 @@ from urllib.parse import quote
 
 from tests._npm import node
 
-__all__ = ["SOURCES", "run_sources"]
+__all__ = ["MARKDOWN", "SOURCES", "run_sources"]
 
-SOURCES = Path(__file__).resolve().parents[2] / "web" / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "web" / "src"
+# As it is shipped: its sources need packages that only a build installs.
+MARKDOWN = (ROOT / "src/toolwright/serve/static/assets/markdown.js").as_uri()
 # The bundler finds `./visible` by itself, Node wants the whole name of the file.
 _WHOLE_NAMES = """
 import { registerHooks } from "node:module";
 registerHooks({
-  resolve: (name, context, next) => next(/^\\.+\\//.test(name) && !name.endsWith(".ts") ? `${name}.ts` : name, context),
+  resolve: (name, context, next) => next(/^\\.+\\//.test(name) && !/\\.[jt]s$/.test(name) ? `${name}.ts` : name, context),
 });
 """
 _WITH_GIVEN = """

@@ -51,7 +51,10 @@ async def called(
 
 
 @ERAS
-async def test_the_approvals_of_a_file_hold_for_clients(mode: str, tmp_path: Path) -> None:
+async def test_the_approvals_of_a_file_hold_for_clients(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLWRIGHT_TRUST", str(tmp_path))
     (tmp_path / f"served_{mode}.py").write_text(FUNCTIONS)
     named = ", ".join(f"'served_{mode}:{name}'" for name in ("wipe", "look", "note"))
     file = tmp_path / "agent.yaml"

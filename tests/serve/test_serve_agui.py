@@ -59,7 +59,7 @@ async def test_a_pending_call_is_an_interrupt_and_resuming_answers_it() -> None:
         [interrupt] = paused[-1]["outcome"]["interrupts"]
         assert (interrupt["reason"], interrupt["metadata"]["arguments"]) == (
             "confirmation",
-            {"target": "staging"},
+            {"target": "staging", "force": False},
         )
         assert interrupt["metadata"]["rule"] == "require_confirmation of tool 'wipe'"
         answer = {
@@ -94,6 +94,87 @@ async def test_a_request_without_a_message_is_told_what_is_missing() -> None:
         reply = await http.post("/agui", json=body)
     assert reply.status_code == 422
     assert "last message must be the user's" in reply.json()["detail"]
+
+
+async def resume(http: httpx2.AsyncClient, *answers: dict[str, Any]) -> httpx2.Response:
+    body = {"threadId": "t", "runId": "again", "messages": [], "resume": answers}
+    return await http.post("/agui", json=body)
+
+
+async def test_arguments_are_edited_by_the_name_that_the_protocol_recommends() -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        edited = {"approved": True, "editedArgs": {"target": "a shelf"}}
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": edited}
+        both = {**answer, "payload": {**edited, "arguments": {"target": "all"}}}
+        refused = await resume(http, both)
+        assert (refused.status_code, "send one" in refused.json()["detail"]) == (422, True)
+        no = {**answer, "payload": {"approved": False, "editedArgs": {}}}
+        assert (await resume(http, no)).status_code == 422
+        resumed = await run(http, resume=[answer])
+    [result] = [event for event in resumed if event["type"] == "TOOL_CALL_RESULT"]
+    assert "wiped a shelf" in result["content"]
+
+
+async def test_the_same_answer_again_shows_the_same_run_and_runs_nothing() -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        edited = {"approved": True, "arguments": {"target": "a shelf"}}
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": edited}
+        first = await run(http, resume=[answer])
+        await run(http, "parallel")
+        before = (await http.get("/api/sessions/t/events")).json()
+        again = await run(http, resume=[answer])
+        after = (await http.get("/api/sessions/t/events")).json()
+    assert after == before
+    shown = [[e for e in events if e["type"] == "TOOL_CALL_RESULT"] for events in (first, again)]
+    assert shown[0] == shown[1] != []
+    assert [again[0]["type"], again[-1]["type"]] == ["RUN_STARTED", "RUN_FINISHED"]
+    assert again[-1] == first[-1]
+
+
+async def test_another_answer_to_the_same_call_is_refused() -> None:
+    async with client() as http:
+        [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
+        await run(http, resume=[answer])
+        before = (await http.get("/api/sessions/t/events")).json()
+        others = [
+            {**answer, "payload": False},
+            {**answer, "payload": {"approved": True, "editedArgs": {"target": "all"}}},
+            {**answer, "payload": {"approved": True, "editedArgs": {"wrong": 1}}},
+            {"interruptId": interrupt["id"], "status": "cancelled"},
+        ]
+        refused = [await resume(http, other) for other in others]
+        unknown = await resume(http, {**answer, "interruptId": "nobody"})
+        assert (await http.get("/api/sessions/t/events")).json() == before
+    assert [reply.status_code for reply in refused] == [409] * 4
+    assert "the first answer holds" in refused[0].json()["detail"]
+    assert unknown.status_code == 404
+
+
+async def test_one_answer_again_beside_calls_that_still_wait() -> None:
+    async def pay(cents: int) -> str:
+        """Pay."""
+        return f"paid {cents}"
+
+    model = ScriptedModel([call("pay", cents=1), call("pay", cents=2)], "Done.")
+    agent = Agent(name="clerk", model=model, tools=[FunctionTool(pay, require_confirmation=True)])
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(Runner(agent), settings=settings)) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
+            interrupts = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            one, two = (
+                {"interruptId": each["id"], "status": "resolved", "payload": True}
+                for each in interrupts
+            )
+            for _ in range(2):
+                still = await run(http, resume=[one])
+                assert [i["id"] for i in still[-1]["outcome"]["interrupts"]] == [two["interruptId"]]
+            assert (await resume(http, {**one, "payload": False}, two)).status_code == 409
+            ended = await run(http, resume=[one, two])
+    results = [event["content"] for event in ended if event["type"] == "TOOL_CALL_RESULT"]
+    assert results == ["paid 1", "paid 2"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.routing import Mount
 from tests.cli.program import here
 from tests.serve._agents import chatting
@@ -19,7 +21,8 @@ from toolwright import Runner, UsageError
 from toolwright.cli import _serve
 from toolwright.serve import Links, ServeSettings, create_app, serve_app
 from toolwright.serve._serve import with_token
-from toolwright.serve.guard import SameSiteOnly, TokenCheck
+from toolwright.serve.guard import Door, SameSiteOnly
+from toolwright.serve.guard._rate import Buckets
 
 pytestmark = pytest.mark.anyio
 
@@ -146,8 +149,49 @@ async def test_the_page_trades_the_token_for_a_cookie_that_scripts_cannot_read()
         assert "SameSite=strict" in cookie
         assert "s3cret" not in cookie
         assert (await http.get("/api/info")).status_code == 200
+        copied = {"cookie": f"{next(iter(http.cookies))}={next(iter(http.cookies.values()))}"}
         await http.post("/api/sign-out")
         assert (await http.get("/api/info")).status_code == 401
+        # Whoever has copied it is out as well.
+        assert (await http.get("/api/info", headers=copied)).status_code == 401
+
+
+def test_a_cookie_ends_by_itself_and_the_oldest_of_many_are_forgotten() -> None:
+    now = [0.0]
+    door = Door("s3cret-s3cret", clock=lambda: now[0])
+    scope = {"type": "http", "scheme": "https", "path": "/", "server": ("h", 443), "headers": []}
+    request = Request({**scope, "query_string": b""})
+    asked = [door.sign_in(request, "s3cret-s3cret").headers["set-cookie"] for _ in range(1001)]
+    cookies = [Headers({"cookie": told.partition(";")[0]}) for told in asked]
+    assert "Secure" in asked[0]
+    assert [door.knows(cookies[at]) for at in (0, 1, 1000)] == [False, True, True]
+    now[0] = 30 * 24 * 3600.0
+    assert not door.knows(cookies[1000])
+
+
+async def test_wrong_tokens_are_slowed_down_early() -> None:
+    async with client(token="s3cret-s3cret") as http:
+        wrong = {"Authorization": "Bearer guess"}
+        statuses = [(await http.get("/api/info", headers=wrong)).status_code for _ in range(7)]
+        assert statuses == [401] * 5 + [429] * 2
+        guesses = await http.post("/api/sign-in", json={"token": "guess"})
+        assert guesses.status_code == 429
+        assert int(guesses.headers["retry-after"]) in range(1, 11)
+        # Not even the right one is tried at the form; who has it as a program goes on.
+        assert (await http.post("/api/sign-in", json={"token": "s3cret-s3cret"})).status_code == 429
+        right = {"Authorization": "Bearer s3cret-s3cret"}
+        assert (await http.get("/api/info", headers=right)).status_code == 200
+        # Who sends none guesses nothing.
+        assert (await http.get("/api/info")).status_code == 401
+
+
+def test_guesses_are_counted_for_each_address_and_forgiven_with_time() -> None:
+    now = [0.0]
+    buckets = Buckets(0.1, 2, clock=lambda: now[0])
+    assert [buckets.take("a") for _ in range(3)] == [0, 0, 10]
+    assert buckets.take("b") == 0
+    now[0] = 10.0
+    assert [buckets.wait("a"), buckets.take("a"), buckets.wait("a")] == [0, 0, 10]
 
 
 async def test_two_servers_on_one_host_keep_their_sign_ins_apart() -> None:
@@ -176,7 +220,7 @@ def test_a_token_that_is_blank_or_has_space_around_it_is_refused(token: str) -> 
     for make in (
         lambda: ServeSettings(token=token),
         lambda: replace(ServeSettings(), token=token),
-        lambda: TokenCheck(Starlette(), token),
+        lambda: Door(token),
     ):
         with pytest.raises(UsageError, match="leave it out"):
             make()

@@ -93,7 +93,10 @@ async def test_an_approved_call_runs_once_and_a_second_answer_is_refused() -> No
         await say(http, session, "Wipe staging")
         await ended(http, session, "paused")
         [waiting] = (await http.get("/api/pending")).json()
-        assert (waiting["id"], waiting["pending"]["arguments"]) == (session, {"target": "staging"})
+        assert (waiting["id"], waiting["pending"]["arguments"]) == (
+            session,
+            {"target": "staging", "force": False},
+        )
         answer = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "approve"}}
         first = await http.post(f"/api/sessions/{session}/answers", json=answer)
         assert first.json() == {"outcome": "accepted"}

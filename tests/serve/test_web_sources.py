@@ -9,7 +9,7 @@ from itertools import accumulate, count, takewhile
 from typing import Any
 
 import pytest
-from tests.serve._web import SOURCES, run_sources
+from tests.serve._web import MARKDOWN, SOURCES, run_sources
 
 from toolwright.messages import count_marks, lookalikes, visible
 
@@ -123,14 +123,18 @@ def test_terminal_and_page_mark_the_same_characters() -> None:
 MIXED = [
     "p\u0430ypal.com", "rm \u03bfut", "\U0001d42bm", "\uff52m", "Москва", "Größe, naïve", "αβγ", "东京 Tokyo", "plain",
     "рау\u0301pal", "a_\u0430", "naı\u0307ve", "\u0430" * 300 + "b", "x" * 300 + "".join(map(chr, range(0x430, 0x44F))), "кл klein",
+    "https://\u0430\u0440\u0440\u04cf\u0435.com", "p\u0251ypal", "bank.example\u2044.evil.example", "g\u101d\u101dgle",
+    "a\u2024b", "файл.txt", "k\u0131z", "\u201cquoted\u201d \u2013 text\u2019s", "価格：100円", "שלום",
 ]  # fmt: skip
 
 
 def test_terminal_and_page_name_the_same_lookalikes() -> None:
-    script = 'import { lookalikes } from "./visible.ts"; send(given.map((text) => lookalikes(text, 99)));'
+    script = (
+        'import { lookalikes } from "./visible.ts"; send(given.map((text) => lookalikes(text)));'
+    )
     named = run_sources(script, MIXED)
     assert named == [lookalikes(text) for text in MIXED]
-    assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False]  # fmt: skip
+    assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False] + [True] * 5 + [False] * 5  # fmt: skip
     assert max(len(word) for words in named for word in words) < 160
 
 
@@ -150,28 +154,74 @@ INLINE = {
 }  # fmt: skip
 
 
+HTML = """
+    const { readMarkdown } = await import(given.markdown);
+    const all = (parts, of) => parts.map(of).join("");
+    const tag = (name, inside) => `<${name}>${inside}</${name.split(" ")[0]}>`;
+    const inline = (part) => typeof part === "string" ? part
+      : part.kind === "code" ? tag("code", part.text)
+      : part.kind === "break" ? "<br>"
+      : part.kind === "image" ? `<img ${part.alt} ${part.address}>`
+      : tag(part.kind === "link" ? `a ${part.address}` : part.kind, all(part.of, inline));
+    const row = (cells) => tag("tr", all(cells, (cell) => tag("td", all(cell, inline))));
+    const block = (part) => part.kind === "rule" ? "<hr>"
+      : part.kind === "code" ? tag(`pre${part.language && ` ${part.language}`}`, part.text)
+      : part.kind === "quote" ? tag("q", all(part.of, block))
+      : part.kind === "table" ? tag("table", row(part.head) + all(part.rows, row))
+      : part.kind === "list" ? tag(part.start === null ? "ul" : `ol ${part.start}`,
+          all(part.items, (item) => tag(`li${item.task && ` ${item.task} ${item.label}`}`, all(item.of, inline) + all(item.more, block))))
+      : tag(part.kind === "heading" ? `h${part.level}` : "p", all(part.of, inline));
+    send(given.texts.map((text) => all(readMarkdown(text), block)));
+"""
+
+
+def as_html(texts: list[str]) -> list[str]:
+    """What the page makes of each text, in a short kind of HTML."""
+    read: list[str] = run_sources(HTML, {"markdown": MARKDOWN, "texts": texts})
+    return read
+
+
 def test_what_a_paragraph_may_have_inside() -> None:
-    script = """
-        import { readInline } from "./inline.ts";
-        const html = (part) => typeof part === "string" ? part
-          : part.kind === "code" ? `<code>${part.text}</code>`
-          : part.kind === "break" ? "<br>"
-          : part.kind === "image" ? `<img ${part.alt} ${part.address}>`
-          : part.kind === "link" ? `<a ${part.address}>${part.of.map(html).join("")}</a>`
-          : `<${part.kind}>${part.of.map(html).join("")}</${part.kind}>`;
-        send(given.map((text) => readInline(text, { left: 999 }).map(html).join("")));
-    """
-    assert dict(zip(INLINE, run_sources(script, list(INLINE)), strict=True)) == INLINE
+    shown = [f"<p>{html}</p>" for html in INLINE.values()]
+    assert as_html(list(INLINE)) == shown
+
+
+TABLE = "a|b\n-|-\n1|2\n"
+ROWS = "<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>"
+BLOCKS = {
+    "[![ok](https://p)](https://q)": "<p><a https://q>ok</a></p>",
+    "[![ok](data:image/png;base64,AA==)](https://q)": "<p><a https://q><img ok data:image/png;base64,AA==></a></p>",
+    "[a][1], [two], [none][3]\n\n[1]: https://x\n[two]: https://y": "<p><a https://x>a</a>, <a https://y>two</a>, [none][3]</p>",
+    TABLE + "> c | d": ROWS + "<q><p>c | d</p></q>",
+    TABLE + "- c | d": ROWS + "<ul><li>c | d</li></ul>",
+    TABLE + "# c | d": ROWS + "<h1>c | d</h1>",
+    TABLE + "```\nc | d\n```": ROWS + "<pre>c | d</pre>",
+    "a|b\n-|-\n1": "<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td></td></tr></table>",
+    "1. a\n   ```\n   b\n     c\n   ```\n2. d": "<ol 1><li>a<pre>b\n  c</pre></li><li>d</li></ol>",
+    "3) a\n\n   b": "<ol 3><li>a<p>b</p></li></ol>",
+    "- [x] a *b*\n- [ ] c\n- [y] d": "<ul><li done a b>a <em>b</em></li><li open c>c</li><li>[y] d</li></ul>",
+    "***both*** a\n===\n---": "<h1><em><strong>both</strong></em> a</h1><hr>",
+    "\n".join(" " * n + "- a" for n in range(0, 36, 2)) + "\n\nb": "<ul><li>a" * 15 + "<ul><li>a\n- a\n  - a" + "</li></ul>" * 16 + "<p>b</p>",
+    "``` py title=x\na\n```\n~~~c++\nb": "<pre py>a</pre><pre c++>b</pre>",
+    "> a\nb": "<q><p>a\nb</p></q>",
+    "<b>a</b> &lt; &amp;": "<p><b>a</b> < &</p>",
+    "a&#x202e;b [c](x&#x202e;y)": r"<p>a\u202eb <a x\u202ey>c</a></p>",
+    "[a](javascript:b) www.c.d e@f.g ftp://h": "<p><a javascript:b>a</a> www.c.d e@f.g ftp://h</p>",
+}  # fmt: skip
+
+
+def test_what_a_message_may_have_inside() -> None:
+    assert dict(zip(BLOCKS, as_html(list(BLOCKS)), strict=True)) == BLOCKS
 
 
 def test_nesting_and_the_number_of_elements_are_bounded() -> None:
     script = """
-        import { readMarkdown } from "./markdown.ts";
+        const { readMarkdown } = await import(given.markdown);
         const size = (node) => Array.isArray(node) ? node.reduce((sum, part) => sum + size(part), 0)
           : node && typeof node === "object" ? 1 + size(Object.values(node)) : 0;
         const depth = (node) => node && typeof node === "object" ? 1 + Math.max(0, ...Object.values(node).map(depth)) : 0;
         const words = (node) => typeof node === "string" ? node : node && typeof node === "object" ? Object.values(node).map(words).join("") : "";
-        send(given.map((text) => { const read = readMarkdown(text); return [depth(read), size(read), words(read).includes("THE END")]; }));
+        send(given.texts.map((text) => { const read = readMarkdown(text); return [depth(read), size(read), words(read).includes("THE END")]; }));
     """
     many = 32_000
     texts = [
@@ -181,7 +231,8 @@ def test_nesting_and_the_number_of_elements_are_bounded() -> None:
         *(unit * many + "\nTHE END" for unit in ("`a` ", "- a\n", "a\n=\n", "|\n")),
         "|".join("a" * many) + "\n" + "|".join("-" * many) + "\n" + "|\n" * many + "THE END",
     ]
-    for depth, size, is_whole in run_sources(script, texts):
+    given = {"markdown": MARKDOWN, "texts": texts}
+    for depth, size, is_whole in run_sources(script, given):
         assert depth < 120
         assert size < 70_000
         assert is_whole
@@ -229,12 +280,11 @@ def test_every_text_takes_a_time_that_grows_with_its_length() -> None:
     script = """
         import { parse, stringify } from "./exact.ts";
         import { inThree, shortName, sizeOf, SIZES } from "./cut.ts";
-        import { readMarkdown } from "./markdown.ts";
-        import { countMarks, inWords, lookalikes, marked, visible } from "./visible.ts";
+        const { readMarkdown } = await import(given.markdown);
+        import { countMarks, inRuns, inWords, lookalikes, marked, visible, withSpacesMarked } from "./visible.ts";
         import { summary } from "./words.ts";
         const WAYS = {
-          readMarkdown, visible, marked, countMarks, inWords, sizeOf, shortName,
-          lookalikes: (text) => lookalikes(text, 5),
+          readMarkdown, visible, marked, countMarks, lookalikes, inRuns, withSpacesMarked, inWords, sizeOf, shortName,
           inThree: (text) => inThree(text, SIZES.value),
           json: (text) => stringify(parse(stringify([text]).replace("[", "[1.0,")), true),
           summary: (text) => summary(stringify({ a: text, b: [text] })),
@@ -251,7 +301,7 @@ def test_every_text_takes_a_time_that_grows_with_its_length() -> None:
           return best;
         };
         const slow = [];
-        for (const [name, [short, long]] of Object.entries(given))
+        for (const [name, [short, long]] of Object.entries(given.texts))
           for (const [what, way] of Object.entries(WAYS)) {
             const [first, second] = [time(way, short), time(way, long)];
             if (second > 10 * first + 20) slow.push([name, what, first, second]);
@@ -259,4 +309,5 @@ def test_every_text_takes_a_time_that_grows_with_its_length() -> None:
         send(slow);
     """
     short, long = hostile(LENGTH), hostile(4 * LENGTH)
-    assert run_sources(script, {name: [short[name], long[name]] for name in short}) == []
+    texts = {name: [short[name], long[name]] for name in short}
+    assert run_sources(script, {"markdown": MARKDOWN, "texts": texts}) == []

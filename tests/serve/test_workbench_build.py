@@ -53,4 +53,5 @@ def test_building_the_sources_gives_the_committed_page(tmp_path: Path) -> None:
 
 
 def test_the_page_is_small() -> None:
-    assert sum(len(data) for data in contents(STATIC).values()) < 160_000
+    """Nearly half of it reads Markdown by the book, which our own few lines never did."""
+    assert sum(len(data) for data in contents(STATIC).values()) < 260_000

@@ -45,6 +45,7 @@ HOSTILE: dict[str, Any] = {
     },
 }
 LONG_NAME = "n" * 3000
+DECOYS = " ".join(f"w{n}\u0430" for n in range(7))
 STORY: dict[str, list[Any]] = {
     "big": [call("pay", account=BIG, rate=0.1, note="rent"), "Done."],
     "text": [call("send", note="a\r\nb", where={"city": "a\u202eb"}), "Done."],
@@ -61,6 +62,9 @@ STORY: dict[str, list[Any]] = {
     "long word": [call("send", note="я" * 40_000), "Done."],
     "many": [call("send", **{f"k{n}": n for n in range(2000)}), "Done."],
     "pile": [call("send", note="a" + "\u0301" * 400), "Done."],
+    "leftward": [call("send", note="cp \u05d0\u05d1 1 2 \u05d2 | x\u0627 (9)"), "Done."],
+    "spaces": [call("send", note="rm\u00a0-rf\u3000x", empty="", quotes="\u201c\u201d"), "Done."],
+    "decoys": [call("send", note=DECOYS, to="p\u0430ypal.com"), "Done."],
     "own": [call("wipe", rows=BIG), "Done."],
     "fill in": [call("fill_in", question="Which?"), "Done."],
 }
@@ -301,6 +305,47 @@ def test_signs_piled_upon_a_letter_are_shown_as_marks(page: Page, address: str) 
     shown = page.locator(".answer").inner_text()
     assert "a" + "\u0301" * 5 + r"\u0301" * 395 in shown
     assert "395 hidden characters are shown as marks." in shown
+
+
+GLYPHS = """
+    (element) => {
+      const places = [];
+      const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node; (node = texts.nextNode()); ) {
+        for (let at = 0; at < node.data.length; at++) {
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + 1);
+          if (node.data[at].trim()) places.push([range.getBoundingClientRect().left, node.data[at]]);
+        }
+      }
+      return places.sort((a, b) => a[0] - b[0]).map(([, char]) => char).join("");
+    }
+"""
+
+
+def test_words_are_drawn_in_the_order_in_which_they_stand(page: Page, address: str) -> None:
+    begin(page, address, "leftward")
+    drawn = page.locator(".answer dd .whole").evaluate(GLYPHS)
+    # Within a word the letters are read from right to left, as they are written.
+    assert drawn == "cp\u05d1\u05d012\u05d2|x\u0627(9)"
+    assert "shown in the order in which they stand" in page.locator(".answer").inner_text()
+
+
+def test_a_space_that_is_not_the_plain_one_is_marked(page: Page, address: str) -> None:
+    begin(page, address, "spaces")
+    shown = page.locator(".answer .facts").inner_text()
+    assert r"rm\u00a0-rf\u3000x" in shown
+    assert "2 hidden characters are shown as marks." in shown
+    assert shown.count("\u201c\u201d") == 1
+    assert "empty" in page.locator(".answer .facts dd .quiet").inner_text()
+
+
+def test_look_alikes_that_are_not_named_are_counted(page: Page, address: str) -> None:
+    begin(page, address, "decoys")
+    shown = page.locator(".answer .facts").inner_text()
+    assert shown.count("Letters that look like others:") == 6
+    assert "2 more words have such letters." in shown
 
 
 def test_a_schema_that_contains_itself_makes_a_form(page: Page, address: str) -> None:

@@ -167,6 +167,7 @@ async def test_scripts_run_in_the_workspace_with_their_files_beside_them(tmp_pat
     assert result.status == "ok"
     assert "['a b', '$HOME'] asset True\\ntask\\n" in result.text
     assert '"exit_code":0' in result.text
+    assert result.failed is None
 
 
 async def test_a_script_that_fails_or_takes_too_long_is_told(tmp_path: Path) -> None:
@@ -182,6 +183,7 @@ async def test_a_script_that_fails_or_takes_too_long_is_told(tmp_path: Path) -> 
     assert '"exit_code":3' in results[0].text
     assert "oops" in results[0].text
     assert "killed: timeout (limit 0.3 s)" in results[1].text
+    assert [(result.status, result.failed) for result in results] == [("ok", True)] * 2
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class StubRun:
     task_id: str | None = None
     names: tuple[str, ...] = ("tester",)
     asked: str = ""
-    is_ruled: bool = False
+    unruled: tuple[str, ...] = ("tester",)
     cost: float = 0.0
     shown: list[tuple[str, Any]] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)

@@ -1,7 +1,16 @@
-// Reads Markdown: headings, lists, quotes, tables, code, paragraphs. Every line is looked at a fixed number of times.
-import { readInline, type Budget, type Inline } from "./inline";
+// Reads Markdown (CommonMark, tables, struck text, tasks, bare addresses) into plain values. What it means is
+// markdown-it's affair; what may be shown, how deep and how much, is decided here.
+import MarkdownIt, { type Token } from "markdown-it";
+import cjkFriendly from "markdown-it-cjk-friendly";
 import { visible } from "./visible";
 
+export type Inline =
+  | string
+  | { kind: "code"; text: string }
+  | { kind: "em" | "strong" | "del"; of: Inline[] }
+  | { kind: "link"; address: string; of: Inline[] }
+  | { kind: "image"; address: string; alt: string }
+  | { kind: "break" };
 export type Block =
   | { kind: "code"; language: string; text: string }
   | { kind: "heading"; level: number; of: Inline[] }
@@ -14,152 +23,176 @@ export interface Item { task: "" | "open" | "done"; label: string; of: Inline[];
 export type Cell = Inline[];
 export type Side = "centre" | "right" | undefined;
 
-type Rest = { lines: string[]; at: number; depth: number; budget: Budget };
-
 /** What is nested deeper is shown as it was written: nobody reads it, and each level costs the stack. */
 const MAX_DEPTH = 16;
+/** A message with more elements is plain text from there on: a browser takes seconds for millions. */
 const MAX_ELEMENTS = 30_000;
+/** A list is two levels, its own and that of its item. */
+const MAX_LEVEL = 2 * MAX_DEPTH;
+
+const reader = new MarkdownIt({ html: false, linkify: true }).use(cjkFriendly);
+// The part that draws links decides which ones lead anywhere, and shows the address as it was written.
+reader.validateLink = () => true;
+reader.normalizeLink = reader.normalizeLinkText = (address) => address;
+reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+for (const scheme of ["ftp:", "mailto:", "//"]) reader.linkify.add(scheme, null);
+reader.block.ruler.before("table", "too_deep", (state, from, to, silent) => {
+  if (state.level < MAX_LEVEL) return false;
+  if (silent) return true;
+  let end = from + 1;
+  while (end < to && (state.isEmpty(end) || state.sCount[end]! >= state.blkIndent)) end++;
+  state.push("as_written", "p", 0).content = state.getLines(from, end, state.blkIndent, false).trimEnd();
+  state.line = end;
+  return true;
+});
 
 export function readMarkdown(text: string): Block[] {
   // Marked first, so that hidden characters are seen wherever they end up.
-  return blocksOf(visible(text.replace(/\r\n?/g, "\n")).split("\n"), 0, { left: MAX_ELEMENTS });
-}
-
-function blocksOf(lines: string[], depth: number, budget: Budget): Block[] {
-  if (depth > MAX_DEPTH) return [asWritten(lines)];
-  const rest: Rest = { lines, at: 0, depth: depth + 1, budget };
+  const written = visible(text.replace(/\r\n?/g, "\n"));
   const blocks: Block[] = [];
-  while (rest.at < lines.length) {
-    if (!lines[rest.at]!.trim()) rest.at++;
-    else if (budget.left-- > 0) blocks.push(nextBlock(rest));
-    else return [...blocks, asWritten(lines.slice(rest.at))];
+  let left = MAX_ELEMENTS;
+  for (const tokens of topLevel(reader.parse(written, {}))) {
+    left -= tokens.reduce((sum, token) => sum + (token.nesting >= 0 && !token.hidden ? 1 : 0) + (token.children?.length ?? 0), 0);
+    if (left < 0) return [...blocks, asWritten(written.split("\n").slice(tokens[0]!.map?.[0]).join("\n"))];
+    blocks.push(...blocksOf(new Tokens(tokens)));
   }
   return blocks;
 }
 
-const asWritten = (lines: string[]): Block => ({ kind: "paragraph", of: [lines.join("\n")] });
+const asWritten = (text: string): Block => ({ kind: "paragraph", of: [text] });
 
-// Patterns take a time that grows with the line, not with its square: no two neighbours that match
-// the same sign can share a run of it.
-const LIST = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/s;
-const FENCE = /^\s*(```+|~~~+)\s*([\w+-]*)/;
-const HEADING = /^(#{1,6})\s/;
-
-/** The fence that opens a block of code; backticks that are closed on their line are code within it. */
-function fenceOf(line: string): RegExpExecArray | null {
-  const fence = FENCE.exec(line);
-  return fence?.[1]!.startsWith("`") && line.includes("`", fence[0].length) ? null : fence;
-}
-
-/** A heading's text, without the signs that may close it. */
-function headingText(line: string, level: number): string {
-  const text = line.slice(level).trim();
-  let end = text.length;
-  while (text[end - 1] === "#") end--;
-  return end === 0 || /\s/.test(text[end - 1]!) ? text.slice(0, end).trimEnd() : text;
-}
-
-const isRule = (line: string) => /^(?:-{3,}|\*{3,}|_{3,})$/.test(line.replace(/\s+/g, ""));
-
-function nextBlock(rest: Rest): Block {
-  const line = rest.lines[rest.at]!;
-  const fence = fenceOf(line);
-  if (fence) return codeBlock(rest, fence[1]!, fence[2]!);
-  const heading = HEADING.exec(line);
-  if (heading) {
-    rest.at++;
-    const level = heading[1]!.length;
-    return { kind: "heading", level, of: readInline(headingText(line, level), rest.budget) };
+/** The tokens of each block that is in no other. */
+function topLevel(tokens: Token[]): Token[][] {
+  const groups: Token[][] = [];
+  let group: Token[] = [];
+  for (const token of tokens) {
+    group.push(token);
+    if (token.level || token.nesting > 0) continue;
+    groups.push(group);
+    group = [];
   }
-  if (isRule(line)) { rest.at++; return { kind: "rule" }; }
-  if (line.startsWith(">")) return quote(rest);
-  if (LIST.test(line)) return list(rest);
-  if (startsTable(rest)) return table(rest);
-  return paragraph(rest);
+  return groups;
 }
 
-function codeBlock(rest: Rest, fence: string, language: string): Block {
-  const body: string[] = [];
-  for (rest.at++; rest.at < rest.lines.length; rest.at++) {
-    if (rest.lines[rest.at]!.trim().startsWith(fence)) { rest.at++; break; }
-    body.push(rest.lines[rest.at]!);
+/** Tokens that are taken one after the other. */
+class Tokens {
+  private at = 0;
+  constructor(private readonly all: Token[]) {}
+
+  /** The next token, unless what surrounds it ends here. */
+  next(): Token | null {
+    const token = this.all[this.at++];
+    return token && token.nesting >= 0 ? token : null;
   }
-  return { kind: "code", language, text: body.join("\n") };
-}
 
-function quote(rest: Rest): Block {
-  const body: string[] = [];
-  while (rest.lines[rest.at]?.startsWith(">")) body.push(rest.lines[rest.at++]!.replace(/^>\s?/, ""));
-  return { kind: "quote", of: blocksOf(body, rest.depth, rest.budget) };
-}
-
-function list(rest: Rest): Block {
-  const [, indent = "", marker = ""] = LIST.exec(rest.lines[rest.at]!)!;
-  const items: Item[] = [];
-  while (rest.at < rest.lines.length && rest.budget.left > 0) {
-    const match = LIST.exec(rest.lines[rest.at]!);
-    if (!match || match[1]!.length < indent.length) break;
-    rest.at++;
-    items.push(listItem(rest, match[3]!, indent.length));
+  /** What `make` gives for each token up to the end of what surrounds it. */
+  each<T>(make: (token: Token) => T): T[] {
+    const made: T[] = [];
+    for (let token; (token = this.next()); ) made.push(make(token));
+    return made;
   }
-  return { kind: "list", start: /\d/.test(marker) ? parseInt(marker, 10) : null, items };
 }
 
-function listItem(rest: Rest, first: string, indent: number): Item {
-  const more: string[] = [];
-  for (; rest.at < rest.lines.length; rest.at++) {
-    const line = rest.lines[rest.at]!;
-    const deep = line.search(/\S/);
-    if (deep === -1 ? !/^\s+\S/.test(rest.lines[rest.at + 1] ?? "") : deep <= indent) break;
-    more.push(line.slice(Math.min(deep === -1 ? 0 : deep, indent + 2)));
+// -- blocks -------------------------------------------------------------------------------------
+
+const blocksOf = (tokens: Tokens): Block[] => tokens.each((token) => block(token, tokens));
+
+function block(token: Token, tokens: Tokens): Block {
+  switch (token.type) {
+    case "fence":
+    case "code_block":
+      return { kind: "code", language: /^[\w+-]*/.exec(token.info.trim())![0], text: visible(token.content.replace(/\n$/, "")) };
+    case "hr": return { kind: "rule" };
+    case "heading_open": return { kind: "heading", level: Number(token.tag[1]), of: line(tokens) };
+    case "blockquote_open": return { kind: "quote", of: blocksOf(tokens) };
+    case "bullet_list_open": return { kind: "list", start: null, items: tokens.each(() => item(tokens)) };
+    case "ordered_list_open":
+      return { kind: "list", start: Number(token.attrGet("start") ?? 1), items: tokens.each(() => item(tokens)) };
+    case "table_open": return table(tokens);
+    case "paragraph_open": return { kind: "paragraph", of: line(tokens) };
+    default: return asWritten(token.content);
   }
-  const task = /^\[([ xX])\]\s+(.*)$/s.exec(first);
-  const label = task ? task[2]! : first;
-  return {
-    task: !task ? "" : task[1] === " " ? "open" : "done", label, of: readInline(label, rest.budget),
-    more: more.length ? blocksOf(more, rest.depth, rest.budget) : [],
+}
+
+/** The inside of a block that has nothing but text. */
+const line = (tokens: Tokens): Inline[] => tokens.each((token) => inlineOf(token.children ?? [])).flat();
+
+function item(tokens: Tokens): Item {
+  const blocks = blocksOf(tokens);
+  const first = blocks[0]?.kind === "paragraph" ? blocks.shift() as Block & { kind: "paragraph" } : null;
+  const of = first?.of ?? [];
+  const task = typeof of[0] === "string" ? /^\[([ xX])\]\s+/.exec(of[0]) : null;
+  if (task) of[0] = (of[0] as string).slice(task[0].length);
+  return { task: !task ? "" : task[1] === " " ? "open" : "done", label: task ? words(of) : "", of, more: blocks };
+}
+
+/** A table's first row is in a group of its own; the rest, if there is any, in another. */
+function table(tokens: Tokens): Block {
+  const sides: Side[] = [];
+  const cell = (token: Token): Cell => {
+    if (token.type === "th_open") sides.push(SIDES[token.attrGet("style") ?? ""]);
+    return line(tokens);
   };
+  const [head = [], body = []] = tokens.each(() => tokens.each(() => tokens.each(cell)));
+  return { kind: "table", head: head[0] ?? [], rows: body, sides };
 }
 
-/** A row's cells; a pipe after a backslash belongs to its cell. */
-function cells(line: string): string[] {
-  const inner = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, "|"));
-}
+const SIDES: { [style: string]: Side } = { "text-align:center": "centre", "text-align:right": "right" };
 
-function startsTable(rest: Rest): boolean {
-  const line = rest.lines[rest.at] ?? "";
-  const next = rest.lines[rest.at + 1] ?? "";
-  if (!line.includes("|") || !next.includes("-")) return false;
-  const rules = cells(next);
-  return rules.every((rule) => /^:?-+:?$/.test(rule)) && cells(line).length === rules.length;
-}
+// -- inside a paragraph ---------------------------------------------------------------------------
 
-const sideOf = (rule: string): Side =>
-  rule.endsWith(":") ? (rule.startsWith(":") ? "centre" : "right") : undefined;
+const addressOf = (token: Token, name: string): string => visible(String(token.attrGet(name) ?? ""));
+const KINDS = { em_open: "em", strong_open: "strong", s_open: "del" } as const;
 
-function table(rest: Rest): Block {
-  const read = (line: string) => cells(line).map((cell) => readInline(cell, rest.budget));
-  const head = read(rest.lines[rest.at]!);
-  const sides = cells(rest.lines[rest.at + 1]!).map(sideOf);
-  rest.at += 2;
-  const rows: Cell[][] = [];
-  while (rest.lines[rest.at]?.includes("|") && rest.budget.left > 0) rows.push(read(rest.lines[rest.at++]!));
-  return { kind: "table", head, rows, sides };
-}
-
-function paragraph(rest: Rest): Block {
-  const lines: string[] = [];
-  while (rest.at < rest.lines.length) {
-    const line = rest.lines[rest.at]!;
-    if (!line.trim() || fenceOf(line) || HEADING.test(line)) break;
-    if (lines.length && (LIST.test(line) || line.startsWith(">") || startsTable(rest))) break;
-    const underline = lines.length ? /^ {0,3}(=+|-+)\s*$/.exec(line) : null;
-    rest.at++;
-    if (underline) {
-      return { kind: "heading", level: underline[1]!.startsWith("=") ? 1 : 2, of: readInline(lines.join("\n"), rest.budget) };
-    }
-    lines.push(line);
+function inlineOf(tokens: Token[]): Inline[] {
+  const all: Inline[] = [];
+  const open: Inline[][] = [all];
+  let inLink = false;
+  const add = (node: Inline) => {
+    const of = open.at(-1)!;
+    const last = of.at(-1);
+    if (typeof node === "string" && typeof last === "string") of[of.length - 1] = last + node;
+    else if (node !== "") of.push(node);
+  };
+  for (const token of tokens) {
+    if (token.type.startsWith("link_")) inLink = token.nesting > 0;
+    if (token.nesting > 0 && open.length <= MAX_DEPTH) {
+      const of: Inline[] = [];
+      const kind = KINDS[token.type as keyof typeof KINDS];
+      add(kind ? { kind, of } : { kind: "link", address: addressOf(token, "href"), of });
+      open.push(of);
+    } else if (token.nesting > 0) {
+      add(token.markup);
+      open.push(open.at(-1)!);
+    } else if (token.nesting < 0) {
+      const of = open.pop();
+      if (of === open.at(-1)) add(token.markup);
+    } else add(leaf(token, inLink));
   }
-  return { kind: "paragraph", of: readInline(lines.join("\n"), rest.budget) };
+  return all;
 }
+
+function leaf(token: Token, inLink: boolean): Inline {
+  switch (token.type) {
+    case "code_inline": return { kind: "code", text: visible(token.content) };
+    case "softbreak": return "\n";
+    case "hardbreak": return { kind: "break" };
+    case "image": return picture(addressOf(token, "src"), words(inlineOf(token.children ?? [])), inLink);
+    // Again: `&#x202e;` was a plain text until now.
+    default: return visible(token.content);
+  }
+}
+
+/** Only what came along is shown: an address would be a request to another server. A link has no link inside. */
+function picture(address: string, alt: string, inLink: boolean): Inline {
+  if (/^data:image\//i.test(address)) return { kind: "image", address, alt };
+  return inLink ? alt : { kind: "link", address, of: alt ? [alt] : [] };
+}
+
+/** The text alone. */
+const words = (parts: Inline[]): string =>
+  parts.map((part) => {
+    if (typeof part === "string") return part;
+    if (part.kind === "break") return "\n";
+    return part.kind === "code" ? part.text : part.kind === "image" ? part.alt : words(part.of);
+  }).join("");

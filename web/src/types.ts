@@ -31,6 +31,7 @@ export interface ToolResult {
   status: CallStatus;
   content: Content[];
   data?: Json;
+  failed?: boolean | null;
 }
 
 export type PendingKind = "result" | "confirmation" | "credential" | "choice" | "input";

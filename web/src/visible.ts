@@ -1,11 +1,13 @@
 // Text from outside, shown so that a person sees all of it: what reorders, hides or pretends is marked.
 // The terminal does the same, in Python: `toolwright.messages.visible`.
 
+import { LETTERS, SIGNS } from "./confusables";
+
 // Controls, formats, halves of characters, private and unassigned ones, separators without a shape;
 // then those without a shape that Unicode counts among letters, marks and symbols; then all but the
 // first five of the signs that combine with one letter: hundreds cover the lines around them.
 const ODD =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|[\p{Mn}\p{Me}](?<=[\p{Mn}\p{Me}]{6})/gu;
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{1d159}\u{e0100}-\u{e01ef}]|[\p{Mn}\p{Me}](?<=[\p{Mn}\p{Me}]{6})/gu;
 const PLAIN = /^[ -~\n\t]*$/;
 const PICTURE = /[\p{So}\p{Sk}]/u;
 
@@ -76,30 +78,70 @@ function isMarked(char: string, text: string, at: number): boolean {
 
 const isPicture = (char: string) => char > "\u00ff" && PICTURE.test(char);
 
+/** Spaces that look like the plain one, which a command or a name does not take them for. */
+export const ODD_SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/gu;
+
+/** The text with a mark for each of those, too; for what a person decides on. */
+export const withSpacesMarked = (text: string): string[] =>
+  PLAIN.test(text) ? [text] : text.split(/([\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])/u).map((piece, at) => (at % 2 ? mark(piece) : piece));
+
+/** Alphabets that are written from right to left, with their marks. */
+const LEFTWARD = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]+)/u;
+
+/** The text in pieces, of which every second one is a run of letters that would be drawn from right to left. */
+export const inRuns = (text: string): string[] => (PLAIN.test(text) ? [text] : text.split(LEFTWARD));
+
 // One character each: a pattern that repeats such a class fails on millions of them.
+const SPACE = /\s/u;
 const BETWEEN_WORDS = /[^\p{L}\p{N}_]/u;
 const ACCENT = /\p{M}/gu;
 const LATIN = /\p{Script=Latin}/u;
 const OTHER = /\p{Script=Cyrillic}|\p{Script=Greek}|\p{Script=Armenian}|\p{Script=Cherokee}|\p{Script=Coptic}|\p{Script=Lisu}/u;
+const SEPARATOR = /^[/\\.:;@?#%&=|]$/;
 const WORD_SHOWN = 40;
 const LETTERS_SHOWN = 5;
 
-/** Words that mix letters of several alphabets, or use letters that only look like plain ones; at most so many. */
-export function lookalikes(text: string, most: number): string[] {
+/** Words that mix letters of several alphabets, or use letters and signs that look like plain ones. */
+export function lookalikes(text: string): string[] {
   if (PLAIN.test(text)) return [];
   const found = new Set<string>();
   // Without their accents: one between two letters does not make them two words.
-  for (const word of text.replace(ACCENT, "").split(BETWEEN_WORDS)) {
-    if (found.size === most) break;
-    const isLatin = LATIN.test(word);
-    const odd = [...new Set(word)].filter((char) => looksLikeAnother(char, isLatin));
-    if (odd.length) found.add(described(word, odd));
+  for (const token of text.replace(ACCENT, "").split(SPACE)) {
+    if (PLAIN.test(token)) continue;
+    const isPlain = /[A-Za-z]/.test(token);
+    for (const word of token.split(BETWEEN_WORDS)) {
+      const odd = oddLetters(word, isPlain);
+      if (odd.length) found.add(described(word, odd));
+    }
+    const odd = oddSigns(token);
+    if (odd.length) found.add(described(token, odd));
   }
   return [...found];
 }
 
+/** Of a word in a token that has plain letters, or not. */
+function oddLetters(word: string, inPlain: boolean): string[] {
+  if (PLAIN.test(word)) return [];
+  const chars = [...new Set(word)];
+  const isLatin = LATIN.test(word);
+  const odd = chars.filter((char) => looksLikeAnother(char, isLatin));
+  if (odd.length || !inPlain) return odd;
+  // A name of an address or a file that another alphabet can write as a whole.
+  const others = chars.filter((char) => char > "\u007f");
+  return others.every((char) => LETTERS.test(char)) ? others : [];
+}
+
+/** Signs between plain letters that look like those that divide addresses and paths. */
+function oddSigns(token: string): string[] {
+  const chars = [...token];
+  const isSign = (char: string, at: number) =>
+    char > "\u007f" && at > 0 && at < chars.length - 1 && chars[at - 1]! <= "\u007f" && chars[at + 1]! <= "\u007f" &&
+    (SIGNS.test(char) || SEPARATOR.test(char.normalize("NFKC")));
+  return [...new Set(chars.filter(isSign))];
+}
+
 const looksLikeAnother = (char: string, inLatin: boolean) =>
-  char > "\u00ff" && ((inLatin && OTHER.test(char)) || /^[0-9A-Za-z]+$/.test(char.normalize("NFKC")));
+  char > "\u00ff" && ((inLatin && (OTHER.test(char) || LETTERS.test(char))) || /^[0-9A-Za-z]+$/.test(char.normalize("NFKC")));
 
 /** The word around its first odd letter, and which letters are odd. */
 function described(word: string, odd: string[]): string {

@@ -19,6 +19,7 @@ from toolwright.agent._credentials import credential_for
 from toolwright.agent._gate import (
     as_called,
     as_own_question,
+    called_arguments,
     confirmations,
     edited_arguments,
     gate,
@@ -154,7 +155,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters
-    args = called = ctx.arguments = tool.parse(ctx.call.arguments)
+    args = called = ctx.arguments = called_arguments(record, tool, ctx.call.arguments)
     if record.answers:
         try:
             args = ctx.arguments = edited_arguments(record, tool, called)
@@ -342,6 +343,7 @@ def _conclude(
         status=output.status,
         content=content,
         data=data,
+        failed=True if output.failed else None,
     )
     record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())

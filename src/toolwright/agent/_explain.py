@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from toolwright.agent._chat import ChatNode
@@ -71,6 +71,8 @@ async def explain(
 async def _tool(run: Run, name: str) -> Tool:
     if isinstance(run.agent, ChatNode):
         box = await run.list_tools()
+        if name not in box.tools:
+            box = replace(box, tools={**await _behind(run), **box.tools})
     else:  # a workflow, whose nodes may be tools
         tools, _ = run.agent.own_tools()
         box = Toolbox({tool.name: tool for tool in tools}, tuple(tool.spec for tool in tools))
@@ -83,6 +85,14 @@ async def _tool(run: Run, name: str) -> Tool:
             f"{error} For a call of another agent write the agents on the way, "
             f"'{next(iter(inner))}/{name}'; {run.agent.name!r} has: {', '.join(inner)}."
         ) from None
+
+
+async def _behind(run: Run) -> dict[str, Tool]:
+    """The tools that are called by code, or found by a search, and are judged like others."""
+    found: dict[str, Tool] = {}
+    for toolset in run.agent.own_tools()[1]:
+        found |= {tool.name: tool for tool in await toolset.all_tools(run.readonly) or ()}
+    return found
 
 
 async def _enter(run: Run, name: str) -> Run:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from toolwright.agent._log import CallRecord
-from toolwright.agent._pins import accept, change_of, pin_used
+from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
 from toolwright.agent._run import Run
 from toolwright.errors import ArgumentError
 from toolwright.messages import Approve, Pending, PendingRequest
@@ -25,6 +25,7 @@ from toolwright.tools import (
     decide,
     digest_of,
     digest_of_arguments,
+    read_again,
     says,
     stricter,
 )
@@ -32,6 +33,7 @@ from toolwright.tools import (
 __all__ = [
     "as_called",
     "as_own_question",
+    "called_arguments",
     "confirmations",
     "decisions",
     "edited_arguments",
@@ -40,6 +42,7 @@ __all__ = [
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
 _CANNOT_BE_APPROVED = "nobody could see or approve what is in {}"
+_MADE_ANEW = "what the call leaves out is made anew each time and not shown; give all arguments"
 _REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
@@ -58,11 +61,14 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if decision.about:
             given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), decision.about)
         if given is not None:
-            _remember(ctx, given[1], *_bound_to(run, tool, ctx))
+            _remember(run, ctx, given[1], _bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
-            return _question(tool, ctx, decision, f"{RULE}:{subject}:{digest}")
+            if not _stays(run, record, tool, ctx):
+                return _denied(replace(decision, reason=_MADE_ANEW))
+            source = state_of_source(tool) if tool.source and decision.about else ""
+            return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
     if tool.source:
-        _pin(run, tool, ctx, None if given is None else given[1])
+        _pin(run, tool, ctx, given)
     return None
 
 
@@ -124,11 +130,14 @@ def _named(decision: Decision, whose: str) -> Decision:
     return replace(decision, rule=f"{decision.rule} in {whose}" if decision.rule else whose)
 
 
-def _pin(run: Run, tool: Tool, ctx: ToolContext, answer: Approve | None) -> None:
+def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] | None) -> None:
     """Note how a tool from outside is, now that it may run."""
     if change_of(run, tool) is None:
         return pin_used(ctx, tool)
-    return accept(ctx, tool, whole=answer is not None and answer.remember == "source")
+    whole = given is not None and given[1].remember == "source"
+    # A yes is to what there was to see: what the source has changed since is asked about.
+    unmoved = given is not None and given[0].question.split(":")[2] == state_of_source(tool)
+    return accept(ctx, tool, whole=whole and unmoved)
 
 
 def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
@@ -142,14 +151,31 @@ def as_own_question(
     run: Run, tool: Tool, ctx: ToolContext, request: PendingRequest
 ) -> PendingRequest:
     """The request of a tool, bound to who asks it about what."""
-    return replace(request, question=":".join((OWN, *_bound_to(run, tool, ctx))))
+    subject, digest = _bound_to(run, tool, ctx)
+    return replace(request, question=f"{OWN}:{subject}::{digest}")
 
 
 def as_called(run: Run, tool: Tool, ctx: ToolContext, hint: str) -> Output:
     """Ask about the call as the model made it, since a person's change of it does not fit."""
-    question = ":".join((AS_CALLED, *_bound_to(run, tool, ctx)))
+    subject, digest = _bound_to(run, tool, ctx)
+    question = f"{AS_CALLED}:{subject}::{digest}"
     rule = "a change of the arguments that does not fit"
     return Output.pending(kind="confirmation", hint=hint, rule=rule, question=question)
+
+
+def called_arguments(record: CallRecord, tool: Tool, raw: str) -> Args:
+    """The arguments as the model gave them, with what it left out as its first question showed it."""
+    if not record.answers:
+        return tool.parse(raw)
+    return read_again(tool.name, tool.parse, raw, record.answers[0][0].arguments)
+
+
+def _stays(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> bool:
+    """Whether the call would be the same after an approval; what hooks will do, nobody can say."""
+    if record.answers or run.tool_hooks:
+        return True
+    again = read_again(tool.name, tool.parse, ctx.call.arguments, run.card(ctx.arguments))
+    return digest_of_arguments(again) == digest_of_arguments(ctx.arguments)
 
 
 def edited_arguments(record: CallRecord, tool: Tool, called: Args) -> Args:
@@ -197,6 +223,7 @@ def _seal(run: Run, ctx: ToolContext) -> str:
 
 
 def _kind(pending: Pending) -> str:
+    """The first part of KIND:SUBJECT:SOURCE:DIGEST, which is what a question was bound to."""
     return pending.question.partition(":")[0]
 
 
@@ -211,10 +238,12 @@ def _approval(
     """The latest approval that was given for exactly this: path, tool, arguments and question."""
     subject, digest = _bound_to(run, tool, ctx, about)
     found: tuple[Pending, Approve] | None = None
-    for asked, answer, wanted in _approvals(record, tool, tool.parse(ctx.call.arguments)):
-        kind, _, bound = asked.question.partition(":")
-        covered, _, shown = bound.partition(":")
-        if kind not in kinds or covered != subject:
+    called = called_arguments(record, tool, ctx.call.arguments)
+    for asked, answer, wanted in _approvals(record, tool, called):
+        if _kind(asked) not in kinds or asked.question.count(":") != 3:
+            continue  # Another question, or one of a version that bound less to it.
+        _, covered, _, shown = asked.question.split(":")
+        if covered != subject:
             continue
         if answer.arguments is None:
             fits = digest == shown
@@ -222,7 +251,7 @@ def _approval(
             # Arguments that a person has written are bound like those shown: what runs is what
             # they wrote, and not what the tool or a hook makes of it.
             fits = not isinstance(wanted, ArgumentError) and says(
-                answer.arguments, wanted, ctx.arguments, run.card
+                answer.arguments, asked.arguments, wanted, ctx.arguments, run.card
             )
         found = (asked, answer) if fits else found
     return found
@@ -256,15 +285,22 @@ def _question(tool: Tool, ctx: ToolContext, decision: Decision, question: str) -
 
 def _is_remembered(run: Run, subject: str, digest: str) -> bool:
     known = run.table.values
-    keys = (f"{APPROVED}{subject}", f"user:{APPROVED}{subject}", f"{APPROVED}{subject}:{digest}")
+    here = _here(run, subject)
+    keys = (here, f"{here}:{digest}", f"user:{APPROVED}{subject}")
     return any(known.get(key) is True for key in keys)
 
 
-def _remember(ctx: ToolContext, answer: Approve, subject: str, digest: str) -> None:
+def _here(run: Run, subject: str) -> str:
+    """The key of what is remembered in this session: a branch of it has the state, but not the yes."""
+    return f"{APPROVED}{digest_of(run.scope.session_id, subject)}"
+
+
+def _remember(run: Run, ctx: ToolContext, answer: Approve, bound: tuple[str, str]) -> None:
+    subject, digest = bound
     match answer.remember:
         case "arguments" if not digest.startswith(ONCE):
-            ctx.state.note(f"{APPROVED}{subject}:{digest}", True)
+            ctx.state.note(f"{_here(run, subject)}:{digest}", True)
         case "session" | True:
-            ctx.state.note(f"{APPROVED}{subject}", True)
+            ctx.state.note(_here(run, subject), True)
         case "user":
             ctx.state.note(f"user:{APPROVED}{subject}", True)

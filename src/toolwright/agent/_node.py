@@ -169,11 +169,26 @@ def _check_names(parent: str, children: Sequence[AgentNode]) -> None:
 def check_agent_names(parent: AgentNode, tools: Iterable[Tool] = ()) -> None:
     """`UsageError` when two agents could not be told apart: rules and approvals know them by name.
 
-    Those are the agents that one conversation may be handed to, and those that one agent has below
-    it or inside its tools.
+    Those are the agents that one conversation may be handed to, those that one agent has below it
+    or inside its tools, and an agent and whoever works for it at any depth.
     """
+    tools = list(tools)
     _refuse_twins(parent, parent._in_conversation())
     _refuse_twins(parent, parent.helpers(tools))
+    namesakes = (agent for agent in _working_for(parent, tools) if agent.name == parent.name)
+    _refuse_twins(parent, [parent, *namesakes])
+
+
+def _working_for(top: AgentNode, tools: Iterable[Tool]) -> Iterator[AgentNode]:
+    """All agents below an agent and inside its tools, at any depth, each once."""
+    known: set[int] = set()
+    waiting = top.helpers(tools)
+    while waiting:
+        agent = waiting.pop()
+        if id(agent) not in known:
+            known.add(id(agent))
+            yield agent
+            waiting += agent.helpers()
 
 
 def _refuse_twins(parent: AgentNode, agents: Iterable[AgentNode]) -> None:

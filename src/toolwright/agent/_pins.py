@@ -24,7 +24,7 @@ from toolwright.tools import (
     digest_of,
 )
 
-__all__ = ["accept", "change_of", "pin_listed", "pin_used"]
+__all__ = ["accept", "change_of", "pin_listed", "pin_used", "state_of_source"]
 
 
 async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Toolset]) -> None:
@@ -74,9 +74,9 @@ def change_of(run: RunInside, tool: Tool) -> Decision | None:
     listed = values.get(_listed_key(key))
     here = values.get(_at(run))
     if used is not None:
-        if used == _definition(now):
-            return None
         lines = difference(used, _definition(now))
+        if not lines:
+            return None
         said = "is not as it was when this session used it"
     elif here is not None and key not in here:
         lines = _moved(run, here, now)
@@ -123,6 +123,11 @@ def accept(ctx: ToolContext, tool: Tool, *, whole: bool) -> None:
     here = values.get(_at(ctx.run))
     if whole and here is not None:
         ctx.state.note(_at(ctx.run), {**here, key: tool.source})
+
+
+def state_of_source(tool: Tool) -> str:
+    """A digest of all that its source has, as far as this tool knows."""
+    return digest_of({} if tool.listing is None else tool.listing.marks())
 
 
 def _moved(run: RunInside, here: dict[str, str], now: Tool) -> list[str]:

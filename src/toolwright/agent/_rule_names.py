@@ -1,6 +1,5 @@
 """Refuse a rule for a name that nothing has: misspelt, it would leave a tool unguarded."""
 
-import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,14 +27,17 @@ class Reached:
         self.tools: list[Tool] = []
         self.toolsets: list[Toolset] = []
         """Those whose tools are not among `tools`."""
+        self.listed: list[Toolset] = []
+        """Those that were asked for theirs."""
         for top in tops:
             self._add_agent(top)
 
-    async def list_all(self, ctx: ReadonlyContext) -> None:
+    async def list_all(self, ctx: ReadonlyContext | None) -> None:
         """Add what toolsets have; those that cannot say that now are left in `toolsets`."""
         unlisted: list[Toolset] = []
         while self.toolsets:
             toolset = self.toolsets.pop()
+            self.listed.append(toolset)
             found = await toolset.all_tools(ctx)
             if found is None:
                 unlisted.append(toolset)
@@ -152,18 +154,19 @@ def _strike(guard: Guard, names: Names) -> None:
         found = list(known)
         guard.unchecked.difference_update(
             [
-                (wanted, pattern)
-                for wanted, pattern in guard.unchecked
-                if wanted == kind and (pattern in ANYTHING or fnmatch.filter(found, pattern))
+                (wanted, name)
+                for wanted, name in guard.unchecked
+                if wanted == kind and (name.pattern in ANYTHING or name.is_one_of(found))
             ]
         )
 
 
 def _refuse(guard: Guard, names: Names) -> None:
-    for kind, pattern in sorted(guard.unchecked):
+    for kind, name in sorted(guard.unchecked):
         if kind not in names:
             continue
-        known = {name for name in names[kind] if name}
+        pattern = name.pattern
+        known = {known for known in names[kind] if known}
         raise UsageError(
             f"There is no {_WORDS[kind]} {pattern!r}, which {guard.origin} names; "
             f"{nearest(pattern, known)} Where it may be missing, say so: "

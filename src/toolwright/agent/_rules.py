@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 from toolwright.agent._hooks import Hooks
 from toolwright.errors import UsageError
-from toolwright.tools import NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
+from toolwright.tools import Named, NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
 
 __all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
@@ -20,7 +21,7 @@ class Guard:
     """Such as "the policy of agent 'clerk'"."""
     owner: Any = None
     """The agent whose it is; None for the runner's, which is about all agents."""
-    unchecked: set[tuple[NameKind, str]] = field(default_factory=set)
+    unchecked: set[tuple[NameKind, Named]] = field(default_factory=set)
     """The names and patterns in it that no listing has shown to be right yet."""
     around: bool = False
     """Whether it was put around tools, and knows no others."""
@@ -72,7 +73,7 @@ def guards_around(tools: Iterable[Tool]) -> tuple[Guard, ...]:
     return tuple(guard for guard in found.values() if guard.unchecked)
 
 
-def _names(policy: Policy) -> set[tuple[NameKind, str]]:
+def _names(policy: Policy) -> set[tuple[NameKind, Named]]:
     return set(policy.names()) if isinstance(policy, Rules) else set()
 
 
@@ -86,11 +87,21 @@ class Above:
     hooks: tuple[Hooks, ...] = ()
     asked: str | None = None
     """What the person has asked for, where the messages to the run are not theirs."""
+    agents: tuple[Any, ...] = ()
+    """Those on the path that are known here."""
 
     def with_agents(self, agents: Sequence[Any]) -> "Above":
-        """The same, with these agents below."""
+        """The same, with these agents below; `UsageError` for another one of a name on the path."""
+        for one, other in combinations((*self.agents, *agents), 2):
+            if one.name == other.name and one is not other:
+                raise UsageError(
+                    f"There are two agents named {one.name!r} on the path "
+                    f"{'/'.join((*self.names, *(agent.name for agent in agents)))!r}; rename one: "
+                    "rules and approvals tell agents apart by their names."
+                )
         return replace(
             self,
+            agents=(*self.agents, *agents),
             guards=(*self.guards, *(guard for agent in agents for guard in agent.guards)),
             names=(*self.names, *(agent.name for agent in agents)),
             hooks=(*self.hooks, *(agent.hooks for agent in agents)),

@@ -337,8 +337,11 @@ class Run:
 
     def _take_place(self) -> None:
         """Work out who is on the path: when the run begins, and when another agent takes over."""
-        path = path_to(self.entry, self.agent)
-        here = self.above.with_agents(path)
+        try:
+            here = self.above.with_agents(path_to(self.entry, self.agent))
+        except UsageError as error:
+            self.shared.failure = self.shared.failure or error
+            raise
         outer = () if self.plain or self.shared.hooks is None else (self.shared.hooks,)
         self.rules = here.guards
         """The rules that every call is judged by, the outermost first."""
@@ -365,12 +368,15 @@ class Run:
         root, said = self.shared.root, self.log.asked
         if self.above.asked is not None:
             return self.above.asked
-        return said.text if said is not None and (root is None or root.is_asked_by_person) else ""
+        by_person = root is None or root.is_asked_by_person
+        return said.own_text if said is not None and by_person else ""
 
     @property
-    def is_ruled(self) -> bool:
-        """Whether anybody on the path has rules."""
-        return bool(self.rules)
+    def unruled(self) -> tuple[str, ...]:
+        """Those on the path that have brought no rules; a runner's count for everybody on it."""
+        owners = [guard.owner for guard in self.rules]
+        ruled = self.names if None in owners else [owner.name for owner in owners]
+        return tuple(name for name in self.names if name not in ruled)
 
     @property
     def cost(self) -> float:

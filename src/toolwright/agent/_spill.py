@@ -4,13 +4,13 @@ import contextlib
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 import time
 import uuid
 import weakref
 from pathlib import Path
 
+from toolwright._private import private_directory
 from toolwright.errors import ToolError
 from toolwright.messages import Scope
 
@@ -103,10 +103,7 @@ def _root() -> Path:
     """The user's own directory for all sessions; one that somebody else has put there is not used."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     root = Path(tempfile.gettempdir()) / f"toolwright-{user}"
-    root.mkdir(mode=0o700, exist_ok=True)
-    found = root.lstat()
-    private = stat.S_ISDIR(found.st_mode) and not (os.name == "posix" and found.st_mode & 0o077)
-    if found.st_uid == user and private:
+    if private_directory(root):
         return root
     return Path(tempfile.mkdtemp(prefix="toolwright-"))
 

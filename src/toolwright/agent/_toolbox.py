@@ -1,7 +1,7 @@
 """The tools an agent has in one turn: what the model is told, and what its calls find by name."""
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,12 +141,19 @@ class ListingMemo:
         self.toolbox: Toolbox | None = None
 
 
+def _with_those_inside(tools: Iterable[Tool]) -> Iterator[Tool]:
+    """The tools, and those that they call themselves, at any depth."""
+    for tool in tools:
+        yield tool
+        if tool.inside:
+            yield from _with_those_inside(t for t in tool.inside if isinstance(t, Tool))
+
+
 def _build(
     agent: AgentNode, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
 ) -> Toolbox:
     by_name = check_names(agent.name, tools)
     check_agent_names(agent, tools)
     specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
-    inside = (inner for tool in tools for inner in tool.inside if isinstance(inner, Tool))
-    outside = tuple(tool for tool in (*tools, *inside) if tool.source)
+    outside = tuple(tool for tool in _with_those_inside(tools) if tool.source)
     return Toolbox(by_name, specs, free, outside, guards_around(tools))

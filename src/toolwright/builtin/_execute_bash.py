@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ class ExecuteBashTool(BaseTool):
         }
         if finished.ended != "exited":
             answer["error"] = _ENDED[finished.ended].format(timeout=self.policy.timeout_seconds)
-        return _answer(answer, failed=finished.ended != "exited")
+        output = _answer(answer, failed=finished.ended != "exited")
+        return replace(output, failed=not finished.ok)
 
 
 def _answer(answer: dict[str, Any], *, failed: bool) -> Output:

@@ -77,9 +77,13 @@ def _tools(use: Use, capabilities: Capabilities) -> list[Tool]:
         return "\n".join(lines), {"results": results}
 
     tools = [
-        FunctionTool(execute_python, sequential=True),
+        FunctionTool(execute_python, sequential=True, is_failure=lambda a: not a["success"]),
         FunctionTool(execute_bash),
-        FunctionTool(install_packages, sequential=True),
+        FunctionTool(
+            install_packages,
+            sequential=True,
+            is_failure=lambda a: not all(result["success"] for result in a["results"]),
+        ),
     ]
     note = described_place(capabilities)
     return [with_name(tool, description=f"{tool.description} {note}".strip()) for tool in tools]

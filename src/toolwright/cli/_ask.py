@@ -7,9 +7,9 @@ from toolwright.cli._go import UNANSWERED
 from toolwright.cli._lines import drop_typed_ahead, read_line
 from toolwright.cli._shorten import Room
 from toolwright.cli._terminal import Terminal
-from toolwright.cli._words import as_json, parse_answer, question, remember_words
+from toolwright.cli._words import parse_answer, question, remember_words
 from toolwright.errors import UsageError
-from toolwright.messages import Pending, Reject
+from toolwright.messages import Pending, Reject, shown_json
 
 __all__ = ["ask_person", "edit_arguments"]
 
@@ -76,4 +76,4 @@ async def _answer(pending: Pending) -> Any:
 
 async def edit_arguments(pending: Pending) -> str:
     """The call's arguments as the person changed them."""
-    return await read_line("arguments> ", default=as_json(pending.arguments))
+    return await read_line("arguments> ", default=shown_json(pending.arguments))

@@ -1,10 +1,12 @@
 """`toolwright config`."""
 
 import json
+from pathlib import Path
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._out import say
-from toolwright.kits import AgentFile, load_agent_file
+from toolwright.cli._trust import is_trusted
+from toolwright.kits import AgentFile, load_agent_file, read_agent_file
 
 __all__ = ["config_check", "config_schema"]
 
@@ -16,7 +18,15 @@ def config_schema() -> int:
 
 
 def config_check(path: str = "agent.yaml", /) -> int:
-    """Check an agent file without running anything."""
+    """Check an agent file without running anything.
+
+    In a directory that is not trusted, nothing that the file names is imported or opened.
+    """
+    if not is_trusted(Path(path).parent):
+        name = read_agent_file(path).name
+        say(f"{path}: agent {name!r} is fine, as far as the file itself can say")
+        say("What it names was not looked at: the directory is not trusted (toolwright trust).")
+        return exits.DONE
     loaded = load_agent_file(path)
     say(f"{path}: agent {loaded.agent.name!r} is fine")
     return exits.DONE

@@ -21,6 +21,7 @@ __all__ = [
     "choose_asker",
     "go",
     "is_interactive",
+    "is_the_call_itself",
     "last_result",
     "named_when_interrupted",
 ]
@@ -94,23 +95,36 @@ async def _answer(runner: Runner, session_id: str, pending: Pending, ask: Ask) -
     return False
 
 
-def _approve_once() -> Ask:
-    """Approves every confirmation, and leaves other questions and refused approvals waiting."""
+def _approve_once(covers: Callable[[Pending], bool], other: Ask | None) -> Ask:
+    """Approves the confirmations that `covers` is true of; once, for an approval may be refused."""
     approved: set[str] = set()
 
     async def ask(pending: Pending) -> Any:
-        if pending.kind != "confirmation" or pending.call_id in approved:
-            return UNANSWERED
-        approved.add(pending.call_id)
-        return Approve()
+        if pending.kind == "confirmation" and covers(pending) and pending.call_id not in approved:
+            approved.add(pending.call_id)
+            return Approve()
+        return UNANSWERED if other is None else await other(pending)
 
     return ask
 
 
-def choose_asker(*, yes: bool, person: bool = True) -> Ask | None:
-    """Who answers: nobody but `--yes`, or the person at the terminal, if there is one."""
+def is_the_call_itself(pending: Pending) -> bool:
+    """Whether it is asked about before it runs: no question of its own, no call inside it."""
+    return "/" not in pending.call_id and not pending.ran
+
+
+def choose_asker(*, yes: bool = False, call: bool = False, person: bool = True) -> Ask | None:
+    """Who answers: nobody, or the person at the terminal, if there is one.
+
+    Args:
+        yes: Everything that asks for it is approved; nothing else is answered.
+        call: The call that was typed is approved, and nothing that comes of it.
+        person: Whether a person may be asked.
+    """
     if yes:
-        return _approve_once()
+        return _approve_once(lambda pending: True, None)
+    if call:
+        return _approve_once(is_the_call_itself, choose_asker(person=person))
     if not person or not is_interactive():
         return None
     from toolwright.cli._ask import ask_person  # noqa: PLC0415 - slow to load, and seldom needed

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from toolwright.cli._out import note
 from toolwright.errors import UsageError
+from toolwright.messages import Prompt, TextPart
 
 __all__ = ["check_task", "read_task"]
 
@@ -29,15 +30,18 @@ def check_task(task: str, more: Sequence[str]) -> None:
         )
 
 
-def read_task(task: str, *, with_input: bool) -> str:
-    """The task; '-' is all of standard input, and what is piped in is added to other tasks."""
+def read_task(task: str, *, with_input: bool) -> Prompt:
+    """The task; '-' is all of standard input, and what is piped in is added to other tasks.
+
+    What is added is not what the person asks for: it may be from anywhere.
+    """
     if task == "-":
         text = _read()
         if not text.strip():
             raise UsageError("The task was to come from standard input ('-'), which is empty.")
         return text
     text = _read() if with_input and _is_piped() else ""
-    return f"{task}\n\n{text}" if text.strip() else task
+    return [task, TextPart(f"\n{text}", source="standard input")] if text.strip() else task
 
 
 def _is_piped() -> bool:

@@ -8,7 +8,7 @@ import sys
 
 from toolwright.messages import visible
 
-__all__ = ["note", "note_line", "say", "say_exactly", "say_line"]
+__all__ = ["note", "note_line", "prompt", "say", "say_exactly", "say_line"]
 
 
 def say(text: str) -> None:
@@ -37,3 +37,9 @@ def note(text: str) -> None:
 def note_line(text: str) -> None:
     """Print one line on standard error, whatever newlines are in it."""
     note(visible(text, lines=False))
+
+
+def prompt(text: str) -> None:
+    """Begin a line on standard error that a person is to end."""
+    sys.stderr.write(visible(text, lines=False))
+    sys.stderr.flush()

@@ -18,7 +18,7 @@ from toolwright.cli._places import open_for, scope_of
 from toolwright.cli._show import choose_show
 from toolwright.cli._target import Target
 from toolwright.cli._words import how_to_answer, question, quoted_id
-from toolwright.messages import Pending, Scope
+from toolwright.messages import Pending, Prompt, Scope
 
 __all__ = ["answer_command", "chat", "finish", "run"]
 
@@ -69,7 +69,7 @@ def run(
 
 
 async def finish(
-    runner: Runner, scope: Scope, prompt: str | None, target: Target, *, json: bool, yes: bool
+    runner: Runner, scope: Scope, prompt: Prompt | None, target: Target, *, json: bool, yes: bool
 ) -> int:
     """Run the session to its end, or to where nobody answers, and say how it ended: the exit code."""
     ask = choose_asker(yes=yes, person=not json)

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from toolwright._private import make_parents
 from toolwright.backends import sqlite_address, sqlite_path
 
 __all__ = ["default_store", "has_tables", "history_file", "make_private", "state_directory"]
@@ -49,9 +50,7 @@ def history_file() -> Path:
 
 def make_private(path: Path) -> None:
     """Make the file and the directories above it, for nobody but this person; what exists stays."""
-    missing = [parent for parent in path.parents if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir(mode=0o700, exist_ok=True)
+    make_parents(path)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 

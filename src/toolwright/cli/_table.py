@@ -15,6 +15,7 @@ GROUPS = {
 COMMANDS = {
     "run": ("_run:run", "Run a task and print the answer."),
     "chat": ("_run:chat", "Talk to an agent; watch and approve its calls."),
+    "trust": ("_trust:trust", "Let commands run what a directory's files name."),
     "check": ("_tool_commands:check", "Look for what makes tools hard to use."),
     "lock": ("_policy:lock", "Write down how all tools from outside are."),
     "policy explain": ("_policy:policy_explain", "Say which rule decides about a call, and why."),

@@ -11,8 +11,9 @@ from toolwright.cli._models import choose_model
 from toolwright.cli._options import refuse_empty
 from toolwright.cli._out import note
 from toolwright.cli._state import default_store, has_tables, make_private
+from toolwright.cli._trust import import_trusted, trusted_file
 from toolwright.errors import UsageError
-from toolwright.kits import default_agent, import_object, load_agent_file
+from toolwright.kits import default_agent, load_agent_file
 from toolwright.tools import Tool, Toolset
 
 __all__ = [
@@ -103,7 +104,7 @@ def open_target(target: str | None, model: str | None) -> Any:
     """What is to be served: a runner for the tools that a file describes, and its rules; or the
     object that is named."""
     if not _is_file(target):
-        return import_object(target or "")
+        return import_trusted(target or "")
     found = _from_file(Target(agent=target, model="me" if model is None else model)).agent
     assert found is not None
     return Runner(found, app_name=found.name)
@@ -117,7 +118,7 @@ def _find(target: Target) -> _Found:
     if _is_file(target.agent):
         return _from_file(target)
     name = target.agent or ""
-    found = import_object(name)
+    found = import_trusted(name)
     if isinstance(found, Runner):
         return _Found(runner=_with_options(found, name, target))
     if isinstance(found, BaseAgent):
@@ -156,7 +157,7 @@ def _from_file(target: Target) -> _Found:
         # What an empty file describes: enough to begin with.
         agent = default_agent(choose_model(target.model, None))
         return _Found(agent=agent, store=default_store())
-    loaded = load_agent_file(path)
+    loaded = load_agent_file(trusted_file(path))
     agent = loaded.agent.replace(model=choose_model(target.model, loaded.settings.model))
     return _Found(agent=agent, store=loaded.store_address)
 

@@ -17,9 +17,9 @@ from toolwright.cli._options import JsonOption, unless_blank
 from toolwright.cli._out import note, say, say_line
 from toolwright.cli._state import has_tables
 from toolwright.cli._terminal import Terminal, make_table
+from toolwright.cli._trust import import_trusted
 from toolwright.cli._words import find_call, how_to_answer, question, quoted_id
 from toolwright.errors import UsageError
-from toolwright.kits import import_object
 from toolwright.messages import Approve, Pending, encode_event, jsonable
 from toolwright.tasks import Orchestrator, Task, TaskStatus
 
@@ -54,7 +54,7 @@ def open_orchestrator(where: str) -> Orchestrator:
     """The orchestrator that is named, or one for a database address."""
     if "://" in where:
         return Orchestrator(where)
-    found = import_object(where)
+    found = import_trusted(where)
     if not isinstance(found, Orchestrator):
         raise UsageError(f"{where!r} is {found!r}; wanted an Orchestrator.")
     return found

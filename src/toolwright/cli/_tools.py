@@ -78,7 +78,7 @@ async def call_tool(
 
     try:
         async with named_when_interrupted(tell_interrupted):
-            await go(by_hand, scope, prompt, _Collect(results), choose_asker(yes=approve))
+            await go(by_hand, scope, prompt, _Collect(results), choose_asker(call=approve))
     except (KeyboardInterrupt, EOFError):
         return exits.CANCELLED
     if not results:

@@ -1,19 +1,24 @@
 """Answers to pending calls in words that a person types, and what a call asks in words to read."""
 
-import json
-import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, cast
 
 from toolwright.cli._json import read_json
 from toolwright.cli._shorten import Room, fit, height, shorten
 from toolwright.errors import UsageError
-from toolwright.messages import Approve, Pending, Reject, Remember, count_marks, lookalikes, visible
+from toolwright.messages import (
+    Approve,
+    Pending,
+    Reject,
+    Remember,
+    pretences,
+    shown_json,
+    visible,
+)
 from toolwright.tools import answer_from_text
 
 __all__ = [
-    "as_json",
     "choices",
     "find_call",
     "how_to_answer",
@@ -25,17 +30,6 @@ __all__ = [
 
 _YES = frozenset({"approve", "yes", "y", "true"})
 _NO = frozenset({"reject", "no", "n", "false"})
-# A space in a command is not the same as another that looks like it.
-_ODD_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_MARKED = r"(careful: {count} characters that would not be seen are written as \u….)"
-_LOOKALIKE = "(careful: letters that look like others: {word}.)"
-_LOOKALIKES_SHOWN = 5
-
-
-def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON that a person can read and a shell can be given: the same value, nothing in it unseen."""
-    shown = visible(json.dumps(value, ensure_ascii=False, indent=indent))
-    return _ODD_SPACES.sub(lambda found: json.dumps(found[0])[1:-1], shown)
 
 
 def question(pending: Pending, room: Room | None = None) -> str:
@@ -45,17 +39,13 @@ def question(pending: Pending, room: Room | None = None) -> str:
     head = f"{head} {visible(pending.hint)}".rstrip().replace("\n", "\n    ")
     bodies = []
     if pending.kind not in ("choice", "input"):  # there the hint and the payload say it all
-        bodies.append(as_json(pending.arguments, indent=2))
+        bodies.append(shown_json(pending.arguments, indent=2))
     if pending.payload is not None:
         bodies.append(_payload(pending))
     parts = [head, *bodies] if room is None else _shortened(head, bodies, room)
     if pending.rule:
         parts.append(_line(f"(asked by {pending.rule})"))
-    texts = list(_texts([pending.hint, pending.arguments, pending.payload]))
-    if marks := sum(count_marks(text) + len(_ODD_SPACES.findall(text)) for text in texts):
-        parts.append(_MARKED.format(count=marks))
-    words = dict.fromkeys(word for text in texts for word in lookalikes(text))
-    parts += [_line(_LOOKALIKE.format(word=word)) for word in list(words)[:_LOOKALIKES_SHOWN]]
+    parts += pretences(pending.hint, pending.arguments, pending.payload)
     return "\n".join(parts)
 
 
@@ -70,16 +60,6 @@ def _shortened(head: str, bodies: list[str], room: Room) -> list[str]:
 
 def _line(text: str) -> str:
     return visible(text, lines=False)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The texts of a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from (text for pair in value.items() for part in pair for text in _texts(part))
-    elif isinstance(value, list | tuple):
-        yield from (text for part in value for text in _texts(part))
 
 
 def find_call(waiting: Iterable[Pending], call: str) -> Pending | None:
@@ -127,7 +107,7 @@ def _payload(pending: Pending) -> str:
     options = _options(pending)
     if options:
         return "\n".join(f"{n}. {_line(str(option))}" for n, option in enumerate(options, 1))
-    return as_json(pending.payload, indent=2)
+    return shown_json(pending.payload, indent=2)
 
 
 def _options(pending: Pending) -> list[Any]:
@@ -155,7 +135,7 @@ def _confirmation(pending: Pending, text: str) -> Approve | Reject:
         return Approve(arguments=_edited(rest))
     if word == "edit":
         raise UsageError(
-            f"`edit` needs the arguments to run it with, now: edit '{as_json(pending.arguments)}'"
+            f"`edit` needs the arguments to run it with, now: edit '{shown_json(pending.arguments)}'"
         )
     # More words after a yes may take it back: "yes, but not today" is not clearly a yes.
     if word in _YES and not rest:

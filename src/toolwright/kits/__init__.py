@@ -9,7 +9,9 @@ if TYPE_CHECKING:
         AgentFile,
         default_agent,
         import_object,
+        is_path,
         load_agent_file,
+        read_agent_file,
     )
     from toolwright.kits._deep_agent import (
         SubAgentSpec,
@@ -28,8 +30,10 @@ _LAZY = {
     "default_agent": "_config",
     "hand_runner": "_by_hand",
     "import_object": "_config",
+    "is_path": "_config",
     "load_agent_file": "_config",
     "preset_tools": "_presets",
+    "read_agent_file": "_config",
 }
 """Each name and the file it is in; loaded on first use."""
 
@@ -43,8 +47,10 @@ __all__ = [
     "default_agent",
     "hand_runner",
     "import_object",
+    "is_path",
     "load_agent_file",
     "preset_tools",
+    "read_agent_file",
 ]
 
 

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-# By unit, not by name: each source loads only when a file asks for it.
 from toolwright import builtin, sources
+
+# By unit, not by name: each source loads only when a file asks for it.
+from toolwright._private import make_parents
 from toolwright.agent import Agent, Limits
 from toolwright.backends import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
@@ -27,7 +30,15 @@ from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, check_model_name
 from toolwright.tools import Policy, Rule, Toolset, rules
 
-__all__ = ["AgentFile", "LoadedAgent", "default_agent", "import_object", "load_agent_file"]
+__all__ = [
+    "AgentFile",
+    "LoadedAgent",
+    "default_agent",
+    "import_object",
+    "is_path",
+    "load_agent_file",
+    "read_agent_file",
+]
 
 
 DEFAULT_FILE = "agent.yaml"
@@ -53,19 +64,28 @@ class LoadedAgent:
     def store(self) -> str:
         """The address of the store, with the directory of its file made."""
         if (file := sqlite_path(self.store_address)) is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_parents(file)
         return self.store_address
 
 
 def load_agent_file(path: str | Path, model: Model | str | None = None) -> LoadedAgent:
-    """Read an `agent.yaml`; mistakes are told with their line."""
-    path = Path(path)
-    document = read_yaml(path)
+    """Make the agent of an `agent.yaml`; mistakes are told with their line."""
+    document = read_yaml(Path(path))
+    settings = _settings(document)
+    return LoadedAgent(document.path, settings, _agent(document, settings, model))
+
+
+def read_agent_file(path: str | Path) -> AgentFile:
+    """What an `agent.yaml` says; nothing that it names is imported, started or connected to."""
+    return _settings(read_yaml(Path(path)))
+
+
+def _settings(document: Document) -> AgentFile:
     settings = _checked(document)
     if settings.model is not None and settings.model != "me":
         with _at(document, "model"):
             check_model_name(settings.model)
-    return LoadedAgent(path, settings, _agent(document, settings, model))
+    return settings
 
 
 def default_agent(model: Model | str | None = None) -> Agent:
@@ -169,29 +189,59 @@ def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:
     return [builtin.SkillToolset(skills)] if skills else []
 
 
-def import_object(name: str, directory: Path | None = None) -> Any:
-    """The object that `package.module:name` or `path/to/file.py:name` names."""
+def import_object(name: str, *places: Path) -> Any:
+    """The object that `package.module:name` or `path/to/file.py:name` names.
+
+    Modules are looked for in the places first, then where Python looks; files in the places, or in
+    the current directory where there are none.
+    """
     written, _, attribute = name.rpartition(":")
-    places = list(dict.fromkeys([directory or Path.cwd(), Path.cwd()]))
-    is_path = "/" in written or os.sep in written or written.endswith(".py")
-    if not written or not attribute or not (is_path or all(written.split("."))):
+    if not written or not attribute or not (is_path(written) or all(written.split("."))):
         raise UsageError(
             f"{name!r} does not name an object; write it as 'package.module:name' or "
             "'path/to/file.py:name'."
         )
     for place in places:
         _look_in(place)
-    module_name = _module_at(written, places) if is_path else written
+    is_file = is_path(written)
+    module_name = _module_at(written, places or [Path.cwd()]) if is_file else written
     try:
         value: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{name!r} cannot be imported: {error}.") from error
+    except (UsageError, RuntimeError) as error:
+        line = _line_that_runs(error)
+        if line is None:
+            raise
+        raise UsageError(
+            f"{name!r} cannot be imported: line {line.lineno} of {line.filename} runs something "
+            f"right away ({line.line}). Put it below `if __name__ == '__main__':`, so that the file "
+            "can be read without running it."
+        ) from error
     for part in attribute.split("."):
         if not hasattr(value, part):
             public = ", ".join(n for n in vars(value) if not n.startswith("_"))
             raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
         value = getattr(value, part)
     return value
+
+
+_STARTS = (("agent", "_sync.py"), ("asyncio", "runners.py"), ("_core", "_eventloop.py"))
+"""Where an event loop is started, which cannot be within one."""
+
+
+def _line_that_runs(error: Exception) -> traceback.FrameSummary | None:
+    """The line of the imported file that starts an event loop, if that is what went wrong."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not any(Path(frame.filename).parts[-2:] in _STARTS for frame in frames):
+        return None
+    outside = (f for f in frames[1:] if "importlib" not in f.filename and "<" not in f.filename)
+    return next(outside, None)
+
+
+def is_path(written: str) -> bool:
+    """Whether it is the path of a file that is meant, and not the name of a module."""
+    return "/" in written or os.sep in written or written.endswith(".py")
 
 
 def _module_at(written: str, places: Sequence[Path]) -> str:
@@ -206,8 +256,8 @@ def _module_at(written: str, places: Sequence[Path]) -> str:
 
 
 def _look_in(place: Path) -> None:
-    if str(place) not in sys.path:
-        sys.path.insert(0, str(place))
+    if (path := str(place.absolute())) not in sys.path:
+        sys.path.insert(0, path)
 
 
 def _beside(base: Path, source: str) -> str:

@@ -38,7 +38,7 @@ def preset_tools(
         preset: `coding` (read, bash, edit, write), `readonly` (read, grep, find, ls), `web`
             (web_search, web_fetch), `all` of these, or `none`.
         work_dir: The directory of the file tools, which they cannot leave.
-        executor: Where `bash` runs its commands; this machine, without a sandbox, unless given.
+        executor: Where `bash` runs its commands; the best sandbox that works here, unless given.
         engine: What `web_search` searches with; DuckDuckGo unless given.
     """
     if preset not in PRESETS:

@@ -106,6 +106,7 @@ from toolwright.messages._results import (
     question_id,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
+from toolwright.messages._shown import pretences, shown_json
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
@@ -211,11 +212,13 @@ __all__ = [
     "jsonable",
     "lookalikes",
     "member_key",
+    "pretences",
     "question_id",
     "redact",
     "refuse_long",
     "refuse_long_scope",
     "secrets_of",
+    "shown_json",
     "size",
     "to_json_text",
     "user_message",

@@ -80,6 +80,12 @@ class UserMessage:
         """The text parts, joined."""
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
+    @property
+    def own_text(self) -> str:
+        """The same without what is only passed on."""
+        texts = [part for part in self.parts if isinstance(part, TextPart)]
+        return "\n".join(part.text for part in texts if part.source is None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMessage:
@@ -135,7 +141,7 @@ def user_message(prompt: Prompt) -> UserMessage:
 def _is_content(part: object) -> bool:
     """Whether it can be stored and read back; a dataclass does not look at what it is made of."""
     match part:
-        case TextPart(text=str()):
+        case TextPart(text=str(), source=str() | None):
             return True
         case BlobPart(media_type=str(), data=bytes() | None, url=str() | None, name=str() | None):
             return True

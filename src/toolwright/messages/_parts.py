@@ -15,10 +15,17 @@ __all__ = ["BlobPart", "Content", "ReasoningPart", "ServerToolPart", "TextPart",
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Plain text."""
+    """Plain text.
+
+    Args:
+        text: The text.
+        source: Where it is from, when whoever says it only passes it on: what a page or a file says
+            is not what the person asks for.
+    """
 
     text: str
     kind: Literal["text"] = "text"
+    source: str | None = None
 
 
 def _from_base64(data: Any) -> Any:

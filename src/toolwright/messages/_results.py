@@ -48,6 +48,8 @@ class ToolResult:
     data: Any = None
     """What people and programs see (the second half of a `(display, data)` output). Too large for
     an event, it is `{"stored_as": name, "bytes": …}`, and `Runner.output` reads it."""
+    failed: Literal[True] | None = None
+    """The call was carried out, and what it ran went wrong: a command that exited with 1."""
 
     @property
     def text(self) -> str:

@@ -3,19 +3,29 @@
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 
-__all__ = ["count_marks", "lookalikes", "visible"]
+from toolwright.messages._confusables import LETTERS, SIGNS
+
+__all__ = ["ODD_SPACES", "count_marks", "lookalikes", "visible"]
+
+ODD_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+"""Spaces that look like the plain one, which a command or a name does not take them for."""
 
 _ODD = re.compile(r"[^ -~]")
 # Characters without a shape of their own that Unicode counts among letters, marks and symbols.
 _SHAPELESS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U0001d159\U000e0100-\U000e01ef]"
 )
 _EMOJI_STYLE = "\ufe0f"
 _JOINER = "\u200d"
 _MOST_PILED = 5
 """Signs that combine with one letter. No script needs more; hundreds cover the lines around them."""
+_TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"\w+")
+_LETTER = re.compile(f"[{LETTERS}]")
+_SIGN = re.compile(f"[{SIGNS}]")
+_SEPARATORS = "/\\.:;@?#%&=|"
 _WORD_SHOWN = 40
 _LETTERS_SHOWN = 5
 # Alphabets with letters that look like Latin ones.
@@ -47,17 +57,44 @@ def count_marks(text: str) -> int:
 
 
 def lookalikes(text: str) -> list[str]:
-    """Words with letters of several alphabets, or with letters that only look like plain ones."""
+    """Words with letters of several alphabets, or with letters and signs that look like plain ones."""
     if text.isascii():
         return []
-    found = {}
+    found: dict[str, bool] = {}
     # Without their accents: one between two letters does not make them two words.
-    for word in _WORD.findall("".join(char for char in text if not _is_accent(char))):
-        is_latin = any(_alphabet(char) == "LATIN" for char in word)
-        odd = [char for char in dict.fromkeys(word) if _looks_like_another(char, is_latin)]
-        if odd:
-            found[_described(word, odd)] = True
+    for token in _TOKEN.findall("".join(char for char in text if not _is_accent(char))):
+        if token.isascii():
+            continue
+        is_plain = any(char.isascii() and char.isalpha() for char in token)
+        for word in _WORD.findall(token):
+            if odd := _odd_letters(word, is_plain):
+                found[_described(word, odd)] = True
+        if odd := list(dict.fromkeys(_odd_signs(token))):
+            found[_described(token, odd)] = True
     return list(found)
+
+
+def _odd_letters(word: str, in_plain: bool) -> list[str]:
+    """Of a word in a token that has plain letters, or not."""
+    chars = dict.fromkeys(word)
+    is_latin = any(_alphabet(char) == "LATIN" for char in chars)
+    odd = [char for char in chars if _looks_like_another(char, is_latin)]
+    if odd or not in_plain or word.isascii():
+        return odd
+    # A name of an address or a file that another alphabet can write as a whole.
+    others = [char for char in chars if not char.isascii()]
+    return others if all(map(_LETTER.match, others)) else []
+
+
+def _odd_signs(token: str) -> Iterator[str]:
+    """Signs between plain letters that look like those that divide addresses and paths."""
+    for at in range(1, len(token) - 1):
+        char = token[at]
+        if char.isascii() or not (token[at - 1].isascii() and token[at + 1].isascii()):
+            continue
+        plain = unicodedata.normalize("NFKC", char)
+        if _SIGN.match(char) or (len(plain) == 1 and plain in _SEPARATORS):
+            yield char
 
 
 def _described(word: str, odd: list[str]) -> str:
@@ -74,7 +111,8 @@ def _looks_like_another(char: str, in_latin: bool) -> bool:
     if char <= "\u00ff":
         return False
     plain = unicodedata.normalize("NFKC", char)
-    return (in_latin and _alphabet(char) in _OTHERS) or (plain.isascii() and plain.isalnum())
+    foreign = _alphabet(char) in _OTHERS or _LETTER.match(char) is not None
+    return (in_latin and foreign) or (plain.isascii() and plain.isalnum())
 
 
 def _alphabet(char: str) -> str:

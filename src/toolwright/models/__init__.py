@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright.models._keys import MODEL_KEYS
 from toolwright.models._model import Delta, Model, ModelRequest, ModelSettings, OnDelta
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "MODEL_KEYS",
     "AnthropicModel",
     "Delta",
     "GeminiModel",

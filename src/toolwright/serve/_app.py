@@ -24,7 +24,7 @@ from toolwright.serve._sessions import Sessions
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve._tasks import Tasks
 from toolwright.serve._workbench import Welcome, Workbench
-from toolwright.serve.guard import RateLimit, SameSiteOnly, SecurityHeaders, TokenCheck
+from toolwright.serve.guard import Door, RateLimit, SameSiteOnly, SecurityHeaders, TokenCheck
 from toolwright.serve.live import LiveRuns, Notices, Streams
 from toolwright.serve.routes import (
     ArtifactRoutes,
@@ -80,6 +80,7 @@ def create_app(
         tasks=None if tasks is None else Tasks(tasks),
         models=models,
         welcome=welcome or Welcome(),
+        door=None if settings.token is None else Door(settings.token),
     )
     owned = [runner.close, *([tasks.close] if tasks else [])] if close else []
     background = Background(bench, owned)
@@ -87,7 +88,7 @@ def create_app(
         routes=_routes(bench, background, links),
         middleware=[
             *_guards(settings),
-            Middleware(StartsWithFirstRequest, background=background, token=settings.token),
+            Middleware(StartsWithFirstRequest, background=background, door=bench.door),
         ],
         exception_handlers=HANDLERS,
         lifespan=lambda app: background.open(),
@@ -115,8 +116,7 @@ def _routes(bench: Workbench, background: Background, links: Links | None) -> li
         version=version("toolwright"),
         token=bench.settings.token is not None,
     )
-    token = bench.settings.token
-    locks = [] if token is None else [Middleware(TokenCheck, token=token)]
+    locks = [] if bench.door is None else [Middleware(TokenCheck, door=bench.door)]
     routes: list[BaseRoute] = [e.route(bench.settings.max_upload, locks) for e in endpoints]
     if links is not None:
         routes += link_routes(bench, links)

@@ -18,7 +18,7 @@ from toolwright.errors import ToolwrightError, UsageError
 from toolwright.messages import redact
 from toolwright.serve._problems import problem_response
 from toolwright.serve._workbench import Workbench
-from toolwright.serve.guard import shown_reason
+from toolwright.serve.guard import Door, shown_reason
 from toolwright.serve.live import Streams, watch
 
 __all__ = ["Background", "StartsWithFirstRequest", "Supervised"]
@@ -165,10 +165,10 @@ class Background:
 class StartsWithFirstRequest:
     """Opens the background where no lifespan has."""
 
-    def __init__(self, app: ASGIApp, background: Background, token: str | None) -> None:
+    def __init__(self, app: ASGIApp, background: Background, door: Door | None) -> None:
         self.app = app
         self._background = background
-        self._token = token
+        self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on once the background is open; while it cannot be, say why."""
@@ -177,7 +177,7 @@ class StartsWithFirstRequest:
             try:
                 await self._background.ensure_open()
             except Exception as error:  # noqa: BLE001  logged where it failed; told to the caller here
-                shown = shown_reason(_reason(error), Headers(scope=scope), self._token)
+                shown = shown_reason(_reason(error), Headers(scope=scope), self._door)
                 answer = problem_response(503, _NO_START, [f"start: {shown}"])
         await answer(scope, receive, send)
 

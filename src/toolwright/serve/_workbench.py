@@ -9,6 +9,7 @@ from toolwright.serve._model_choice import ModelChoice
 from toolwright.serve._sessions import Sessions
 from toolwright.serve._settings import ServeSettings
 from toolwright.serve._tasks import Tasks
+from toolwright.serve.guard import Door
 from toolwright.serve.live import LiveRuns, Notices, Streams
 
 __all__ = ["Suggestion", "Welcome", "Workbench"]
@@ -48,3 +49,5 @@ class Workbench:
     tasks: Tasks | None = None
     models: ModelChoice | None = None
     welcome: Welcome = field(default_factory=Welcome)
+    door: Door | None = None
+    """Who may come in, where there is a token."""

@@ -16,8 +16,9 @@ import anyio
 from anyio.abc import Process
 
 from toolwright.backends.executors import Limits, launcher_command
-from toolwright.backends.sandboxes import ServerSandbox
+from toolwright.backends.sandboxes import ServerSandbox, check_guest_json
 from toolwright.backends.sandboxes._server_sandbox import Confined
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 
 __all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
@@ -31,12 +32,14 @@ _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
 _SLACK = 6.0
 """Seconds that its launcher has to end what does not leave."""
+_LONG = 65536
+"""Bytes from which on it is quicker to look at a line in a thread."""
 _LOGGED_LINES = 1000
 """Lines of stderr that reach the log; a child that writes more is drained in silence."""
 
 
 class LineTooLong(ValueError):
-    """A child wrote more than its limit without ending the line."""
+    """A child wrote more than its limit without ending the line, or JSON that is costly to read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,8 @@ class Child:
     async def line(self) -> bytes | None:
         """Its next whole line, or None once it has closed stdout; an unended last line is dropped.
 
-        Raises `LineTooLong` as soon as a line passes the limit, so memory stays bounded.
+        Raises `LineTooLong` as soon as a line passes the limit, and for one with so many values in
+        it that reading them would fill the memory and stop the loop.
         """
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
@@ -123,6 +127,12 @@ class Child:
             self._buffer += chunk
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
+        try:
+            await in_io_thread(check_guest_json, line) if len(line) > _LONG else check_guest_json(
+                line
+            )
+        except ValueError as error:
+            raise LineTooLong(f"a message that is more than is read: {error}") from error
         return line
 
     async def _receive(self) -> bytes:

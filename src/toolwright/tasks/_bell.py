@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import logging
 import os
 import socket
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
+from toolwright._private import is_private, private_directory
 from toolwright.backends import sqlite_path
 
 __all__ = ["LATER", "Bell", "Ear", "Ears", "Kind", "LocalBell", "open_bell"]
@@ -19,6 +21,7 @@ Kind = Literal["work", "steer", "task"]
 """There is work; something was left for a task (`steer:ID`); a task has moved (`task:ID`)."""
 LATER = "work:later"
 """There is work that starts later."""
+_log = logging.getLogger("toolwright")
 
 
 class Bell(Protocol):
@@ -95,19 +98,27 @@ class LocalBell(Ears):
     def __init__(self, file: Path, kinds: tuple[Kind, ...] = ()) -> None:
         super().__init__()
         digest = hashlib.sha256(os.fsencode(file)).hexdigest()[:16]
-        self._directory = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}" / digest
+        self._root = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}"
+        self._directory = self._root / digest
         self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
         self._socket: socket.socket | None = None
 
     async def open(self) -> None:
-        """Begin to listen."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Begin to listen; in a directory that somebody else has put there, nobody does."""
+        if not private_directory(self._root):
+            _log.warning(
+                "%s is not this user's own; workers look for work by themselves", self._root
+            )
+            return
+        self._directory.mkdir(exist_ok=True, mode=0o700)
         self._socket = _new_socket()
         self._socket.bind(str(self._path))
         asyncio.get_running_loop().add_reader(self._socket, self._receive)
 
     def ring(self, topic: str) -> None:
         """Tell all who listen for it; sockets that nobody reads any more are taken away."""
+        if not is_private(self._root):
+            return
         kind = topic.partition(":")[0]
         with contextlib.suppress(OSError):
             names = [name for name in os.listdir(self._directory) if kind in name.split(".")]

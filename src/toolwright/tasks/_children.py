@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._store import CHILDREN
-from toolwright.tasks._task import ASKED, UNDER, NewTask
+from toolwright.tasks._task import ASKED, UNDER, UNRULED, NewTask
 from toolwright.tools import FunctionTool, Output, Tool, ToolContext
 
 __all__ = ["child_tasks_tool"]
@@ -35,8 +35,10 @@ def child_tasks_tool(
 
 
 def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewTask]:
-    # Delegating is no way around a rule: the child's worker needs to know whose rules hold.
-    state = {UNDER: list(ctx.run.names), ASKED: ctx.run.asked} if ctx.run.is_ruled else {}
+    # Delegating is no way around a rule: the child's worker needs to know whose rules hold, and
+    # the child's own rules may be about who is on the path and what the person asked for.
+    run = ctx.run
+    state = {UNDER: list(run.names), UNRULED: list(run.unruled), ASKED: run.asked}
     return [
         NewTask(
             agent=agent,

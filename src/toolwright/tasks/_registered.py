@@ -41,16 +41,25 @@ class Registered:
         )
 
 
-def above_child(names: Sequence[str], asked: str | None, agents: Mapping[str, Registered]) -> Above:
+def above_child(
+    names: Sequence[str],
+    asked: str | None,
+    agents: Mapping[str, Registered],
+    unruled: Collection[str] = (),
+) -> Above:
     """All rules of the agents on the path to the call that started a child task.
 
     `UsageError` when one of them is not registered here, or when it cannot be said which of two is
-    meant: without its rules the task must not run. `asked` is what the person has asked for.
+    meant: without its rules the task must not run. `asked` is what the person has asked for; the
+    `unruled` among the names need not be known.
     """
     above, path = replace(ABOVE_ALL, asked=asked), list[AgentNode]()
     for name in names:
         task = agents.get(name)
         meant = {*_named(name, path), *([task.runner.agent] if task else [])}
+        if len(meant) != 1 and name in unruled:
+            above = replace(above, names=(*above.names, name))
+            continue
         if len(meant) > 1:
             raise UsageError(
                 f"The rules of agent {name!r} hold for this task, and there are {len(meant)} agents "

@@ -13,6 +13,7 @@ __all__ = [
     "ASKED",
     "ENDED",
     "UNDER",
+    "UNRULED",
     "WAITING",
     "NewTask",
     "Task",
@@ -34,7 +35,9 @@ ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
-"""The key, beside a child task's own state, of the agents whose rules hold for it."""
+"""The key, beside a child task's own state, of the agents on the path to the call that started it."""
+UNRULED = "_unruled"
+"""The key of those among them that have no rules, so that nobody needs to know them."""
 ASKED = "_asked"
 """The key of what the person has asked of those agents."""
 

@@ -22,7 +22,7 @@ from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, UNDER
+from toolwright.tasks._task import ASKED, UNDER, UNRULED
 
 __all__ = ["Worker", "current_task"]
 
@@ -258,7 +258,8 @@ class Worker(Sealed):
         task, letters = claim.task, claim.mail.letters
         self._read[task.id] = letters[-1].id if letters else 0
         state = from_exact_json(claim.state)
-        above = above_child(state.pop(UNDER, ()), state.pop(ASKED, None), self._agents)
+        path, unruled = state.pop(UNDER, ()), state.pop(UNRULED, ())
+        above = above_child(path, state.pop(ASKED, None), self._agents, unruled)
         return await runner.begin_or_resume(
             decode_message(claim.prompt),
             user_id=task.owner_id,

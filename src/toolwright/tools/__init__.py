@@ -48,13 +48,14 @@ from toolwright.tools._toolset import (
     Toolset,
     as_tool,
     combined,
+    each_by_name,
     filtered,
     nearest,
     prefixed,
     renamed,
     reshaped,
 )
-from toolwright.tools._wrappers import with_name, with_retries, with_timeout
+from toolwright.tools._wrappers import with_failure, with_name, with_retries, with_timeout
 
 if TYPE_CHECKING:
     from toolwright.tools._answers import (
@@ -65,8 +66,9 @@ if TYPE_CHECKING:
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
-    from toolwright.tools._edits import apply_edit, says, writable
+    from toolwright.tools._edits import apply_edit, read_again, says, writable
     from toolwright.tools._json_schema import schema_parser
+    from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
@@ -82,9 +84,11 @@ _LAZY = {
     "BaseTool": "_base",
     "difference": "_difference",
     "apply_edit": "_edits",
+    "read_again": "_edits",
     "says": "_edits",
     "writable": "_edits",
     "schema_parser": "_json_schema",
+    "Named": "_patterns",
     "NameKind": "_policy",
     "Rule": "_policy",
     "Rules": "_policy",
@@ -127,6 +131,7 @@ __all__ = [
     "MaxOutput",
     "Memory",
     "NameKind",
+    "Named",
     "NodeInfo",
     "Output",
     "Policy",
@@ -164,6 +169,7 @@ __all__ = [
     "difference",
     "digest_of",
     "digest_of_arguments",
+    "each_by_name",
     "filtered",
     "function_tool",
     "guarded",
@@ -172,6 +178,7 @@ __all__ = [
     "nearest",
     "plain_schema",
     "prefixed",
+    "read_again",
     "read_decision",
     "renamed",
     "reshaped",
@@ -187,6 +194,7 @@ __all__ = [
     "with_credential",
     "with_defaults",
     "with_deferral",
+    "with_failure",
     "with_name",
     "with_retries",
     "with_timeout",

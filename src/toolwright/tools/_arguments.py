@@ -20,17 +20,33 @@ _WANTED_CONTAINER = {
 
 
 def args_parser(
-    name: str, validator: SchemaValidator, names: Sequence[str]
+    name: str,
+    validator: SchemaValidator,
+    names: Sequence[str],
+    defaults: Mapping[str, Any] | None = None,
 ) -> Callable[[str], Args]:
-    """A tool's `parse`: the fast path validates the text itself; only a failure is looked into."""
+    """A tool's `parse`: the fast path validates the text itself; only a failure is looked into.
+
+    `defaults` are put in for what a call leaves out, so that rules and people see them.
+    """
 
     def parse(raw: str) -> Args:
         try:
-            return _validated(validator, raw or "{}")
+            args = _validated(validator, raw or "{}")
         except ValidationError:
-            return _parse_slowly(name, validator, names, raw)
+            args = _parse_slowly(name, validator, names, raw)
+        return _filled(args, defaults, names) if defaults else args
 
     return parse
+
+
+def _filled(args: Args, defaults: Mapping[str, Any], names: Sequence[str]) -> Args:
+    """In the order of the signature."""
+    missing = {name: value for name, value in defaults.items() if name not in args}
+    if not missing:
+        return args
+    filled = {**args, **missing}
+    return {name: filled[name] for name in (*names, *filled) if name in filled}
 
 
 def _validated(validator: SchemaValidator, text: str) -> Args:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from toolwright.tools._exact import Opaque, Secret, Typed, Unordered, canonical
+from toolwright.tools._exact import Derived, Opaque, Secret, Typed, Unordered, canonical
 
 __all__ = ["Unknown", "compare", "contains", "equal", "length", "negative", "text_of", "truth"]
 
@@ -46,8 +46,8 @@ def compare(one: Any, other: Any) -> int:
 
 
 def contains(many: Any, one: Any) -> bool:
-    """Whether a list has the member, an object the key, or a text the part; `Unknown` when nothing
-    in a list is of the same kind."""
+    """Whether a list has the member, an object the key, or a text the part; `Unknown` when it has
+    none that is equal, and one that it cannot be compared with."""
     many, one = _bare(many), _bare(one)
     if isinstance(many, dict):
         return _text(one) in many
@@ -58,8 +58,8 @@ def contains(many: Any, one: Any) -> bool:
     if not isinstance(many, list):
         raise Unknown(f"{type(many).__name__} has no members like that")
     answers = [_equal_or_none(member, one) for member in many]
-    if answers and all(answer is None for answer in answers):
-        raise Unknown("none of the members can be compared with it")
+    if True not in answers and None in answers:
+        raise Unknown("one of the members cannot be compared with it")
     return True in answers
 
 
@@ -104,7 +104,7 @@ def _equal_or_none(one: Any, other: Any) -> bool | None:
 
 def _bare(value: Any) -> Any:
     """A value as it is compared: what is secret too, numbers as numbers."""
-    if isinstance(value, Secret):
+    if isinstance(value, Secret | Derived):
         return _bare(value.inside)
     if isinstance(value, Typed) and isinstance(value.value, float | Decimal):
         value = value.value

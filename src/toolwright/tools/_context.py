@@ -129,8 +129,8 @@ class RunInside(Protocol):
         ...
 
     @property
-    def is_ruled(self) -> bool:
-        """Whether anybody on the path has rules."""
+    def unruled(self) -> tuple[str, ...]:
+        """Those of `names` that have brought no rules."""
         ...
 
     @property

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from toolwright.errors import UsageError
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 
@@ -28,6 +29,10 @@ class Decision:
     review: Callable[[], Awaitable["Decision"]] | None = field(default=None, compare=False)
     """Gives the decision itself, when everybody else allows the call; the `verdict` here is for
     those who cannot wait for it. Filled in by `reviewed_by`."""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in get_args(Verdict):
+            raise UsageError(f"A verdict is 'allow', 'ask' or 'deny'; got {self.verdict!r}.")
 
 
 Wish = Callable[[Args, ToolContext], Awaitable[Decision]]

@@ -8,38 +8,51 @@ __all__ = ["difference"]
 
 
 _PARTS = ("description", "effects", "idempotent", "source", "request", "sign_in", "returns")
+_ELSEWHERE = ("name", "parameters")
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Each change between two definitions of a tool, in a line of its own."""
+    """Each change between two definitions of a tool, in a line of its own; the name is none.
+
+    They are compared as the JSON that they are written as: to Python, 1 and True are the same.
+    """
     return list(_changes(old, new))
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for part in _PARTS:
-        if old.get(part) != new.get(part):
-            yield f"{part}: {_said(old.get(part))} is now {_said(new.get(part))}"
+    more = sorted({*old, *new} - {*_PARTS, *_ELSEWHERE})
+    for part in (*_PARTS, *more):
+        was, now = _said(old.get(part)), _said(new.get(part))
+        if was != now:
+            yield f"{part}: {was} is now {now}"
     before, after = _parameters(old), _parameters(new)
-    for name in after.keys() - before.keys():
-        yield f"new parameter {name!r}: {_said(after[name])}"
-    for name in before.keys() - after.keys():
+    for name in sorted(after.keys() - before.keys()):
+        yield f"new parameter {name!r}: {after[name]}"
+    for name in sorted(before.keys() - after.keys()):
         yield f"parameter {name!r} is gone"
-    for name in before.keys() & after.keys():
+    for name in sorted(before.keys() & after.keys()):
         if before[name] != after[name]:
-            yield f"parameter {name!r}: {_said(before[name])} is now {_said(after[name])}"
-    rest, now = _rest(old), _rest(new)
-    if rest != now:
-        yield f"the rest of the schema: {_said(rest)} is now {_said(now)}"
+            yield f"parameter {name!r}: {before[name]} is now {after[name]}"
+    was, now = _said(_rest(old)), _said(_rest(new))
+    if was != now:
+        yield f"the rest of the schema: {was} is now {now}"
 
 
-def _parameters(definition: Mapping[str, Any]) -> dict[str, Any]:
-    found = (definition.get("parameters") or {}).get("properties")
-    return dict(found) if isinstance(found, Mapping) else {}
+def _parameters(definition: Mapping[str, Any]) -> dict[str, str]:
+    found = _schema(definition).get("properties")
+    return {n: _said(part) for n, part in found.items()} if isinstance(found, Mapping) else {}
 
 
 def _rest(definition: Mapping[str, Any]) -> dict[str, Any]:
-    schema = definition.get("parameters") or {}
-    return {key: value for key, value in schema.items() if key != "properties"}
+    """All of the schema that is not shown parameter by parameter."""
+    schema = _schema(definition)
+    is_shown = isinstance(schema.get("properties"), Mapping)
+    return {key: part for key, part in schema.items() if key != "properties" or not is_shown}
+
+
+def _schema(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = definition.get("parameters")
+    return schema if isinstance(schema, Mapping) else {"schema": schema}
 
 
 def _said(value: Any) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 from toolwright.errors import ArgumentError
 from toolwright.messages import REDACTED
-from toolwright.tools._arguments import Args
+from toolwright.tools._arguments import Args, load_object
 from toolwright.tools._exact import (
     HIDDEN,
     IN_PART,
+    Derived,
     Opaque,
     Secret,
     Typed,
@@ -19,8 +20,9 @@ from toolwright.tools._exact import (
     is_same,
     reads_the_same,
 )
+from toolwright.tools._fingerprint import digest_of_arguments
 
-__all__ = ["apply_edit", "has_marks", "parse_edited", "says", "writable"]
+__all__ = ["apply_edit", "has_marks", "parse_edited", "read_again", "says", "writable"]
 
 Parse = Callable[[str], Args]
 _MISSING = object()
@@ -50,18 +52,58 @@ def apply_edit(
     return made
 
 
+def read_again(name: str, parse: Parse, raw: str, shown: Mapping[str, Any]) -> Args:
+    """The arguments of a call whose question has `shown` them, as they were then.
+
+    What a call leaves out may be made when it is read, such as a new id. It is then as it was shown,
+    where it was shown in full, and not made once more.
+    """
+    args = parse(raw)
+    if digest_of_arguments(args) == digest_of_arguments(parse(raw)):
+        return args
+    try:
+        return parse_edited(name, parse, _filled(load_object(name, raw), shown, exact(args)))
+    except ArgumentError:
+        return args
+
+
+def _filled(given: Any, shown: Any, tree: Any) -> Any:
+    """What was given, and for what was not, what was shown."""
+    if isinstance(given, dict) and isinstance(shown, dict) and isinstance(tree, dict):
+        made = {
+            name: part
+            for name, part in shown.items()
+            if name in tree and not isinstance(tree[name], Derived) and not has_marks(part)
+        }
+        kept = {
+            name: _filled(part, shown.get(name), tree.get(name)) for name, part in given.items()
+        }
+        return {**made, **kept}
+    if isinstance(given, list) and isinstance(shown, list) and isinstance(tree, list):
+        is_whole = len(given) == len(shown) == len(tree)
+        return (
+            [_filled(*parts) for parts in zip(given, shown, tree, strict=True)]
+            if is_whole
+            else given
+        )
+    return given
+
+
 Card = Callable[[Args], dict[str, Any]]
 """Arguments as people see them."""
 
 
-def says(edited: Mapping[str, Any], wanted: Args, args: Args, card: Card) -> bool:
-    """Whether `args` are what a person has written, and has made `wanted` of what they saw.
+def says(
+    edited: Mapping[str, Any], seen: Mapping[str, Any], wanted: Args, args: Args, card: Card
+) -> bool:
+    """Whether `args` are what a person has written, and has made `wanted` of what they have `seen`.
 
     What they could see must read as they wrote it, a secret in full or as its mark; what they could
-    not see must be as it is in `wanted`.
+    not see must be as it is in `wanted`. An argument that they left out must be as they saw it.
     """
     read, before = exact(dict(args)), exact(dict(wanted))
     shown = card(args)
+    edited = {**{name: part for name, part in seen.items() if name in shown}, **edited}
     return _says(edited, shown, read) and (
         list(_unseen(shown, read)) == list(_unseen(card(wanted), before))
     )
@@ -123,7 +165,8 @@ def writable(args: Mapping[str, Any]) -> dict[str, Any]:
 def _written(tree: Any) -> Any:
     match tree:
         case dict():
-            return {name: _written(part) for name, part in tree.items()}
+            parts = {name: part for name, part in tree.items() if not isinstance(part, Derived)}
+            return {name: _written(part) for name, part in parts.items()}
         case list():
             return [_written(part) for part in tree]
         case Unordered():
@@ -134,6 +177,8 @@ def _written(tree: Any) -> Any:
             return _utf8(tree.value)
         case Typed():
             return tree.text
+        case Derived():
+            raise _Unwritable("what an object makes itself cannot be given to it")
         case Opaque():
             raise _Unwritable(f"a value of type {tree.kind} cannot be written as JSON")
         case _:
@@ -157,14 +202,21 @@ def _kept(edited: Any, shown: Any, tree: Any, place: str) -> Any:
         except _Unwritable as error:
             raise _Unwritable(f"{place!r} cannot be kept: {error}") from None
     if (parts := _parts(edited, shown, tree, place)) is not None:
-        kept = {key: _kept(*part) for key, part in parts.items()}
+        kept = {key: _kept(*part) for key, part in parts.items() if not _is_left_out(*part)}
         return kept if isinstance(edited, dict) else list(kept.values())
+    if isinstance(tree, Derived):
+        raise _Unwritable(f"{place!r} cannot be changed: its object makes it itself")
     if has_marks(edited):
         raise _Unwritable(
             f"{place!r} has a mark for something that is not shown, and it cannot be said what it "
             "stands for now; write that in full"
         )
     return edited
+
+
+def _is_left_out(edited: Any, shown: Any, tree: Any, place: str) -> bool:
+    """Whether it is what an object makes itself, and whoever saw it has left it alone."""
+    return isinstance(tree, Derived) and is_same(edited, shown)
 
 
 def _parts(

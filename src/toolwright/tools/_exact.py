@@ -5,12 +5,14 @@ import dataclasses
 import enum
 import hashlib
 import hmac
+import inspect
 import json
 import re
 import reprlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -20,6 +22,7 @@ from pydantic_core import to_jsonable_python
 __all__ = [
     "HIDDEN",
     "IN_PART",
+    "Derived",
     "Exact",
     "Opaque",
     "Secret",
@@ -43,6 +46,8 @@ _WITH_TEXT = frozenset(
      "uuid")
 )  # fmt: skip
 """Modules whose values JSON has a text for that says all of them."""
+_BUILT_IN = (str, int, float, bytes, bytearray, dict, list, tuple, deque, set, frozenset)
+"""What is read by what it holds, unless a class of somebody's has added to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,24 @@ class Typed:
 @dataclass(frozen=True, slots=True)
 class Secret:
     """A value that is not to be shown."""
+
+    inside: Any
+
+
+class Fields(dict[str, Any]):
+    """The fields of a model or a dataclass."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What an object has beside the fields that JSON gives it: shown and covered like a field, but
+    there is nothing to write it as."""
 
     inside: Any
 
@@ -140,9 +163,12 @@ class _Reading:
             self._around.pop()
 
     def _read(self, value: Any, levels: int) -> Any:
+        is_added_to = type(value) not in _BUILT_IN and isinstance(value, (*_BUILT_IN, Mapping))
+        if is_added_to and not isinstance(value, enum.Enum) and any(_beside(value)):
+            return self._opaque(value, levels)
         match value:
             case type():
-                return _opaque(value, lambda made_of: self.read(made_of, levels))
+                return self._opaque(value, levels)
             case enum.Enum():
                 return self.read(value.value, levels)
             case str():
@@ -161,15 +187,30 @@ class _Reading:
                 members = [self.read(item, levels) for item in value]
                 return Unordered(tuple(sorted(members, key=lambda m: json.dumps(canonical(m)))))
         if callable(get := getattr(value, "get_secret_value", None)):
-            return Secret(self.read(get(), levels))
+            return self._secret(value, get(), levels)
         if (fields := _fields(value)) is not None:
-            return (
-                self.read(value.root, levels)
-                if isinstance(value, RootModel)
-                else {name: self.read(item, levels) for name, item in fields}
-            )
+            return self._object(value, fields, levels)
         if (text := _text(value)) is not None:
             return Typed(type(value).__name__, text, value)
+        return self._opaque(value, levels)
+
+    def _secret(self, value: Any, told: Any, levels: int) -> Secret:
+        is_all = all(part is told for _, part in _beside(value))
+        return Secret(self.read(told, levels) if is_all else self._opaque(value, levels))
+
+    def _object(self, value: Any, fields: Mapping[str, str], levels: int) -> Any:
+        """By the names that JSON has; one that two parts share would show only one of them."""
+        parts = [(name, self.read(getattr(value, at, None), levels)) for at, name in fields.items()]
+        extra = getattr(value, "__pydantic_extra__", None) or {}
+        parts += [(name, self.read(part, levels)) for name, part in extra.items()]
+        beside = [(at, part) for at, part in _beside(value) if at not in fields]
+        if isinstance(value, RootModel):
+            return self._opaque(value, levels) if beside else parts[0][1]
+        parts += [(at, Derived(self.read(part, levels))) for at, part in beside]
+        read = Fields(type(value).__qualname__, dict(parts))
+        return read if len(read) == len(parts) else self._opaque(value, levels)
+
+    def _opaque(self, value: Any, levels: int) -> Opaque:
         return _opaque(value, lambda made_of: self.read(made_of, levels))
 
     def _mapping(self, value: Mapping[Any, Any], levels: int) -> Any:
@@ -177,15 +218,33 @@ class _Reading:
         return read if len(read) == len(value) else _opaque(value)
 
 
-def _fields(value: Any) -> Iterator[tuple[str, Any]] | None:
-    """What a model or a dataclass is made from, by the names that JSON has for them."""
+def _fields(value: Any) -> dict[str, str] | None:
+    """What JSON gives a model or a dataclass: attributes, and the names that JSON has for them."""
     known = getattr(type(value), "__pydantic_fields__", None)
     if known is not None:
-        named = [(_alias(f) or name, getattr(value, name, None)) for name, f in known.items()]
-        return iter([*named, *(getattr(value, "__pydantic_extra__", None) or {}).items()])
+        kept = {at: f for at, f in known.items() if f.init is not False and not f.init_var}
+        return {at: _alias(f) or at for at, f in kept.items()}
     if dataclasses.is_dataclass(value):
-        return ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.init)
+        return {f.name: f.name for f in dataclasses.fields(value) if f.init}
     return None
+
+
+def _beside(value: Any) -> Iterator[tuple[str, Any]]:
+    """All attributes that the object itself has, private ones too."""
+    kind = type(value)
+    for holder in kind.__mro__:
+        slots = holder.__dict__.get("__slots__", ())
+        for slot in [slots] if isinstance(slots, str) else slots:
+            name = f"_{holder.__name__.lstrip('_')}{slot}" if slot.startswith("__") else slot
+            if not slot.endswith("__") and hasattr(value, name):
+                yield name, getattr(value, name)
+    for name, part in [
+        *getattr(value, "__dict__", {}).items(),
+        *(getattr(value, "__pydantic_private__", None) or {}).items(),
+    ]:
+        # It says what the rest says, and is there only after somebody has looked at it.
+        if not isinstance(inspect.getattr_static(kind, name, None), cached_property):
+            yield name, part
 
 
 def _alias(field: Any) -> str | None:
@@ -265,6 +324,8 @@ def _leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         case Secret():
             yield place, tree
             yield from _leaves(tree.inside, place)
+        case Derived():
+            yield from _leaves(tree.inside, place)
         case _:
             yield place, tree
 
@@ -279,6 +340,8 @@ def _shown(tree: Any) -> Any:
             return [_shown(part) for part in tree.members]
         case Secret():
             return HIDDEN
+        case Derived():
+            return _shown(tree.inside)
         case Typed():
             return tree.text
         case Opaque():
@@ -291,13 +354,16 @@ def canonical(tree: Any) -> Any:
     """JSON that is the same for the same values alone, however they are shown."""
     match tree:
         case dict():
-            return ["dict", *([name, canonical(tree[name])] for name in sorted(tree))]
+            kind = f"object {tree.kind}" if isinstance(tree, Fields) else "dict"
+            return [kind, *([name, canonical(tree[name])] for name in sorted(tree))]
         case list():
             return ["list", *map(canonical, tree)]
         case Unordered():
             return ["set", *map(canonical, tree.members)]
         case Secret():
             return ["secret", canonical(tree.inside)]
+        case Derived():
+            return ["derived", canonical(tree.inside)]
         case Typed():
             said = tree.value.hex() if isinstance(tree.value, bytes) else tree.text
             return ["typed", tree.kind, said]

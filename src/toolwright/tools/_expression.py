@@ -1,7 +1,6 @@
 """A small language for conditions in rules: it compares, and can do nothing else."""
 
 import ast
-import fnmatch
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from toolwright.tools._comparison import (
     truth,
 )
 from toolwright.tools._exact import exact
+from toolwright.tools._patterns import Named, is_like
 
 __all__ = ["CALL_FIELDS", "Expression", "Unknown"]
 
@@ -59,13 +59,9 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "lower": (1, _lower),
     "starts": (2, _on_text(str.startswith)),
     "ends": (2, _on_text(str.endswith)),
-    "matches": (2, _on_text(fnmatch.fnmatchcase)),
+    "matches": (2, _on_text(is_like)),
 }
-_PATTERNS: dict[str, Callable[[str], str]] = {
-    "starts": lambda text: f"{_escaped(text)}*",
-    "ends": lambda text: f"*{_escaped(text)}",
-    "matches": str,
-}
+_SHOWN = {"starts": "{}*", "ends": "*{}", "matches": "{}"}
 _HELP = (
     "it has arguments by name (or call.args['name']), call.FIELD with "
     f"{', '.join(CALL_FIELDS)}, constants, lists, and, or, not, comparisons, in, - and the "
@@ -92,17 +88,19 @@ class Expression:
         except (ArithmeticError, TypeError, LookupError, ValueError, RecursionError) as error:
             raise Unknown(str(error)) from error
 
-    def patterns(self, field: str) -> Iterator[str]:
-        """What `call.FIELD` is compared with, as patterns: of names, to see whether they are right."""
+    def names(self, field: str) -> Iterator[Named]:
+        """The texts that `call.FIELD` is compared with: of names, to see whether they are right."""
         for node in ast.walk(self._tree):
             match node:
-                case ast.Compare(left=left, comparators=others):
-                    parts = [left, *others]
-                    if any(_is_field(part, field) for part in parts):
-                        yield from (_escaped(text) for part in parts for text in _texts(part))
-                case ast.Call(func=ast.Name(id=name), args=[value, ast.Constant(value=str(text))]):
-                    if _is_field(value, field) and name in _PATTERNS:
-                        yield _PATTERNS[name](text)
+                case ast.Compare(left=left, ops=ops, comparators=others):
+                    values = [left, *others]
+                    for op, one, other in zip(ops, values, values[1:], strict=False):
+                        yield from _compared(field, op, one, other)
+                case ast.Call(func=ast.Name(id=name), args=[one, other]) if name in _SHOWN:
+                    for value, part in ((one, other), (other, one)):
+                        if _has_field(value, field) and isinstance(part, ast.Constant):
+                            shown = _SHOWN[name] if part is other else "{}"
+                            yield _named(field, shown.format(part.value), node)
 
     def _check(self, node: ast.AST) -> None:
         match node:
@@ -164,16 +162,34 @@ class Expression:
                 raise AssertionError(f"{ast.dump(node)} was checked when the rule was written")
 
 
-def _is_field(node: ast.AST, field: str) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == field
+def _has_field(node: ast.AST, field: str) -> bool:
+    """Whether it is `call.FIELD` or made of it."""
+    return any(isinstance(p, ast.Attribute) and p.attr == field for p in ast.walk(node))
 
 
-def _texts(node: ast.AST) -> list[str]:
-    """The constant texts that a node is or lists."""
-    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-    return [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+def _compared(field: str, op: ast.cmpop, one: ast.expr, other: ast.expr) -> Iterator[Named]:
+    """Each text for itself: of a list, all are meant to be right."""
+    is_part = isinstance(op, ast.In | ast.NotIn)
+    for value, texts in ((one, other), (other, one)):
+        if not _has_field(value, field):
+            continue
+        listed = isinstance(texts, ast.List | ast.Tuple)
+        for text in texts.elts if isinstance(texts, ast.List | ast.Tuple) else [texts]:
+            if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+                continue
+            pair = (text, value) if value is other else (value, text)
+            same = ast.In() if is_part and not listed else ast.Eq()
+            yield _named(field, text.value, ast.Compare(pair[0], [same], [pair[1]]))
 
 
-def _escaped(text: str) -> str:
-    """A pattern that fits this text alone."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in text)
+def _named(field: str, shown: str, node: ast.expr) -> Named:
+    """A text in a condition: a name is meant if that part of the condition holds for it."""
+    written = ast.unparse(node)
+
+    def holds(name: str) -> bool:
+        try:
+            return Expression(written)({}, {field: name})
+        except Unknown:
+            return True  # It depends on the call, too.
+
+    return Named(shown, written, holds)

@@ -23,7 +23,7 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._output import to_output
 from toolwright.tools._signature import Signature, read_signature
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, OnUnknown, Output, Tool
-from toolwright.tools._wrappers import with_retries, with_timeout
+from toolwright.tools._wrappers import with_failure, with_retries, with_timeout
 
 __all__ = ["FunctionTool", "P", "R", "bound", "function_tool", "made_of", "tool"]
 
@@ -63,6 +63,7 @@ class FunctionTool(Tool, Generic[P, R]):
         timeout: float | None = None,
         retries: int = 0,
         max_output: MaxOutput | None = None,
+        is_failure: Callable[[Any], bool] | None = None,
         effects: Effects = "write",
         idempotent: bool = False,
         on_unknown: OnUnknown = "tell",
@@ -84,7 +85,7 @@ class FunctionTool(Tool, Generic[P, R]):
         )
         made = Tool(
             spec=spec,
-            parse=args_parser(spec.name, signature.validator, signature.names),
+            parse=args_parser(spec.name, signature.validator, signature.names, signature.defaults),
             run=_handler(func, signature),
             sequential=sequential,
             effects=effects,
@@ -93,6 +94,7 @@ class FunctionTool(Tool, Generic[P, R]):
             is_enabled=is_enabled,
             max_output=max_output or MaxOutput(),
         )
+        made = with_failure(made, is_failure) if is_failure is not None else made
         made = with_timeout(made, timeout) if timeout is not None else made
         made = with_retries(made, retries) if retries else made
         made = with_confirmation(made, require_confirmation) if require_confirmation else made
@@ -353,6 +355,7 @@ def tool(
     timeout: float | None = None,
     retries: int = 0,
     max_output: MaxOutput | None = None,
+    is_failure: Callable[[Any], bool] | None = None,
     effects: Effects = "write",
     idempotent: bool = False,
     on_unknown: OnUnknown = "tell",

@@ -1,6 +1,5 @@
 """Policies from rules: which calls are allowed, asked about or denied, the first that fits decides."""
 
-import fnmatch
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from toolwright.tools._confirmation import (
 from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
+from toolwright.tools._patterns import Named, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
 
@@ -63,6 +63,14 @@ class Rule:
     agent: str | None = None
     user: str | None = None
     optional: bool = False
+
+    def __post_init__(self) -> None:
+        named = (*(("tool", name) for name in self.tools), ("agent", self.agent))
+        for kind, name in named:
+            if name == "":
+                raise UsageError(
+                    f"A rule names no {kind} with ''; for all there are, leave it out."
+                )
 
     @classmethod
     def allow(
@@ -157,7 +165,7 @@ class Rules:
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self) -> Iterator[tuple[NameKind, str]]:
+    def names(self) -> Iterator[tuple[NameKind, Named]]:
         """The names and patterns that must be those of tools, agents and sources."""
         for rule in self.ordered:
             if not rule.optional:
@@ -206,7 +214,7 @@ def _fits(rule: Rule) -> Fits:
             return False
         if rule.agent is not None and not _on_path(rule.agent, ctx):
             return False
-        if rule.user is not None and not fnmatch.fnmatchcase(ctx.user_id, rule.user):
+        if rule.user is not None and not is_like(ctx.user_id, rule.user):
             return False
         return holds is None or await holds(tool, args, ctx)
 
@@ -215,29 +223,30 @@ def _fits(rule: Rule) -> Fits:
 
 def _is_about(rule: Rule, tool: Tool) -> bool:
     """Whether names, effects and source fit."""
-    if rule.tools and not any(fnmatch.fnmatchcase(tool.name, p) for p in rule.tools):
+    if rule.tools and not any(is_like(tool.name, p) for p in rule.tools):
         return False
     if rule.effects and tool.effects not in rule.effects:
         return False
-    return rule.source is None or fnmatch.fnmatchcase(tool.source, rule.source)
+    return rule.source is None or is_like(tool.source, rule.source)
 
 
-def _names(rule: Rule) -> Iterator[tuple[NameKind, str]]:
-    yield from (("tool", name) for name in rule.tools)
+def _names(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
+    yield from (("tool", Named(name)) for name in rule.tools)
     if rule.agent is not None:
-        yield "agent", rule.agent
+        yield "agent", Named(rule.agent)
     if rule.source is not None:
-        yield "source", rule.source
+        yield "source", Named(rule.source)
     if isinstance(rule.when, str):
         condition = Expression(rule.when)
         kinds: tuple[NameKind, ...] = ("tool", "agent", "source")
-        yield from ((kind, name) for kind in kinds for name in condition.patterns(kind))
-        for path in condition.patterns("path"):
-            yield from (("agent", name) for name in path.split("/") if not set(name) & set("*?["))
+        yield from ((kind, name) for kind in kinds for name in condition.names(kind))
+        for path in condition.names("path"):
+            parts = path.pattern.split("/")
+            yield from (("agent", Named(name)) for name in parts if not set(name) & set("*?"))
 
 
 def _on_path(agent: str, ctx: ToolContext) -> bool:
-    return any(fnmatch.fnmatchcase(name, agent) for name in ctx.run.names)
+    return any(is_like(name, agent) for name in ctx.run.names)
 
 
 def _condition(when: When | None, *, unknown: bool) -> Fits | None:
@@ -256,11 +265,11 @@ def _condition(when: When | None, *, unknown: bool) -> Fits | None:
 def _checked(condition: Expression) -> Expression:
     """`UsageError` when it compares something with what that can never be."""
     for field, known in _CLOSED.items():
-        for pattern in condition.patterns(field):
-            if not fnmatch.filter(known, pattern):
+        for name in condition.names(field):
+            if not name.is_one_of(known):
                 raise UsageError(
-                    f"{pattern!r} in {condition.text!r} is nothing that call.{field} can be; "
-                    f"{nearest(pattern, known)}"
+                    f"{name.pattern!r} in {condition.text!r} is nothing that call.{field} can be; "
+                    f"{nearest(name.pattern, known)}"
                 )
     return condition
 

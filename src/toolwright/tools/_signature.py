@@ -24,6 +24,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import jsonable
 from toolwright.tools._context import ReadonlyContext
 from toolwright.tools._docstring import read_docstring
+from toolwright.tools._exact import Exact
 
 __all__ = ["Signature", "plain_schema", "read_signature"]
 
@@ -43,6 +44,8 @@ class Signature:
     """The parameters the model may set."""
     injected: tuple[str, ...]
     """The parameters that get the context."""
+    defaults: dict[str, Any]
+    """What the function takes for parameters that are left out, as far as people can be shown it."""
     returns: Any
 
 
@@ -54,6 +57,7 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
     fields: dict[str, Any] = {}
     injected: list[str] = []
     shown_defaults: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for parameter in _parameters(func, name):
         hint = hints.get(parameter.name, Any)
         if parameter.name == "tool_context" or _is_context(hint):
@@ -61,6 +65,8 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
         elif parameter.name not in hidden:
             fields[parameter.name] = _field(parameter, hint, docs.parameters.get(parameter.name))
             _note_default(parameter, shown_defaults)
+            if _is_seen(parameter, hint):
+                defaults[parameter.name] = parameter.default
     adapter = _adapter(name, fields)
     schema = plain_schema(adapter, shown_defaults)
     return Signature(
@@ -70,6 +76,7 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
         validator=typing.cast(SchemaValidator, adapter.validator),
         names=tuple(schema["properties"]),
         injected=tuple(injected),
+        defaults=defaults,
         returns=hints.get("return"),
     )
 
@@ -171,6 +178,20 @@ def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     if isinstance(default, float) and not math.isfinite(default):
         return
     shown[parameter.name] = jsonable(default)
+
+
+def _is_seen(parameter: inspect.Parameter, hint: Any) -> bool:
+    """Whether a question can show the default, and an edit of the rest can give it back as it is.
+
+    None says that nothing was given; pydantic fills in what was written as `Field(5)` itself.
+    """
+    default = parameter.default
+    if default is parameter.empty or default is None or isinstance(default, FieldInfo):
+        return False
+    if hint is Any and not isinstance(default, bool | int | float | str):
+        return False
+    read = Exact({parameter.name: default})
+    return not read.unseen and not read.has_secrets
 
 
 def _adapter(name: str, fields: dict[str, Any]) -> TypeAdapter[Any]:

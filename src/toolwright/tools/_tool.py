@@ -47,6 +47,9 @@ class Output:
     value: Any = None
     """The return value itself, for callers in this process; never stored."""
     status: Status = "ok"
+    failed: bool = False
+    """The tool did its work, and what it ran went wrong, such as a command that exited with 1: the
+    model reads an output as any other, people see that it failed."""
     request: PendingRequest | None = None
 
     @classmethod

@@ -1,7 +1,7 @@
 """Lists of tools that are asked for before each turn, and ways to reshape them."""
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import ServerTool
 from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
+from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._function import bound, made_of
 from toolwright.tools._tool import Listing, Tool
 from toolwright.tools._wrappers import with_name
@@ -25,6 +26,7 @@ __all__ = [
     "as_tool",
     "as_toolset",
     "combined",
+    "each_by_name",
     "filtered",
     "nearest",
     "prefixed",
@@ -141,6 +143,19 @@ BaseToolset = Toolset
 """The name that users of ADK know it by."""
 
 
+def each_by_name(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The same things, each once; others of a name that is taken are `NAME (2)` and so on."""
+    known: dict[str, str] = {}
+    for name, thing in named:
+        digest, label, number = digest_of(thing), name, 1
+        while known.get(label, digest) != digest:
+            number += 1
+            label = f"{name} ({number})"
+        if label not in known:
+            known[label] = digest
+            yield label, thing
+
+
 class _Reshaped(Toolset):
     """A toolset whose list is another's, changed."""
 
@@ -178,7 +193,7 @@ class _Reshaped(Toolset):
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """Those of the toolsets behind."""
         found = [await toolset.file_digests() for toolset in self.inner]
-        return {source: files for digests in found for source, files in digests.items()}
+        return dict(each_by_name(pair for digests in found for pair in digests.items()))
 
     async def close(self) -> None:
         await close_all([toolset.close for toolset in self.inner])

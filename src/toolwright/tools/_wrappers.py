@@ -1,7 +1,9 @@
-"""Functions from tool to tool: another name, a time limit, another try."""
+"""Functions from tool to tool: another name, a time limit, another try, what counts as a failure."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import anyio
 
@@ -10,13 +12,23 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._tool import Output, Tool
 
-__all__ = ["with_name", "with_retries", "with_timeout"]
+__all__ = ["with_failure", "with_name", "with_retries", "with_timeout"]
 
 
 def with_name(tool: Tool, name: str | None = None, description: str | None = None) -> Tool:
     """The same tool under another name or description."""
     said = tool.description if description is None else description
     return tool.replace(spec=replace(tool.spec, name=name or tool.name, description=said))
+
+
+def with_failure(tool: Tool, is_failure: Callable[[Any], bool]) -> Tool:
+    """Show people that a call failed when `is_failure` says so of the value it returned."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        output = await tool.run(args, ctx)
+        return replace(output, failed=output.status == "ok" and is_failure(output.value))
+
+    return tool.replace(run=run)
 
 
 def with_timeout(tool: Tool, seconds: float) -> Tool:

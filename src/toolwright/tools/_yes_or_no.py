@@ -13,6 +13,12 @@ Spelling = Literal["kind", "approved", "approve"]
 `approve` of an MCP form."""
 _YES = frozenset({"arguments", "payload", "remember"})
 _NO = frozenset({"reason"})
+_ALSO: dict[Spelling, dict[str, str]] = {
+    "kind": {},
+    "approved": {"editedArgs": "arguments"},
+    "approve": {},
+}
+"""What a protocol calls one of these fields."""
 _VERDICTS: dict[Spelling, tuple[Any, Any]] = {
     "kind": ("approve", "reject"),
     "approved": (True, False),
@@ -21,7 +27,7 @@ _VERDICTS: dict[Spelling, tuple[Any, Any]] = {
 _ACCEPTED: dict[Spelling, str] = {
     "kind": 'Approve(), Reject(reason=…), true, false, {"kind": "approve", "arguments": {…}, '
     '"payload": …, "remember": …} and {"kind": "reject", "reason": "…"}',
-    "approved": 'true, false, {"approved": true, "arguments": {…}, "payload": …, "remember": …} '
+    "approved": 'true, false, {"approved": true, "editedArgs": {…}, "payload": …, "remember": …} '
     'and {"approved": false, "reason": "…"}',
     "approve": 'true, false, {"approve": true} and {"approve": false}',
 }
@@ -42,7 +48,7 @@ def read_decision(call_id: str, given: Any, spelling: Spelling) -> Approve | Rej
     # 1 and "true" are no verdict: nothing is taken for a yes.
     if type(said) is not type(yes) or said not in (yes, no):
         raise _unclear(call_id, f"{spelling!r} is {reprlib.repr(said)}", spelling)
-    fields = {name: value for name, value in given.items() if name != spelling}
+    fields = _fields(call_id, given, spelling)
     wrong = sorted(fields.keys() - (_YES if said == yes else _NO), key=str)
     if wrong:
         verdict = "a yes" if said == yes else "a no"
@@ -59,6 +65,17 @@ def is_decision(value: Any) -> bool:
     except UsageError:
         return False
     return True
+
+
+def _fields(call_id: str, given: dict[str, Any], spelling: Spelling) -> dict[str, Any]:
+    """What stands beside the verdict, by the names that it has here."""
+    fields = {name: value for name, value in given.items() if name != spelling}
+    for name, ours in _ALSO[spelling].items():
+        if name in fields and ours in fields:
+            raise _unclear(call_id, f"{name!r} and {ours!r} are the same, send one", spelling)
+        if name in fields:
+            fields[ours] = fields.pop(name)
+    return fields
 
 
 def _unclear(call_id: str, why: str, spelling: Spelling) -> UsageError:

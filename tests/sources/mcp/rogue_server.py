@@ -49,6 +49,9 @@ def call() -> dict[str, Any]:
         sys.stdout.write("x" * 100_000_000)
         sys.stdout.flush()
         time.sleep(60)
+    if how in ("dense", "deep") and fresh:
+        print("[" + "[]," * 200_001 + "[]]" if how == "dense" else "[" * 5000, flush=True)
+        time.sleep(60)
     if how == "silent":
         time.sleep(60)
     if how == "chatty":

@@ -28,6 +28,8 @@ def rogue(how: str, tmp_path: Path, timeout: float = 10, **settings: Any) -> Mcp
     [
         ("die", "'die' stopped while 'go' was called"),
         ("huge", "'huge' stopped while 'go' was called"),
+        ("dense", "'dense' stopped while 'go' was called"),
+        ("deep", "'deep' stopped while 'go' was called"),
     ],
 )
 async def test_a_server_that_dies_gives_an_error_and_is_started_again(

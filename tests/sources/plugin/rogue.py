@@ -46,6 +46,12 @@ def misbehave(call_id: str) -> None:
             sys.stdout.write("x" * 100_000_000)
             sys.stdout.flush()
             time.sleep(60)
+        case "dense":
+            print("[" + "[]," * 200_001 + "[]]", flush=True)
+            time.sleep(60)
+        case "deep":
+            print("[" * 5000, flush=True)
+            time.sleep(60)
         case "twice":
             result(call_id)
             result(call_id)

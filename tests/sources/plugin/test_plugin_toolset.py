@@ -139,6 +139,8 @@ async def test_a_cancelled_call_is_cancelled_in_the_plugin_and_the_plugin_lives_
         ("kill", "was killed by signal 9"),
         ("partial", "ended with exit code 0"),
         ("huge", "a line of more than 1,000,000 bytes"),
+        ("dense", "more than is read: it has more than 200,000 values"),
+        ("deep", "more than is read: it is nested more than 64 levels deep"),
         ("unknown", "a result for call_id 'nobody-asked', which no call waits for"),
         ("badcontent", "hologram"),
         ("silent", "did not answer within 0.5 s"),

@@ -43,7 +43,7 @@ function Rows({ rows }: { rows: [string, Json][] }) {
 }
 
 export function Value({ value }: { value: Json }) {
-  if (typeof value === "string") return value ? <LongText text={value} /> : <span>“”</span>;
+  if (typeof value === "string") return value ? <LongText text={value} /> : <span class="quiet">empty</span>;
   if (value instanceof Exact) return <LongText text={value.text} code />;
   if (value !== null && typeof value === "object") return <LongText text={stringify(value, true)} block />;
   return <code>{String(value)}</code>;

@@ -1,8 +1,7 @@
 // Markdown as elements. Never as HTML, so nothing can be smuggled in.
 import type { ComponentChildren, VNode } from "preact";
 import { memo } from "preact/compat";
-import type { Inline } from "../inline";
-import { readMarkdown, type Block, type Cell, type Item, type Side } from "../markdown";
+import { readMarkdown, type Block, type Cell, type Inline, type Item, type Side } from "../markdown";
 import { CopyButton } from "./copy";
 import { LinkOut } from "./link";
 
@@ -45,13 +44,7 @@ function Table({ head, rows, sides }: { head: Cell[]; rows: Cell[][]; sides: Sid
       <table>
         <thead><tr>{head.map((cell, n) => <th class={sides[n]}>{cell.map(inline)}</th>)}</tr></thead>
         <tbody>
-          {rows.map((row) => (
-            <tr>
-              {row.map((cell, n) => <td class={sides[n]}>{cell.map(inline)}</td>)}
-              {/* One for all that are missing: a wide head over many short rows would be millions. */}
-              {row.length < head.length && <td colSpan={head.length - row.length} />}
-            </tr>
-          ))}
+          {rows.map((row) => <tr>{row.map((cell, n) => <td class={sides[n]}>{cell.map(inline)}</td>)}</tr>)}
         </tbody>
       </table>
     </div>

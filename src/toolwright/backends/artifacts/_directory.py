@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from toolwright._private import make_parents
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError
 
@@ -38,7 +39,7 @@ class DirectoryBlobs:
 
     def _create(self, path: Path, data: bytes) -> bool:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_parents(path)
             with tempfile.NamedTemporaryFile(dir=self._root, prefix=".new-") as file:
                 file.write(data)
                 file.flush()

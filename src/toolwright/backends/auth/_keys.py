@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from toolwright._private import make_parents
 from toolwright.errors import StoreError, UsageError
 
 __all__ = ["KEY_VARIABLE", "encryption_key", "key_bytes", "key_from_file", "new_key"]
@@ -60,7 +61,7 @@ def key_bytes(key: str) -> bytes:
 
 
 def _create(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_parents(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w") as file:

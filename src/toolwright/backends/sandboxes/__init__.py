@@ -3,11 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
+from toolwright.backends.sandboxes._guest_json import check_guest_json, read_guest_json
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
-from toolwright.backends.sandboxes._proxy import AllowedHosts
 from toolwright.backends.sandboxes._seatbelt import Seatbelt
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._server_sandbox import ServerSandbox
@@ -32,8 +33,10 @@ __all__ = [
     "ServerSandbox",
     "SshExecutor",
     "Walls",
+    "check_guest_json",
     "open_executor",
     "open_sandbox",
+    "read_guest_json",
 ]
 
 

@@ -3,9 +3,9 @@
 import datetime
 import ipaddress
 import ssl
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
+
+from toolwright._temporary import passing_directory
 
 try:
     from cryptography import x509
@@ -20,6 +20,8 @@ except ImportError as error:
 __all__ = ["Authority"]
 
 _LIFETIME = datetime.timedelta(days=365)
+_MOST_CONTEXTS = 64
+"""Kept at a time: below a pattern, those inside can name any number of hosts."""
 _PEM = serialization.Encoding.PEM
 
 
@@ -50,6 +52,8 @@ class Authority:
     def context_for(self, host: str) -> ssl.SSLContext:
         """What makes a server on a connection look like `host` to those who trust this."""
         if host not in self._contexts:
+            if len(self._contexts) == _MOST_CONTEXTS:
+                del self._contexts[next(iter(self._contexts))]
             self._contexts[host] = self._made(host)
         return self._contexts[host]
 
@@ -74,8 +78,8 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
         # The ssl module reads certificates from files only.
-        with tempfile.TemporaryDirectory(prefix="toolwright-") as folder:
-            path = Path(folder) / "pair.pem"
+        with passing_directory() as folder:
+            path = folder / "pair.pem"
             path.touch(mode=0o600)
             path.write_bytes(certificate.public_bytes(_PEM) + private)
             context.load_cert_chain(path)

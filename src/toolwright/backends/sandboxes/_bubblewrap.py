@@ -5,13 +5,13 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
 from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
@@ -155,11 +155,11 @@ def _try(binary: BwrapBinary) -> str | None:
 @cache
 def _filter_file() -> str:
     """The filter for system calls, as a file that lives as long as this program."""
-    descriptor, path = tempfile.mkstemp(prefix="toolwright-", suffix=".bpf")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(bubblewrap_filter())
-    atexit.register(Path(path).unlink, missing_ok=True)
-    return path
+    directory = temporary_directory()
+    atexit.register(remove_tree, directory)
+    file = directory / "filter.bpf"
+    file.write_bytes(bubblewrap_filter())
+    return str(file)
 
 
 @cache

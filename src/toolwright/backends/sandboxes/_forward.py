@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+import time
 
 
 def main() -> None:
@@ -29,28 +30,34 @@ def _serve(listener: socket.socket, path: str) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
     while True:
-        client, _ = listener.accept()
+        try:
+            client, _ = listener.accept()
+        except OSError:  # Too many are open: those that end make room.
+            time.sleep(0.05)
+            continue
         threading.Thread(target=_connect, args=(client, path), daemon=True).start()
 
 
 def _connect(client: socket.socket, path: str) -> None:
-    server = socket.socket(socket.AF_UNIX)
-    try:
-        server.connect(path)
-    except OSError:
-        client.close()
-        return
-    threading.Thread(target=_pour, args=(client, server), daemon=True).start()
-    _pour(server, client)
+    with client, socket.socket(socket.AF_UNIX) as server:
+        try:
+            server.connect(path)
+        except OSError:
+            return
+        upwards = threading.Thread(target=_pour, args=(client, server), daemon=True)
+        upwards.start()
+        _pour(server, client)
+        upwards.join()
 
 
 def _pour(source: socket.socket, sink: socket.socket) -> None:
+    """Hand on until there is no more, or nobody to hand it to; the other direction goes on."""
     try:
         while chunk := source.recv(65536):
             sink.sendall(chunk)
         sink.shutdown(socket.SHUT_WR)
     except OSError:
-        source.close()
+        return
 
 
 if __name__ == "__main__":

@@ -17,7 +17,10 @@ except ImportError as error:
 __all__ = ["intercept"]
 
 _NOT_HANDED_ON = (b"connection", b"proxy-connection", b"keep-alive", b"upgrade", b"host", b"te",
-                  b"accept-encoding", b"expect")  # fmt: skip
+                  b"accept-encoding", b"expect", b"range", b"if-range")  # fmt: skip
+"""What belongs to one connection, and what would have a secret sent in pieces or packed."""
+_PARTIAL = 206
+_UNSEARCHED = "The host could not be reached, or its answer could not be searched for secrets."
 _CHUNK = 65536
 Headers = list[tuple[bytes, bytes]]
 
@@ -35,14 +38,23 @@ async def intercept(
     """
     ours = h11.Connection(h11.SERVER)
     while True:
-        request = await _next(ours, client)
+        try:
+            request = await _next(ours, client)
+        except h11.RemoteProtocolError:
+            await _fail(ours, client, 400, "The request is not HTTP/1.1.")
+            return
         if not isinstance(request, h11.Request):
+            return
+        if not request.target.startswith(b"/") and request.target != b"*":
+            await _fail(
+                ours, client, 400, "The request names a host in its first line; name a path."
+            )
             return
         try:
             async with await open_server() as server:
                 await _exchange(ours, client, server, request, authority, exchange, secrets)
         except (OSError, anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
-            await _fail(ours, client)
+            await _fail(ours, client, 502, "" if request.method == b"HEAD" else _UNSEARCHED)
             return
         if ours.our_state is not h11.DONE or ours.their_state is not h11.DONE:
             return
@@ -72,7 +84,7 @@ async def _exchange(
     while isinstance(event := await _next(ours, client), h11.Data):
         await _send(theirs, server, event)
     await _send(theirs, server, h11.EndOfMessage())
-    await _hand_back(theirs, server, ours, client, exchange.taken_out(secrets))
+    await _hand_back(theirs, server, ours, client, exchange.filter())
 
 
 async def _hand_back(
@@ -103,14 +115,14 @@ async def _hand_back(
 
 def _answer(response: h11.Response, searched: Filter) -> h11.Response:
     """The head of the answer; its length may change, so it goes without one."""
-    named = {name.lower(): value for name, value in response.headers}
-    if named.get(b"content-encoding", b"identity").lower() != b"identity":
-        raise h11.RemoteProtocolError("the answer is encoded, and so cannot be searched")
+    encodings = {value.lower() for name, value in response.headers if name == b"content-encoding"}
+    if encodings - {b"identity"} or response.status_code == _PARTIAL:
+        raise h11.RemoteProtocolError("the answer is packed or in pieces, and cannot be searched")
     left_out = (b"content-length", b"transfer-encoding", b"connection", b"keep-alive")
     headers: Headers = [
-        (name, searched.whole(value))
+        (searched.whole(name), searched.whole(value))
         for name, value in response.headers
-        if name.lower() not in left_out
+        if name not in left_out
     ]
     return h11.Response(
         status_code=response.status_code,
@@ -119,14 +131,15 @@ def _answer(response: h11.Response, searched: Filter) -> h11.Response:
     )
 
 
-async def _fail(ours: h11.Connection, client: ByteStream) -> None:
-    """Say that the other side failed, unless an answer has begun."""
-    if ours.our_state is not h11.SEND_RESPONSE:
+async def _fail(ours: h11.Connection, client: ByteStream, status: int, reason: str) -> None:
+    """Say what failed, unless an answer has begun."""
+    if ours.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
         return
-    text = b"The host could not be reached, or its answer could not be searched for secrets.\n"
+    text = f"{reason}\n".encode() if reason else b""
     headers = [(b"content-length", str(len(text)).encode()), (b"connection", b"close")]
-    await _send(ours, client, h11.Response(status_code=502, headers=headers))
-    await _send(ours, client, h11.Data(data=text))
+    await _send(ours, client, h11.Response(status_code=status, headers=headers))
+    if text:
+        await _send(ours, client, h11.Data(data=text))
     await _send(ours, client, h11.EndOfMessage())
 
 

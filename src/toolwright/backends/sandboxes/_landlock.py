@@ -28,9 +28,10 @@ _SUPERVISOR_BYTES = 16 * 1024 * 1024
 class Landlock:
     """The same file system, most of it closed; no sockets, no signals to outside, no rights.
 
-    Needs no privileges and no namespaces. Paths are those outside: commands can find out whether a
-    file outside exists, its size and its times, and whether a process does; they can neither read
-    nor change either. That is more than bubblewrap shows, so `open_sandbox` takes it only if asked.
+    Needs no privileges and no namespaces. Paths are those outside: of a file outside commands can
+    find out what `stat` tells and where a link leads, and whether a process exists; they can neither
+    read nor change either. That is more than bubblewrap shows, so `open_sandbox` takes it only if
+    asked.
     """
 
     __slots__ = ()
@@ -54,7 +55,8 @@ class Landlock:
             real_python=True,
             installs_packages=True,
             notes=(
-                "Whether a file outside exists, its size and its times can be found out.",
+                "Of a file outside can be found out: whether it exists, its size, times, owner and "
+                "mode, and where a link leads.",
                 "There are no extended attributes, no shared memory and no file watches.",
                 "The workspace and temporary files can be filled up to the size of their disk.",
             ),

@@ -87,7 +87,7 @@ async def standing_walls(given: Walls | Sequence[Walls] = ()) -> Walls:
         problems.append(problem)
     if not chosen and await Landlock().probe() is None:
         problems.append(
-            "Landlock works, but lets commands find out which files exist outside; "
+            "Landlock works, but lets commands find out which files exist outside, and whose; "
             "to accept that, say walls=[Bubblewrap(), Landlock()]"
         )
     raise StoreError(f"No sandbox works on this machine: {'; '.join(problems)}.")

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -23,13 +23,14 @@ from toolwright.backends.executors import (
     clean_environment,
 )
 from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
     checked_packages,
     pip_command,
     pip_environment,
     pip_readable,
 )
-from toolwright.backends.sandboxes._proxy import AllowedHosts, HostProxy
+from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
 from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
@@ -63,7 +64,7 @@ class OsSandbox(Sealed):
     ) -> None:
         self.walls = walls
         self.limits = limits
-        self._home = Path(tempfile.mkdtemp(prefix="toolwright-"))
+        self._home = temporary_directory()
         self._packages = self._home / "packages"
         self._scratch = self._home / "scratch"
         for directory in (self._packages, self._scratch):
@@ -208,7 +209,10 @@ class OsSandbox(Sealed):
         *,
         limits: Limits | None = None,
     ) -> Finished:
-        """Run Python in a fresh interpreter that has async `functions`, answered out here."""
+        """Run Python in a fresh interpreter that has async `functions`, answered out here.
+
+        The value of a last expression is JSON, to be read with `read_guest_json`.
+        """
         self._check_open()
         python = WarmPython(self._start_python)
         try:
@@ -259,7 +263,7 @@ class OsSandbox(Sealed):
         if not self._closed:
             self._closed = True
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
-            remove = partial(in_io_thread, shutil.rmtree, self._home, True)
+            remove = partial(in_io_thread, remove_tree, self._home)
             await close_all([remove, *proxy, self._local.close, self._python.close])
 
     async def __aenter__(self) -> Self:

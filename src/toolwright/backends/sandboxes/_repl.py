@@ -1,9 +1,10 @@
 """Run pieces of Python one after another in one namespace. Runs inside a sandbox, as a program.
 
 Each message is one line of JSON on the socket whose descriptor is the argument: a request with
-`code` comes in, `{"exit_code": …, "value": …}` goes out. Functions that a request names are answered
-outside: while the code runs, `{"calls": …}` goes out and `{"results": …}` comes in. What the code
-prints goes where it would go anyway.
+`code` comes in, `{"exit_code": …, "value": …}` goes out, with the value as Python writes it. Functions
+that a request names are answered outside: while the code runs, `{"calls": …}` goes out and `{"results":
+…}` comes in; the value is then JSON. No message is longer than the request says. What the code prints
+goes where it would go anyway.
 """
 
 import ast
@@ -29,11 +30,19 @@ def main() -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     outside = Outside(connection)
     for number, request in enumerate(iter(outside.receive, None), start=1):
-        namespace.update({name: outside.function(name) for name in request.get("functions", ())})
-        answer = _answer(request["code"], f"<code {number}>", namespace)
+        outside.most_bytes = request["most_bytes"]
+        functions = request["functions"]
+        namespace.update({name: outside.function(name) for name in functions})
+        answer = _answer(
+            request["code"], f"<code {number}>", namespace, _json if functions else repr
+        )
+        message = outside.written(answer)
+        if message is None:
+            sys.stderr.write("The value of the last expression is too large; show a part of it.\n")
+            message = outside.written({"exit_code": 1})
         sys.stdout.flush()
         sys.stderr.flush()
-        outside.send(answer)
+        outside.send(message)
 
 
 class Outside:
@@ -43,9 +52,16 @@ class Outside:
         self._connection = connection
         self._lines = connection.makefile("rb")
         self._waiting: list[tuple[dict[str, Any], Any]] = []
+        self.most_bytes = 0
 
-    def send(self, message: dict[str, Any]) -> None:
-        self._connection.sendall(json.dumps(message).encode() + b"\n")
+    def written(self, message: dict[str, Any]) -> bytes | None:
+        """The message as it is sent; None when it is too long. Halves of characters are lost."""
+        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        return line if len(line) <= self.most_bytes else None
+
+    def send(self, line: bytes | None) -> None:
+        if line is not None:
+            self._connection.sendall(line)
 
     def receive(self) -> Any:
         line = self._lines.readline()
@@ -69,7 +85,15 @@ class Outside:
 
     def _ask(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self.send({"calls": [call for call, _ in waiting]})
+        try:
+            line = self.written({"calls": [call for call, _ in waiting]})
+            if line is None:
+                raise ValueError(f"arguments may have {self.most_bytes} bytes together; give less")
+        except (TypeError, ValueError, RecursionError) as error:
+            for _, answer in waiting:
+                answer.set_exception(error)
+            return
+        self.send(line)
         for (_, answer), result in zip(waiting, self.receive()["results"], strict=True):
             if answer.cancelled():
                 continue
@@ -79,16 +103,30 @@ class Outside:
                 answer.set_result(result["value"])
 
 
-def _answer(code: str, filename: str, namespace: dict[str, Any]) -> dict[str, Any]:
+def _answer(
+    code: str, filename: str, namespace: dict[str, Any], write: Callable[[Any], str]
+) -> dict[str, Any]:
     linecache.cache[filename] = (len(code), None, code.splitlines(True), filename)
     try:
         value = _run(code, filename, namespace)
-        return {"exit_code": 0, "value": None if value is None else repr(value)}
+        return {"exit_code": 0, "value": None if value is None else write(value)}
     except SystemExit as ending:
         return {"exit_code": ending.code if isinstance(ending.code, int) else 1}
     except BaseException as error:  # noqa: BLE001  (whatever the code raises, the next one can run)
         traceback.print_exception(type(error), error, _own_frames(error, filename))
         return {"exit_code": 1}
+
+
+def _json(value: Any) -> str:
+    """What JSON has no form for is written as Python does."""
+    try:
+        return json.dumps(value, default=_listed_or_shown)
+    except (TypeError, ValueError):
+        return json.dumps(repr(value))
+
+
+def _listed_or_shown(value: Any) -> Any:
+    return list(value) if isinstance(value, (set, frozenset)) else repr(value)
 
 
 def _run(code: str, filename: str, namespace: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from toolwright.backends.sandboxes._spellings import Spellings
 from toolwright.errors import UsageError
 
 __all__ = ["Exchange", "HostSecret"]
@@ -17,6 +18,9 @@ class HostSecret:
 
     The program has a placeholder. In the headers of its HTTPS requests to these hosts, the proxy of
     the sandbox puts the secret in its place; what a host sends back is searched for the secret.
+
+    The hosts are trusted with it. One that wants to hand it to the program always can, backwards or
+    in pieces: the search is for hosts that merely repeat what they were sent.
     """
 
     value: str = field(repr=False)
@@ -34,31 +38,33 @@ class HostSecret:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
+    secret: HostSecret
     placeholder: bytes
-    secret: bytes
+    value: bytes
+    spellings: Spellings
 
 
 class Exchange:
     """Swaps placeholders for secrets on the way out, and secrets for placeholders on the way in."""
 
     def __init__(self, secrets: Iterable[HostSecret] = ()) -> None:
-        self._pairs: list[tuple[HostSecret, _Pair]] = []
-        for secret in secrets:
-            placeholder = f"placeholder-{uuid.uuid4().hex}".encode()
-            self._pairs.append((secret, _Pair(placeholder, secret.value.encode())))
+        self._pairs = [
+            _Pair(
+                secret,
+                f"placeholder-{uuid.uuid4().hex}".encode(),
+                secret.value.encode(),
+                Spellings(secret.value.encode()),
+            )
+            for secret in secrets
+        ]
 
     def placeholder(self, secret: HostSecret) -> str:
         """What stands for a secret inside."""
-        return next(pair.placeholder.decode() for known, pair in self._pairs if known is secret)
-
-    @property
-    def hosts(self) -> list[str]:
-        """All hosts that a secret is for."""
-        return list(dict.fromkeys(host for secret, _ in self._pairs for host in secret.hosts))
+        return next(pair.placeholder.decode() for pair in self._pairs if pair.secret is secret)
 
     def put_in(self, name: bytes, value: bytes, secrets: Sequence[HostSecret]) -> bytes:
         """A header's value with `secrets` in place of their placeholders, in Basic ones too."""
-        pairs = self._of(secrets)
+        pairs = [pair for pair in self._pairs if any(pair.secret is one for one in secrets)]
         kind, _, encoded = value.partition(b" ")
         if name.lower() in (b"authorization", b"proxy-authorization") and kind.lower() == b"basic":
             try:
@@ -68,36 +74,31 @@ class Exchange:
             return kind + b" " + base64.b64encode(_swapped(plain, pairs))
         return _swapped(value, pairs)
 
-    def taken_out(self, secrets: Sequence[HostSecret]) -> "Filter":
-        """What searches an answer for `secrets`."""
-        forms = [
-            _Pair(pair.placeholder, form)
-            for pair in self._of(secrets)
-            for form in (pair.secret, base64.b64encode(pair.secret))
-        ]
-        return Filter(forms)
-
-    def _of(self, secrets: Sequence[HostSecret]) -> list[_Pair]:
-        return [pair for known, pair in self._pairs if any(known is one for one in secrets)]
+    def filter(self) -> "Filter":
+        """What takes the secrets, all of them, out of one answer."""
+        return Filter(self._pairs)
 
 
 class Filter:
     """Replaces secrets in a stream, wherever it was cut into pieces."""
 
     def __init__(self, pairs: Sequence[_Pair]) -> None:
-        self._pairs = [_Pair(pair.secret, pair.placeholder) for pair in pairs]
+        self._pairs = pairs
         self._held = b""
 
     def whole(self, data: bytes) -> bytes:
         """A text that is complete."""
-        return _swapped(data, self._pairs)
+        for pair in self._pairs:
+            for start, end in reversed(pair.spellings.find(data)):
+                data = data[:start] + pair.placeholder + data[end:]
+        return data
 
     def feed(self, data: bytes) -> bytes:
         """The next piece; an end that may be the beginning of a secret is held back."""
-        text = _swapped(self._held + data, self._pairs)
-        keep = max((_overlap(text, pair.placeholder) for pair in self._pairs), default=0)
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
+        text = self.whole(self._held + data)
+        cut = min((pair.spellings.may_begin(text) for pair in self._pairs), default=len(text))
+        self._held = text[cut:]
+        return text[:cut]
 
     def end(self) -> bytes:
         """What was held back."""
@@ -107,11 +108,5 @@ class Filter:
 
 def _swapped(data: bytes, pairs: Iterable[_Pair]) -> bytes:
     for pair in pairs:
-        data = data.replace(pair.placeholder, pair.secret)
+        data = data.replace(pair.placeholder, pair.value)
     return data
-
-
-def _overlap(text: bytes, wanted: bytes) -> int:
-    """How long the longest end of `text` is that `wanted` begins with."""
-    longest = min(len(text), len(wanted) - 1)
-    return next((n for n in range(longest, 0, -1) if text.endswith(wanted[:n])), 0)

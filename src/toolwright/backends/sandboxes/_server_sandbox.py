@@ -3,16 +3,16 @@
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from toolwright._temporary import passing_directory
 from toolwright.backends.executors import Limits
+from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._open import standing_walls
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
-from toolwright.backends.sandboxes._proxy import AllowedHosts
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._walls import PYTHON, Walls
 from toolwright.concurrency import in_io_thread
@@ -66,7 +66,7 @@ class ServerSandbox:
         walls = await standing_walls(self.walls)
         program = _found(command)
         cache = await in_io_thread(self._cache, program, args)
-        with tempfile.TemporaryDirectory(prefix="toolwright-", ignore_cleanup_errors=True) as empty:
+        with passing_directory() as empty:
             sandbox = await OsSandbox.open(
                 self.workspace or empty,
                 walls,

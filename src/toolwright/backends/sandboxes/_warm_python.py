@@ -14,6 +14,8 @@ import anyio
 
 from toolwright.backends.executors import Finished, Limits
 from toolwright.backends.executors._process import Process
+from toolwright.backends.sandboxes._guest_json import MOST_BYTES, read_guest_json
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["REPL", "AnswerCalls", "WarmPython"]
 
@@ -25,7 +27,7 @@ Start = Callable[[int, Limits], Process]
 AnswerCalls = Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]] | None]]
 """Takes calls, `{"name", "args", "kwargs"}`; gives `{"value"}` or `{"error"}` for each, or None to
 end the interpreter."""
-_LONGEST_MESSAGE = 64 * 1024 * 1024
+_CHUNK = 65536
 _LOST = "[The interpreter was ended; its variables are gone.]\n"
 
 
@@ -121,10 +123,14 @@ class _Talk:
     ) -> dict[str, Any] | None:
         """The interpreter's answer; None when it is gone, or is to end."""
         try:
-            await _send(connection, {"code": self.code, "functions": list(self.functions)})
+            functions = list(self.functions)
+            request = {"code": self.code, "functions": functions, "most_bytes": MOST_BYTES}
+            await _send(connection, request)
             while (message := await _receive(connection)) is not None:
-                if "calls" not in message or self.answer_calls is None:
-                    return message if isinstance(message.get("exit_code"), int) else None
+                if _is_answer(message):
+                    return message
+                if self.answer_calls is None or not _are_calls(message, functions):
+                    return None
                 results = await _off_the_clock(clock, self.answer_calls, message["calls"])
                 if results is None:
                     return None
@@ -155,19 +161,36 @@ async def _receive(connection: socket.socket) -> dict[str, Any] | None:
     received = bytearray()
     while not received.endswith(b"\n"):
         await anyio.wait_readable(connection)
-        chunk = connection.recv(65536)
-        if not chunk or len(received) > _LONGEST_MESSAGE:
+        chunk = connection.recv(_CHUNK)
+        if not chunk or len(received) > MOST_BYTES:
             return None
         received += chunk
-    return _message(received)
-
-
-def _message(line: bytearray) -> dict[str, Any] | None:
     try:
-        message = json.loads(line)
+        # A short one is read sooner than a thread could start.
+        small = len(received) <= _CHUNK
+        message = (
+            read_guest_json(received) if small else await in_io_thread(read_guest_json, received)
+        )
     except (ValueError, RecursionError):
         return None  # Code has found the socket and wrote to it itself.
     return message if isinstance(message, dict) else None
+
+
+def _is_answer(message: dict[str, Any]) -> bool:
+    return type(message.get("exit_code")) is int and isinstance(message.get("value"), str | None)
+
+
+def _are_calls(message: dict[str, Any], functions: Sequence[str]) -> bool:
+    calls = message.get("calls")
+    return isinstance(calls, list) and all(_is_call(call, functions) for call in calls)
+
+
+def _is_call(call: Any, functions: Sequence[str]) -> bool:
+    match call:
+        case {"name": str(name), "args": list(), "kwargs": dict()}:
+            return name in functions
+        case _:
+            return False
 
 
 def _lost(ended: Finished | None, timed_out: bool) -> Finished:

@@ -35,7 +35,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -109,7 +109,11 @@ class Database:
     @property
     def insert(self) -> Callable[[Table], Any]:
         """`insert` with the database's own `on_conflict_…`."""
-        return sqlite.insert if self.is_sqlite else postgresql.insert
+        if self.is_sqlite:
+            return sqlite.insert
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - slow to load
+
+        return postgresql.insert
 
     def clock(self) -> ColumnElement[float]:
         """Seconds since the epoch by the one clock that all who use the database share."""

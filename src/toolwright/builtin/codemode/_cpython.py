@@ -1,12 +1,13 @@
 """Run code that calls tools on CPython in a sandbox, for what Monty cannot."""
 
-import ast
 from dataclasses import dataclass
 from typing import Any
 
 from toolwright.backends import Limits, OsSandbox
+from toolwright.backends.sandboxes import read_guest_json
 from toolwright.builtin.codemode._calls import CallFailed, Calls, Paused
 from toolwright.builtin.codemode._monty import CodeRejected, Ran
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["run_on_cpython"]
 
@@ -19,7 +20,7 @@ async def run_on_cpython(code: str, calls: Calls, sandbox: OsSandbox, limits: Li
         raise Paused
     if not done.ok:
         raise CodeRejected(f"{done.stdout}{done.stderr or f'The code ended: {done.ended}.'}")
-    return Ran(done.stdout, _value(done.value))
+    return Ran(done.stdout, await in_io_thread(_value, done.value))
 
 
 @dataclass(slots=True)
@@ -50,10 +51,12 @@ class _Desk:
 
 
 def _value(written: str | None) -> Any:
-    """The value that Python wrote, if it is made of plain ones; otherwise as it was written."""
+    """The value that the interpreter wrote as JSON; the code may have changed the interpreter."""
     if written is None:
         return None
     try:
-        return ast.literal_eval(written)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return written
+        return read_guest_json(written)
+    except (ValueError, RecursionError) as error:
+        raise CodeRejected(
+            f"The value of the last expression cannot be handed over: {error}. Show a part of it."
+        ) from error

@@ -43,6 +43,7 @@ def bash_tool(executor: Executor, outputs: OutputFolder | None = None) -> Tool:
         return Output(
             text=_with_ending(text, finished, timeout) or "(no output)",
             data={"exit_code": finished.exit_code, "ended": finished.ended},
+            failed=not finished.ok,
         )
 
     tool = FunctionTool(bash, effects="destructive")

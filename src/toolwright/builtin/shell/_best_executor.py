@@ -21,7 +21,7 @@ from toolwright.backends.executors import (
     LocalExecutor,
     OnOutput,
 )
-from toolwright.backends.sandboxes import OsSandbox, open_sandbox
+from toolwright.backends.sandboxes import open_executor, open_sandbox
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 
@@ -46,10 +46,9 @@ class BestExecutor(Sealed):
         self.workspace = Path(workspace).absolute()
         self.limits = limits or Limits()
         self.capabilities = _capabilities()
-        self._local = LocalExecutor(self.workspace, env=env, limits=self.limits)
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
-        self._opened: list[OsSandbox] = []
+        self._opened: list[Executor] = []
         self._closed = False
 
     @property
@@ -91,12 +90,9 @@ class BestExecutor(Sealed):
         limits: Limits | None = None,
     ) -> Job:
         """Run a command in the background until this executor is closed."""
-        self._check_open()
-        if not self.is_sandbox:
-            return await self._local.start(command, cwd=cwd, env=env, limits=limits)
-        sandbox = await self._open()
-        self._opened.append(sandbox)
-        return await sandbox.start(command, cwd=cwd, env=env, limits=limits)
+        place = await self._place()
+        self._opened.append(place)
+        return await place.start(command, cwd=cwd, env=env, limits=limits)
 
     async def read_file(self, path: str) -> bytes:
         """A file's content, as a command here would read it."""
@@ -112,7 +108,7 @@ class BestExecutor(Sealed):
         """End the background jobs."""
         self._closed = True
         opened, self._opened = self._opened, []
-        await close_all([self._local.close, *(sandbox.close for sandbox in opened)])
+        await close_all([place.close for place in opened])
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,19 +117,15 @@ class BestExecutor(Sealed):
         await self.close()
 
     async def _place(self) -> Executor:
-        """A sandbox for one command; on this machine, an executor that closing does not end."""
-        self._check_open()
-        if self.is_sandbox:
-            return await self._open()
-        return LocalExecutor(self.workspace, env=self._env, limits=self.limits)
-
-    def _check_open(self) -> None:
+        """Where one command runs; never on the machine if this was said to be a sandbox."""
         if self._closed:
             raise UsageError("This executor is closed; make another one.")
-
-    async def _open(self) -> OsSandbox:
-        return await open_sandbox(
-            self.workspace, env=self._env, allow_hosts=self._allow_hosts, limits=self.limits
+        return await open_executor(
+            self.workspace,
+            env=self._env,
+            allow_hosts=self._allow_hosts,
+            allow_unsandboxed=not self.is_sandbox,
+            limits=self.limits,
         )
 
 

@@ -49,7 +49,11 @@ def create_local_execute_tool(
         f"Run a shell command and return its output. {described_place(runs_on.capabilities)}"
     )
     return FunctionTool(
-        execute, description=description, effects="destructive", max_output=_AS_JSON
+        execute,
+        description=description,
+        effects="destructive",
+        max_output=_AS_JSON,
+        is_failure=lambda answer: answer["status"] == "error",
     )
 
 

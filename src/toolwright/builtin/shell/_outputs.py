@@ -1,11 +1,10 @@
 """Outputs that are too long to be read at once, kept as files for as long as the tools live."""
 
-import shutil
-import tempfile
 import uuid
 import weakref
 from pathlib import Path
 
+from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends import format_size
 
 __all__ = ["MAX_BYTES", "MAX_LINES", "OutputFolder"]
@@ -25,8 +24,8 @@ class OutputFolder:
     def new_path(self) -> Path:
         """A path for one more output."""
         if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="toolwright-outputs-"))
-            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+            self._directory = temporary_directory()
+            weakref.finalize(self, remove_tree, self._directory)
         return self._directory / f"{uuid.uuid4().hex[:8]}.txt"
 
     def find(self, path: str) -> Path | None:

@@ -1,12 +1,13 @@
 """Run a skill's script where an executor runs commands."""
 
+import io
 import shlex
-from collections.abc import Sequence
+import tarfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from toolwright.backends import Executor, Limits
-from toolwright.backends.files import version_of
 from toolwright.builtin.skills._skill import Skill
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError, UsageError
@@ -22,14 +23,23 @@ _INTERPRETERS = {
     ".rb": "ruby",
     ".pl": "perl",
 }
-_MOST_BYTES = 50 * 1024 * 1024
+
+
+_RUN = """\
+d=$(mktemp -d "${{TMPDIR:-/tmp}}/toolwright-skill-XXXXXX") || exit 126
+trap 'rm -rf "$d"' EXIT
+trap 'exit 143' HUP INT TERM
+tar -xf - -C "$d" || exit 126
+SKILL_DIR="$d" {interpreter} "$d"/{words} </dev/null
+"""
 
 
 class ScriptRunner:
-    """Puts a skill's files below `.skills/<name>` in the executor's workspace and runs them there.
+    """Runs a skill's scripts from a copy that is made for the run and goes with it.
 
-    Scripts start in the workspace, where the files of the task are; `SKILL_DIR` says where the
-    skill's own files are.
+    The copy comes in through standard input and lies outside the workspace: no file tool reaches it,
+    and nothing of an earlier run is in it. Scripts start in the workspace, where the files of the
+    task are; `SKILL_DIR` says where the skill's own files are.
     """
 
     def __init__(self, executor: Executor, timeout: float) -> None:
@@ -39,36 +49,34 @@ class ScriptRunner:
             raise UsageError(f"script_timeout is a number of seconds above 0; got {timeout!r}.")
         self._executor = executor
         self._limits = Limits(timeout=timeout)
-        self._copied: dict[str, dict[str, str]] = {}
 
-    async def run(self, skill: Skill, script: str, args: Sequence[str]) -> dict[str, Any]:
-        """How the script ended, and what it wrote."""
-        home = f".skills/{skill.name}"
+    async def run(
+        self, skill: Skill, files: Mapping[str, bytes], script: str, args: Sequence[str]
+    ) -> dict[str, Any]:
+        """How the script of these files ended, and what it wrote."""
         script = PurePosixPath(script).as_posix()
-        interpreter = _interpreter(skill, script)
-        await self._copy(skill, home)
-        # Joined to the workspace by the shell, because only it knows where that is.
-        words = shlex.join([f"{home}/{script}", *args])
-        command = f'SKILL_DIR="$PWD/{home}" exec {interpreter} {words}'
-        done = await self._executor.run(command, limits=self._limits)
+        interpreter = _interpreter(skill, files, script)
+        command = _RUN.format(interpreter=interpreter, words=shlex.join([script, *args]))
+        archive = await in_io_thread(_packed, files)
+        done = await self._executor.run(command, stdin=archive, limits=self._limits)
         told = {"exit_code": done.exit_code, "stdout": done.stdout, "stderr": done.stderr}
         if done.ended != "exited":
             told["stopped"] = f"killed: {done.ended} (limit {self._limits.timeout:g} s)"
         return told
 
-    async def _copy(self, skill: Skill, home: str) -> None:
-        """Bring the files there that are new or have changed since the last time."""
-        files = await in_io_thread(_contents, skill)
-        known = self._copied.setdefault(skill.name, {})
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, data in files.items():
-            version = version_of(data)
-            if known.get(path) != version:
-                await self._executor.write_file(f"{home}/{path}", data)
-                known[path] = version
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(data), 0o700
+            archive.addfile(entry, io.BytesIO(data))
+    return buffer.getvalue()
 
 
-def _interpreter(skill: Skill, script: str) -> str:
-    scripts = [name for name in skill.files() if name.startswith("scripts/")]
+def _interpreter(skill: Skill, files: Iterable[str], script: str) -> str:
+    scripts = [name for name in files if name.startswith("scripts/")]
     if script not in scripts:
         known = ", ".join(scripts) or "none"
         raise ToolError(f"Skill {skill.name!r} has no script {script!r}. Its scripts: {known}.")
@@ -78,14 +86,3 @@ def _interpreter(skill: Skill, script: str) -> str:
             f"{script!r} cannot be run: only {', '.join(_INTERPRETERS)} files are scripts here."
         )
     return interpreter
-
-
-def _contents(skill: Skill) -> dict[str, bytes]:
-    files: dict[str, bytes] = {}
-    size = 0
-    for path in skill.files():
-        files[path] = skill.read(path)
-        size += len(files[path])
-        if size > _MOST_BYTES:
-            raise ToolError(f"Skill {skill.name!r} has more than {_MOST_BYTES} bytes of files.")
-    return files

@@ -4,6 +4,7 @@ import hashlib
 import os
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +18,7 @@ __all__ = ["Skill"]
 _LARGEST_MARKDOWN = 1024 * 1024
 _LARGEST_FILE = 10 * 1024 * 1024
 _MOST_FILES = 1000
+_MOST_BYTES = 50 * 1024 * 1024
 
 
 @sealed
@@ -72,7 +74,11 @@ class Skill:
         for folder, folders, names in os.walk(self.directory):
             folders[:] = sorted(name for name in folders if not _is_hidden(name))
             within = Path(folder).relative_to(self.directory)
-            found.extend((within / name).as_posix() for name in names if not _is_hidden(name))
+            found.extend(
+                (within / name).as_posix()
+                for name in names
+                if not (_is_hidden(name) or os.path.islink(os.path.join(folder, name)))
+            )
             if len(found) > _MOST_FILES:
                 break
         return sorted(path for path in found if path != "SKILL.md")[:_MOST_FILES]
@@ -91,17 +97,28 @@ class Skill:
         except (OSError, ValueError) as error:
             raise ToolError(self._no_such_file(path)) from error
 
-    def digests(self) -> dict[str, str]:
-        """A digest of each of its files, and of its instructions with their front matter."""
-        told = f"{self.frontmatter!r}\n{self.instructions}".encode()
-        files = {path: self._digest(path) for path in self.files()}
-        return {"SKILL.md": hashlib.sha256(told).hexdigest(), **files}
+    def contents(self) -> dict[str, bytes]:
+        """All its files; those that cannot be read are left out, `ToolError` when it is too much."""
+        found: dict[str, bytes] = {}
+        size = 0
+        for path in self.files():
+            with suppress(ToolError):
+                found[path] = self.read(path)
+                size += len(found[path])
+            if size > _MOST_BYTES:
+                raise ToolError(f"Skill {self.name!r} has more than {_MOST_BYTES} bytes of files.")
+        return found
 
-    def _digest(self, path: str) -> str:
-        try:
-            return hashlib.sha256(self.read(path)).hexdigest()
-        except ToolError:
-            return "cannot be read"
+    def digests(self, contents: Mapping[str, bytes] | None = None) -> dict[str, str]:
+        """A digest of each of its files, and of its instructions with their front matter.
+
+        Args:
+            contents: Its files, if they have been read; else they are now.
+        """
+        told = f"{self.frontmatter!r}\n{self.instructions}".encode()
+        files = self.contents() if contents is None else contents
+        found = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+        return {"SKILL.md": hashlib.sha256(told).hexdigest(), **found}
 
     def _from_memory(self, path: str) -> bytes:
         content = self.resources.get(path)

@@ -2,8 +2,10 @@
 
 import difflib
 import mimetypes
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from toolwright.backends import Executor
@@ -13,6 +15,7 @@ from toolwright.builtin.skills._scripts import ScriptRunner
 from toolwright.builtin.skills._skill import Skill
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError, UsageError
+from toolwright.messages import visible
 from toolwright.tools import (
     PINNED,
     Args,
@@ -28,11 +31,13 @@ from toolwright.tools import (
     Toolset,
     as_tool,
     digest_of,
+    each_by_name,
 )
 
 __all__ = ["SkillToolset"]
 
 _MOST_LISTED = 50
+_MOST_JUDGED = 1000
 
 
 class SkillToolset(Toolset):
@@ -64,6 +69,8 @@ class SkillToolset(Toolset):
         self._toolsets = [thing for thing in more if isinstance(thing, Toolset)]
         self._additional = [as_tool(t) for t in more if not isinstance(t, Toolset)]
         self._tools = self._own_tools()
+        self._judged: OrderedDict[tuple[str, str], dict[str, str]] = OrderedDict()
+        """How a skill was when a call for it was judged; it may change before the call runs."""
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools for skills, and what the loaded ones have unlocked."""
@@ -87,9 +94,11 @@ class SkillToolset(Toolset):
         return [*self._additional, *listed, *hidden]
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
-        """The digests of all files of each skill, and of its instructions."""
+        """The digests of all files of each skill, of its instructions, and of what it may unlock."""
         skills = await self._all()
-        return {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+        found = {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+        more = [await toolset.file_digests() for toolset in self._toolsets]
+        return dict(each_by_name(pair for digests in (found, *more) for pair in digests.items()))
 
     async def close(self) -> None:
         """Close the toolsets among the additional tools; the executor is its owner's."""
@@ -106,7 +115,7 @@ class SkillToolset(Toolset):
         skills = await self._all()
         if not skills:
             return "There are no skills."
-        lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
+        lines = [_listed(skill) for skill in skills.values()]
         more = len(lines) - _MOST_LISTED
         if more > 0:
             lines[_MOST_LISTED:] = [f"({more} more; find them with search_skills.)"]
@@ -122,7 +131,7 @@ class SkillToolset(Toolset):
         found = await in_io_thread(self._registry.search, query)
         if not found:
             return f"No skill fits {query!r}; try other words."
-        return "\n".join(f"- {skill.name}: {skill.description}" for skill in found)
+        return "\n".join(map(_listed, found))
 
     async def _load_skill(self, skill_name: str, tool_context: ToolContext) -> str:
         """Read the instructions of a skill. Do this before the work the skill is for.
@@ -131,7 +140,7 @@ class SkillToolset(Toolset):
             skill_name: The skill's name, as it was listed.
         """
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
+        await self._contents(skill, tool_context)
         unlocked = await self._unlocked([skill.name], tool_context)
         tool_context.state.change(
             self._key(tool_context),
@@ -157,8 +166,12 @@ class SkillToolset(Toolset):
             file_path: The file's path inside the skill, such as `references/guide.md`.
         """
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
-        data = await in_io_thread(skill.read, file_path)
+        files = await self._contents(skill, tool_context)
+        path = PurePosixPath(file_path).as_posix()
+        if path not in files:
+            await in_io_thread(skill.read, file_path)  # Says why not.
+            raise ToolError(f"{file_path!r} is not among the files of skill {skill.name!r}.")
+        data = files[path]
         media_type = mimetypes.guess_type(file_path)[0] or "text/plain"
         return Output(parts=readable(file_path, media_type, data))
 
@@ -178,8 +191,8 @@ class SkillToolset(Toolset):
         """
         assert self._scripts is not None
         skill = await self._find(skill_name)
-        await _pin(skill, tool_context)
-        return await self._scripts.run(skill, script_path, args or [])
+        files = await self._contents(skill, tool_context)
+        return await self._scripts.run(skill, files, script_path, args or [])
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -198,16 +211,21 @@ class SkillToolset(Toolset):
         if self._registry is not None:
             tools.append(reads(self._search_skills, "search_skills"))
         if self._scripts is not None:
-            tools.append(pinned(FunctionTool(self._run_skill_script, name="run_skill_script")))
+            runs = FunctionTool(
+                self._run_skill_script, name="run_skill_script", is_failure=_went_wrong
+            )
+            tools.append(pinned(runs))
         return tools
 
     async def _as_it_was(self, args: Args, ctx: ToolContext) -> Decision:
         """Ask about a skill whose files are not as they were when this session used it."""
         skill = (await self._all()).get(args["skill_name"])
-        known = None if skill is None else ctx.run.table.values.get(_pin_key(skill))
-        if skill is None or known is None:
+        if skill is None:
             return Decision(verdict="allow")
-        now = await in_io_thread(skill.digests)
+        now = self._judged[_call_of(ctx)] = await in_io_thread(skill.digests)
+        if len(self._judged) > _MOST_JUDGED:
+            self._judged.popitem(last=False)
+        known = ctx.run.table.values.get(_pin_key(skill), now)
         changed = sorted(path for path in known.keys() | now if known.get(path) != now.get(path))
         if not changed:
             return Decision(verdict="allow")
@@ -218,6 +236,18 @@ class SkillToolset(Toolset):
             rule="the session's pinned skills",
             about=digest_of(now),
         )
+
+    async def _contents(self, skill: Skill, ctx: ToolContext) -> dict[str, bytes]:
+        """The skill's files as they were when the call was judged; the session knows them by now."""
+        files = await in_io_thread(skill.contents)
+        now = skill.digests(files)
+        if self._judged.pop(_call_of(ctx), now) != now:
+            raise ToolError(
+                f"Skill {skill.name!r} has changed since this call was judged; call it again."
+            )
+        if ctx.run.table.values.get(_pin_key(skill)) != now:
+            ctx.state.note(_pin_key(skill), now)
+        return files
 
     async def _all(self) -> dict[str, Skill]:
         if self._registry is None:
@@ -243,15 +273,17 @@ class SkillToolset(Toolset):
         return f"skills:{ctx.agent_name}"
 
 
+def _listed(skill: Skill) -> str:
+    """Its line in a list: whatever it says of itself makes no second one."""
+    return visible(f"- {skill.name}: {' '.join(skill.description.split())}", lines=False)
+
+
 def _pin_key(skill: Skill) -> str:
     return f"{PINNED}skill:{skill.name}"
 
 
-async def _pin(skill: Skill, ctx: ToolContext) -> None:
-    """Note how a skill is that is used now."""
-    now = await in_io_thread(skill.digests)
-    if ctx.run.table.values.get(_pin_key(skill)) != now:
-        ctx.state.note(_pin_key(skill), now)
+def _call_of(ctx: ToolContext) -> tuple[str, str]:
+    return ctx.invocation_id, ctx.function_call_id
 
 
 def _allowed(tool: Tool, loaded: Sequence[Skill]) -> bool:
@@ -268,3 +300,7 @@ def _by_name(skills: Sequence[Skill]) -> dict[str, Skill]:
             raise UsageError(f"There are two skills named {skill.name!r}; rename one.")
         by_name[skill.name] = skill
     return by_name
+
+
+def _went_wrong(told: dict[str, Any]) -> bool:
+    return told["exit_code"] != 0 or "stopped" in told

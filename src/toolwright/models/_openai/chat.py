@@ -1,5 +1,6 @@
 """Models behind the Chat Completions protocol: OpenAI's own, and every server that copies it."""
 
+from contextlib import aclosing
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -13,13 +14,21 @@ from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.chat_stream import StreamedCompletion
 from toolwright.models._openai.chat_wire import converter, read_completion, to_function
-from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._openai.client import (
+    AsyncOpenAI,
+    as_model_errors,
+    endpoint_for,
+    post,
+    post_streamed,
+)
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIChatModel"]
+
+_PATH = "/chat/completions"
 
 
 class OpenAIChatModel(Sealed):
@@ -77,17 +86,15 @@ class OpenAIChatModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        completion = await self._client.get().chat.completions.create(**_as_it_is(body))
-        return self._read(completion.to_dict(mode="json"))
+        return self._read(await post(self._client.get(), _PATH, body))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        stream = await self._client.get().chat.completions.create(
-            **_as_it_is(body), stream=True, stream_options={"include_usage": True}
-        )
         streamed = StreamedCompletion(listen)
-        async with stream:
-            async for chunk in stream:
-                streamed.hear(chunk.to_dict(mode="json"))
+        # The caller's own settings come first, as in everything else that is sent.
+        asked = {"stream_options": {"include_usage": True}} | body
+        async with aclosing(post_streamed(self._client.get(), _PATH, asked)) as chunks:
+            async for chunk in chunks:
+                streamed.hear(chunk)
         if not streamed.ended:
             raise ModelError(
                 f"{self.name}: the stream ended before the reply did.",
@@ -147,11 +154,6 @@ class OpenAIChatModel(Sealed):
             "reasoning_effort": settings.reasoning,
         }
         return {key: value for key, value in chosen.items() if value is not None}
-
-
-def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
-    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
-    return {"model": body["model"], "messages": [], "extra_body": body}
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What the two OpenAI protocols share: the SDK's client, its errors, and where it connects to."""
 
 import os
-from collections.abc import Iterator
+import reprlib
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,11 @@ from toolwright.models._errors import model_error, unreachable
 
 try:
     import openai
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, AsyncStream
 except ImportError as error:
     raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
 
-__all__ = ["AsyncOpenAI", "Endpoint", "as_model_errors", "endpoint_for"]
+__all__ = ["AsyncOpenAI", "Endpoint", "as_model_errors", "endpoint_for", "post", "post_streamed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,3 +119,38 @@ def _message(error: openai.APIStatusError) -> str:
     body: Any = error.body
     told = body.get("message") if isinstance(body, dict) else None
     return f"HTTP {error.status_code}: {told or error.message}"
+
+
+# Bodies go out and answers come in as they are. The SDK would walk through all of the history each
+# turn, and work out classes for everything that its API knows before it shows the first word.
+_KEY_ONLY: Any = {"security": {"bearer_auth": True}}
+"""Never the administrator's key, which the SDK would find in the environment."""
+
+
+async def post(client: AsyncOpenAI, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to `body`."""
+    return _object(await client.post(path, cast_to=object, body=body, options=_KEY_ONLY))
+
+
+async def post_streamed(
+    client: AsyncOpenAI, path: str, body: dict[str, Any]
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The events of the answer to `body`, as they come."""
+    body = {**body, "stream": True}
+    kind = AsyncStream[object]
+    stream = await client.post(
+        path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
+    )
+    async with stream:
+        async for event in stream:
+            yield _object(event)
+
+
+def _object(answer: Any) -> dict[str, Any]:
+    if isinstance(answer, dict):
+        return answer
+    raise ModelError(
+        f"The server answered with {reprlib.repr(answer)}, which is no JSON object.",
+        reason="connection",
+        retryable=True,
+    )

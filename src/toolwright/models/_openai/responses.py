@@ -1,6 +1,7 @@
 """OpenAI's models over the Responses API."""
 
 import re
+from contextlib import aclosing
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,13 @@ from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
-from toolwright.models._openai.client import AsyncOpenAI, as_model_errors, endpoint_for
+from toolwright.models._openai.client import (
+    AsyncOpenAI,
+    as_model_errors,
+    endpoint_for,
+    post,
+    post_streamed,
+)
 from toolwright.models._openai.responses_wire import read_response, to_function, to_items
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._sendable import sendable_text
@@ -80,15 +87,13 @@ class OpenAIModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        response = await self._client.get().responses.create(**_as_it_is(body))
-        return read_response(response.to_dict(mode="json"), self.name)
+        return read_response(await post(self._client.get(), "/responses", body), self.name)
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        stream = await self._client.get().responses.create(**_as_it_is(body), stream=True)
         listener = _Listener(listen)
-        async with stream:
-            async for event in stream:
-                ended = listener.hear(event.to_dict(mode="json"), self.name)
+        async with aclosing(post_streamed(self._client.get(), "/responses", body)) as events:
+            async for event in events:
+                ended = listener.hear(event, self.name)
                 if ended is not None:
                     return read_response(ended, self.name)
         raise ModelError(
@@ -149,11 +154,6 @@ class OpenAIModel(Sealed):
             chosen["temperature"] = settings.temperature
             chosen["top_p"] = settings.top_p
         return {key: value for key, value in chosen.items() if value is not None}
-
-
-def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
-    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
-    return {"model": body["model"], "input": [], "extra_body": body}
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`POST /agui`: run the agent and stream AG-UI events."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -13,6 +13,7 @@ from toolwright.serve._answers import refusal_is_a_problem, refuse_unless_accept
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
+from toolwright.serve.agui._repeated import Past
 from toolwright.serve.agui._translate import Translator
 from toolwright.serve.live import EventStream
 from toolwright.tools import read_decision
@@ -44,15 +45,37 @@ class AguiRoutes(Routes):
         asked = ask.body
         row = await self._session(asked.thread_id)
         translator = Translator(asked.thread_id, asked.run_id)
+        since = row.last_seq
         if asked.resume:
-            waiting = await self.bench.runner.pending(row.scope.session_id)
-            with refusal_is_a_problem():
-                answers = _answers(waiting, asked.resume)
-            for outcome in (await self.bench.runs.answer_all(row, answers)).values():
-                refuse_unless_accepted(outcome)
+            since = await self._resume(row, asked.resume)
         else:
             await self.bench.runs.start(row.scope.session_id, row.scope.user_id, _last_words(asked))
-        return self.bench.streams.response(self._frames(row, translator))
+        return self.bench.streams.response(self._frames(row, translator, since))
+
+    async def _resume(self, row: SessionRow, entries: Sequence[Any]) -> int:
+        """Answer the calls that wait; after which event the run goes on.
+
+        An answer that was given before and is sent again changes nothing, and shows the run that
+        went on with it.
+        """
+        store, session_id = self.bench.runner.store, row.scope.session_id
+        waiting = {p.call_id: p for p in await self.bench.runner.pending(session_id)}
+        past = Past()
+        if any(entry.interrupt_id not in waiting for entry in entries):
+            past = await Past.of(store, row)
+        with refusal_is_a_problem():
+            answers = _answers(past.calls | waiting, entries)
+        new = {call_id: value for call_id, value in answers.items() if call_id in waiting}
+        for call_id in answers.keys() - new.keys():
+            past.refuse_unless_same(call_id, answers[call_id])
+        if not new:
+            return min(past.at.get(call_id, row.last_seq) for call_id in answers)
+        for call_id, outcome in (await self.bench.runs.answer_all(row, new)).items():
+            if outcome == "duplicate":  # By somebody who was quicker.
+                (await Past.of(store, row)).refuse_unless_same(call_id, new[call_id])
+            else:
+                refuse_unless_accepted(outcome)
+        return row.last_seq
 
     async def _session(self, thread_id: str) -> SessionRow:
         runner = self.bench.runner
@@ -64,22 +87,24 @@ class AguiRoutes(Routes):
         )
         return await runner.store.open(scope)
 
-    async def _frames(self, row: SessionRow, translator: Translator) -> AsyncGenerator[bytes, None]:
-        """The run's frames, from where the session stood when it was asked."""
+    async def _frames(
+        self, row: SessionRow, translator: Translator, since: int
+    ) -> AsyncGenerator[bytes, None]:
+        """The run's frames, after the event `since`."""
         encoder = EventEncoder()
-        if not self.bench.runs.is_running(row.scope.session_id):
+        if since == row.last_seq and not self.bench.runs.is_running(row.scope.session_id):
             waiting = await self.bench.runner.pending(row.scope.session_id)
             if waiting:
                 for shown in translator.paused(waiting):
                     yield encoder.encode(shown).encode()
                 return
-        async with aclosing(self.bench.runs.follow(row, row.last_seq)) as batches:
+        async with aclosing(self.bench.runs.follow(row, since)) as batches:
             async for batch in batches:
-                events = [shown.event for shown in batch]
-                for translated in (t for event in events for t in translator.translate(event)):
-                    yield encoder.encode(translated).encode()
-                if any(isinstance(event, RunEnded) and not event.path for event in events):
-                    return
+                for event in (shown.event for shown in batch):
+                    for translated in translator.translate(event):
+                        yield encoder.encode(translated).encode()
+                    if isinstance(event, RunEnded) and not event.path:
+                        return
 
 
 def _last_words(asked: RunAgentInput) -> str:
@@ -91,7 +116,7 @@ def _last_words(asked: RunAgentInput) -> str:
     return "\n".join(getattr(part, "text", "") for part in last.content)
 
 
-def _answers(waiting: Sequence[Pending], entries: Sequence[Any]) -> dict[str, Any]:
+def _answers(calls: Mapping[str, Pending], entries: Sequence[Any]) -> dict[str, Any]:
     """The resume entries as answers, by call id; all are read before any is taken."""
     answers: dict[str, Any] = {}
     for entry in entries:
@@ -101,13 +126,13 @@ def _answers(waiting: Sequence[Pending], entries: Sequence[Any]) -> dict[str, An
                 f"Interrupt {entry.interrupt_id!r} is answered more than once in this request; "
                 "send one answer. None of the answers was taken, and all calls still wait.",
             )
-        answers[entry.interrupt_id] = _value(waiting, entry)
+        answers[entry.interrupt_id] = _value(calls, entry)
     return answers
 
 
-def _value(waiting: Sequence[Pending], entry: Any) -> Any:
+def _value(calls: Mapping[str, Pending], entry: Any) -> Any:
     """A resume entry as an answer to the call that it names."""
-    pending = next((p for p in waiting if p.call_id == entry.interrupt_id), None)
+    pending = calls.get(entry.interrupt_id)
     if pending is None:
         raise ProblemError(404, f"No interrupt {entry.interrupt_id!r} is open in this thread.")
     if entry.model_extra:

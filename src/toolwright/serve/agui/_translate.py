@@ -44,7 +44,7 @@ from toolwright.messages import (
     Transferred,
     call_of,
 )
-from toolwright.tools import RESERVED
+from toolwright.serve._public import public_state
 
 __all__ = ["Translator"]
 
@@ -62,9 +62,16 @@ class Translator:
         """What is being written: `text`, `reasoning` or nothing."""
         self._streamed = False
         self._pending: dict[str, Pending] = {}
+        self._begun = False
 
     def translate(self, event: Event) -> list[BaseEvent]:
-        """What a front end is told of `event`."""
+        """What a front end is told of `event`; a run that was joined on its way begins here too."""
+        shown = self._translated(event)
+        joined = bool(shown) and not self._begun and not isinstance(event, RunStarted)
+        self._begun = self._begun or bool(shown)
+        return [self._started(), *shown] if joined else shown
+
+    def _translated(self, event: Event) -> list[BaseEvent]:
         if isinstance(event, PendingOpened):  # Also inside a call: a person must be able to answer.
             self._pending[event.pending.call_id] = event.pending
         if event.path:
@@ -176,8 +183,7 @@ class Translator:
 
 
 def _state(delta: dict[str, Any]) -> list[BaseEvent]:
-    # What the framework keeps for itself is nothing for a front end to show.
-    patch = [_operation(k, value) for k, value in delta.items() if not k.startswith(RESERVED)]
+    patch = [_operation(key, value) for key, value in public_state(delta).items()]
     if not patch:
         return []
     return [StateDeltaEvent.model_validate({"delta": patch})]

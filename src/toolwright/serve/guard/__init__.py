@@ -3,14 +3,13 @@
 from toolwright.serve.guard._headers import SecurityHeaders
 from toolwright.serve.guard._origin import SameSiteOnly
 from toolwright.serve.guard._rate import RateLimit
-from toolwright.serve.guard._token import TokenCheck, shown_reason, sign_in, sign_out
+from toolwright.serve.guard._token import Door, TokenCheck, shown_reason
 
 __all__ = [
+    "Door",
     "RateLimit",
     "SameSiteOnly",
     "SecurityHeaders",
     "TokenCheck",
     "shown_reason",
-    "sign_in",
-    "sign_out",
 ]

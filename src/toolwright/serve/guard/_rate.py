@@ -9,9 +9,40 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.serve._problems import problem_response
 
-__all__ = ["RateLimit"]
+__all__ = ["Buckets", "RateLimit", "client_of"]
 
 _MAX_CLIENTS = 10_000
+
+
+class Buckets:
+    """Each client may do something `burst` times at once and `per_second` times sustained."""
+
+    def __init__(
+        self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_second = per_second
+        self._burst = float(burst)
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """Seconds until this client may do it again; 0 when it may now."""
+        left = self._now(client)
+        return 0.0 if left >= 1 else (1 - left) / self._per_second
+
+    def take(self, client: str) -> float:
+        """The same, and if it may, it has."""
+        left, wait = self._now(client), self.wait(client)
+        self._left[client] = (left if wait else left - 1, self._clock())
+        self._left.move_to_end(client)
+        if len(self._left) > _MAX_CLIENTS:
+            self._left.popitem(last=False)
+        return wait
+
+    def _now(self, client: str) -> float:
+        now = self._clock()
+        left, then = self._left.get(client, (self._burst, now))
+        return min(self._burst, left + (now - then) * self._per_second)
 
 
 class RateLimit:
@@ -25,14 +56,11 @@ class RateLimit:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.app = app
-        self._per_second = per_second
-        self._burst = burst
-        self._clock = clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets = Buckets(per_second, burst, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on."""
-        wait = self._wait(scope) if scope["type"] == "http" else 0.0
+        wait = self._buckets.take(client_of(scope)) if scope["type"] == "http" else 0.0
         if wait:
             detail = f"Too many requests from this address; try again in {wait:.1f} s."
             headers = {"Retry-After": str(math.ceil(wait))}
@@ -40,14 +68,7 @@ class RateLimit:
         else:
             await self.app(scope, receive, send)
 
-    def _wait(self, scope: Scope) -> float:
-        """Seconds until this client may ask again; 0 when it may now."""
-        client = scope["client"][0] if scope.get("client") else ""
-        now = self._clock()
-        left, then = self._buckets.pop(client, (float(self._burst), now))
-        left = min(float(self._burst), left + (now - then) * self._per_second)
-        allowed = left >= 1
-        self._buckets[client] = (left - 1 if allowed else left, now)
-        if len(self._buckets) > _MAX_CLIENTS:
-            self._buckets.popitem(last=False)
-        return 0.0 if allowed else (1 - left) / self._per_second
+
+def client_of(scope: Scope) -> str:
+    """The client's address."""
+    return scope["client"][0] if scope.get("client") else ""

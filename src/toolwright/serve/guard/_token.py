@@ -2,6 +2,11 @@
 
 import hashlib
 import hmac
+import math
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
@@ -10,86 +15,127 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.serve._problems import ProblemError, problem_response
 from toolwright.serve._settings import check_token
+from toolwright.serve.guard._rate import Buckets, client_of
 
-__all__ = ["TokenCheck", "knows_token", "shown_reason", "sign_in", "sign_out"]
+__all__ = ["Door", "TokenCheck", "shown_reason"]
 
 _MONTH = 30 * 24 * 3600
+_MOST_SIGNED_IN = 1000
+_GUESSES = 5
+_GUESSES_PER_SECOND = 0.1
+_SLOWER = "Too many wrong tokens from this address; try again in {wait:.0f} s."
 
 
-class TokenCheck:
-    """Lets nobody pass without the token. It stands before what it guards, and looks at no path."""
+class Door:
+    """Knows who has shown the token: whoever sends it, and pages that have traded it for a cookie.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    A cookie is known to this server alone, until it is given back or the server ends.
+    """
+
+    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
         check_token(token)
-        self.app = app
         self._token = token
+        self._clock = clock
+        self._signed_in: OrderedDict[str, float] = OrderedDict()
+        """Digests of cookies, and when each expires."""
+        self._guesses = Buckets(_GUESSES_PER_SECOND, _GUESSES, clock)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the request, or pass it on."""
-        if scope["type"] == "lifespan" or knows_token(Headers(scope=scope), self._token):
-            await self.app(scope, receive, send)
-            return
+    def knows(self, headers: Headers) -> bool:
+        """Whether a request has the token, or a cookie it was traded for."""
+        return (
+            self._is_token(_bearer(headers)) or self._expiry(self._cookie(headers)) > self._clock()
+        )
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """None for a request that may pass; else the answer to it. Wrong tokens are slowed down."""
+        headers = Headers(scope=scope)
+        if self.knows(headers):
+            return None
+        if _bearer(headers) and (wait := self._guesses.take(client_of(scope))):
+            return _slower(wait)
         detail = "Send the token printed at start as 'Authorization: Bearer …', or sign in."
-        headers = {"WWW-Authenticate": "Bearer"}
-        await problem_response(401, detail, headers=headers)(scope, receive, send)
+        return problem_response(401, detail, headers={"WWW-Authenticate": "Bearer"})
 
-
-def knows_token(headers: Headers, token: str) -> bool:
-    """Whether a request has the token, or the cookie it was traded for."""
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and _same(given.strip(), token):
-        return True
-    cookie = cookie_parser(headers.get("cookie", "")).get(_cookie_name(token), "")
-    return _same(cookie, _cookie_value(token))
-
-
-def shown_reason(why: str, headers: Headers, token: str | None) -> str:
-    """The reason of a failure; only its kind for those who have not shown the token."""
-    return why if token is None or knows_token(headers, token) else why.partition(":")[0]
-
-
-def sign_in(request: Request, given: str, token: str | None) -> Response:
-    """Trade the token for the cookie."""
-    if token is not None and not _same(given, token):
-        raise ProblemError(403, "That is not the token printed when the server started.")
-    response = Response(status_code=204)
-    if token is not None:
+    def sign_in(self, request: Request, given: str) -> Response:
+        """Trade the token for a cookie; after some wrong ones the right one has to wait, too."""
+        client = client_of(request.scope)
+        if wait := self._guesses.wait(client):
+            return _slower(wait)
+        if not self._is_token(given):
+            self._guesses.take(client)
+            raise ProblemError(403, "That is not the token printed when the server started.")
+        cookie = secrets.token_urlsafe(32)
+        self._signed_in[_digest(cookie)] = self._clock() + _MONTH
+        if len(self._signed_in) > _MOST_SIGNED_IN:
+            self._signed_in.popitem(last=False)
+        response = Response(status_code=204)
         response.set_cookie(
-            _cookie_name(token),
-            _cookie_value(token),
+            self._cookie_name,
+            cookie,
             max_age=_MONTH,
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
         )
-    return response
+        return response
+
+    def sign_out(self, request: Request) -> Response:
+        """Take the cookie back: whoever has a copy of it is out as well."""
+        self._signed_in.pop(_digest(self._cookie(request.headers)), None)
+        response = Response(status_code=204)
+        response.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
+        return response
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _expiry(self, cookie: str) -> float:
+        # By digest: how long a look-up takes says nothing about the cookies there are.
+        return self._signed_in.get(_digest(cookie), -math.inf)
+
+    def _cookie(self, headers: Headers) -> str:
+        return cookie_parser(headers.get("cookie", "")).get(self._cookie_name, "")
+
+    @property
+    def _cookie_name(self) -> str:
+        """Its own for each token, so that two servers on one host do not take each other's cookie.
+
+        A path could not keep them apart: behind a proxy that removes a part of it, no server knows
+        the path that the browser sees.
+        """
+        purpose = b"toolwright page cookie name"
+        name = hmac.new(self._token.encode(), purpose, hashlib.sha256).hexdigest()
+        return f"toolwright-{name[:12]}"
 
 
-def sign_out(token: str | None) -> Response:
-    """Take the cookie back."""
-    response = Response(status_code=204)
-    if token is not None:
-        response.delete_cookie(_cookie_name(token), httponly=True, samesite="strict")
-    return response
+class TokenCheck:
+    """Lets nobody pass whom the door does not know. It stands before what it guards, and looks at no
+    path."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self.app = app
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on."""
+        refused = None if scope["type"] == "lifespan" else self._door.refusal(scope)
+        await (refused or self.app)(scope, receive, send)
 
 
-def _cookie_name(token: str) -> str:
-    """Its own for each token, so that two servers on one host do not take each other's cookie.
-
-    A path could not keep them apart: behind a proxy that removes a part of it, no server knows
-    the path that the browser sees.
-    """
-    return f"toolwright-{_digest(token, 'page cookie name')[:12]}"
+def shown_reason(why: str, headers: Headers, door: Door | None) -> str:
+    """The reason of a failure; only its kind for those who have not shown the token."""
+    return why if door is None or door.knows(headers) else why.partition(":")[0]
 
 
-def _cookie_value(token: str) -> str:
-    """Proves that its bearer knew the token, without being it."""
-    return _digest(token, "page cookie")
+def _bearer(headers: Headers) -> str:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
-def _digest(token: str, purpose: str) -> str:
-    return hmac.new(token.encode(), f"toolwright {purpose}".encode(), hashlib.sha256).hexdigest()
+def _slower(wait: float) -> Response:
+    headers = {"Retry-After": str(math.ceil(wait))}
+    return problem_response(429, _SLOWER.format(wait=math.ceil(wait)), headers=headers)
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode(), wanted.encode())
+def _digest(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()

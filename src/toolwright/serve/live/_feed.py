@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolwright.messages import Event, encode_event, is_stored
+from toolwright.serve._public import public_event
 from toolwright.serve.live._draft import Draft
 from toolwright.serve.live._inbox import Inbox
 
@@ -40,7 +41,7 @@ class Shown:
         label = "event: draft\n" if self.whole else ""
         if is_stored(self.event):
             label = f"id: {BOOT}:{self.event.seq}\n"
-        return f"{label}data: {encode_event(self.event)}\n\n".encode()
+        return f"{label}data: {encode_event(public_event(self.event))}\n\n".encode()
 
 
 class Feed:

@@ -14,6 +14,7 @@ from toolwright.messages import (
     ToolEnded,
     encode_event,
 )
+from toolwright.serve._public import public_event
 from toolwright.serve.live._inbox import Inbox
 
 __all__ = ["Notice", "Notices"]
@@ -34,7 +35,8 @@ class Notice:
     def frame(self) -> bytes:
         """The notice as a server-sent event."""
         head = json.dumps({"kind": self.kind, "id": self.id})
-        return f'data: {head[:-1]}, "event": {encode_event(self.event)}}}\n\n'.encode()
+        event = encode_event(public_event(self.event))
+        return f'data: {head[:-1]}, "event": {event}}}\n\n'.encode()
 
 
 class Notices:

@@ -1,12 +1,11 @@
 """What a pending call asks of a person, as an elicitation, and the person's answer back."""
 
-import json
 from typing import Any
 
 import mcp_types as types
 
 from toolwright.errors import UsageError
-from toolwright.messages import Approve, Pending, Reject, SignedIn
+from toolwright.messages import Approve, Pending, Reject, SignedIn, pretences, shown_json, visible
 from toolwright.tools import answer_from_text, read_decision
 
 __all__ = ["answer_from", "can_be_asked", "question_for"]
@@ -18,11 +17,6 @@ _CONFIRM = {
     "type": "object",
     "properties": {"approve": {"type": "boolean", "title": "Allow it"}},
     "required": ["approve"],
-}
-_FREE = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "title": "Answer"}},
-    "required": ["answer"],
 }
 
 
@@ -60,11 +54,11 @@ def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
     _refuse_unknown(pending, form, content)
     if form is _CONFIRM:
         return read_decision(pending.call_id, content, "approve")
-    answer = _free_answer(pending, content) if form is _FREE else content
+    answer = content if form is pending.schema else _only_answer(pending, content)
     return Approve(payload=answer) if pending.kind == "confirmation" else answer
 
 
-def _free_answer(pending: Pending, content: dict[str, Any]) -> Any:
+def _only_answer(pending: Pending, content: dict[str, Any]) -> Any:
     answer = content.get("answer")
     if answer is None:
         raise _does_not_fit(pending, "'answer' is missing")
@@ -87,18 +81,39 @@ def _does_not_fit(pending: Pending, why: str) -> UsageError:
 
 
 def _message(pending: Pending) -> str:
-    lines = [pending.hint or f"{pending.name!r} needs an answer."]
+    """The question with all that it is about, for clients that show nothing else."""
+    lines = [visible(pending.hint) or f"{visible(pending.name)!r} needs an answer."]
     if pending.rule:
-        lines.append(f"Asked by {pending.rule}.")
+        lines.append(visible(f"Asked by {pending.rule}.", lines=False))
     if pending.kind == "confirmation" and pending.arguments:
-        lines.append(f"{pending.name}({json.dumps(pending.arguments, ensure_ascii=False)})")
-    return "\n".join(lines)
+        lines.append(f"{visible(pending.name)}({shown_json(pending.arguments)})")
+    # The options of a choice are in the form.
+    if pending.payload is not None and pending.payload != {"options": _options(pending)}:
+        lines.append(shown_json(pending.payload))
+    return "\n".join([*lines, *pretences(pending.hint, pending.arguments, pending.payload)])
 
 
 def _form(pending: Pending) -> dict[str, Any]:
     if pending.schema is not None and _is_flat(pending.schema):
         return pending.schema
-    return _CONFIRM if pending.kind == "confirmation" and pending.schema is None else _FREE
+    if options := _options(pending):
+        return _one_answer({"type": "string", "enum": options})
+    return (
+        _CONFIRM
+        if pending.kind == "confirmation" and pending.schema is None
+        else _one_answer({"type": "string"})
+    )
+
+
+def _options(pending: Pending) -> list[str]:
+    options = (pending.schema or {}).get("enum") or []
+    return options if all(isinstance(option, str) for option in options) else []
+
+
+def _one_answer(field: dict[str, Any]) -> dict[str, Any]:
+    """A form with one field, for what is no form itself."""
+    properties = {"answer": {**field, "title": "Answer"}}
+    return {"type": "object", "properties": properties, "required": ["answer"]}
 
 
 def _is_flat(schema: dict[str, Any]) -> bool:

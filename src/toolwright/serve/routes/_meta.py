@@ -13,7 +13,7 @@ from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
 from toolwright.serve._model_choice import ModelChoice
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Suggestion, Workbench
-from toolwright.serve.guard import shown_reason, sign_in, sign_out
+from toolwright.serve.guard import shown_reason
 
 __all__ = ["MetaRoutes"]
 
@@ -118,7 +118,7 @@ class MetaRoutes(Routes):
     @route("GET", "/api/health", returns=Health, errors=(503,), is_open=True)
     async def get_health(self, ask: Ask[Nothing, Nothing]) -> Health:
         """Whether all parts of the server work, and how many runs are going."""
-        problems, token = self.background.problems(), self.bench.settings.token
+        problems, door = self.background.problems(), self.bench.door
         if problems:
             names = " and ".join(problems)
             raise ProblemError(
@@ -126,7 +126,7 @@ class MetaRoutes(Routes):
                 f"The {names} of this server failed; it is tried again and again, and the "
                 "server's log has the details.",
                 [
-                    f"{name}: {shown_reason(why, ask.request.headers, token)}"
+                    f"{name}: {shown_reason(why, ask.request.headers, door)}"
                     for name, why in problems.items()
                 ],
             )
@@ -135,12 +135,16 @@ class MetaRoutes(Routes):
     @route("POST", "/api/sign-in", body=Token, status=204, is_open=True)
     async def sign_in(self, ask: Ask[Token, Nothing]) -> Response:
         """Trade the token for the page's cookie."""
-        return sign_in(ask.request, ask.body.token, self.bench.settings.token)
+        door = self.bench.door
+        return (
+            Response(status_code=204) if door is None else door.sign_in(ask.request, ask.body.token)
+        )
 
     @route("POST", "/api/sign-out", status=204)
     async def sign_out(self, ask: Ask[Nothing, Nothing]) -> Response:
         """Give the cookie back."""
-        return sign_out(self.bench.settings.token)
+        door = self.bench.door
+        return Response(status_code=204) if door is None else door.sign_out(ask.request)
 
     @route("GET", "/api/openapi.json", returns=dict[str, Any])
     async def get_openapi(self, ask: Ask[Nothing, Nothing]) -> Response:

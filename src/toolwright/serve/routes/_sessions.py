@@ -18,6 +18,7 @@ from toolwright.serve._answers import (
 from toolwright.serve._by_hand import hand_session, is_by_hand
 from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
+from toolwright.serve._public import public_event, public_state
 from toolwright.serve._sessions import SessionInfo
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.live import EventStream
@@ -97,14 +98,15 @@ class SessionRoutes(Routes):
     @route("GET", f"{_ONE}/state", returns=dict[str, JsonValue], errors=(404,))
     async def get_session_state(self, ask: Ask[Nothing, Nothing]) -> dict[str, JsonValue]:
         """A session's state."""
-        return await self.runner.state((await self._row(ask)).scope.session_id)
+        return public_state(await self.runner.state((await self._row(ask)).scope.session_id))
 
     @route("GET", f"{_ONE}/events", query=Page, returns=list[AnyEvent], errors=(404,))
     async def list_session_events(self, ask: Ask[Nothing, Page]) -> list[Event]:
         """A session's stored events."""
         since, _ = position(ask.request, ask.query)
         row = await self._row(ask)
-        return (await self.runner.store.events(row.scope, since))[: ask.query.limit]
+        found = await self.runner.store.events(row.scope, since)
+        return [public_event(event) for event in found[: ask.query.limit]]
 
     @route("GET", f"{_ONE}/stream", query=Since, media_type="text/event-stream", errors=(404, 503))
     async def follow_session(self, ask: Ask[Nothing, Since]) -> EventStream:

@@ -48,13 +48,17 @@ class LoneRun:
     user_content: UserMessage | None = None
     task_id: str | None = None
     asked: str = ""
-    is_ruled: bool = False
     cost: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
         """The framework stands in for all agents on the path."""
         return (self.framework,)
+
+    @property
+    def unruled(self) -> tuple[str, ...]:
+        """A framework has no rules of ours."""
+        return self.names
 
     @property
     def agent_name(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.errors import UsageError
+from toolwright.models import MODEL_KEYS
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -25,8 +26,9 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
     """One toolset for each server in an `mcp.json`, in its order; disabled ones are left out.
 
     Servers stand under `mcpServers` (or `servers`); `${VAR}`, `${env:VAR}` and `${VAR:-default}`
-    are filled in from the environment. With `prefix`, tool names begin with the server's name, so
-    that two servers never clash. `settings` are `McpToolset`'s, for all of them.
+    are filled in from the environment; a key of a model's provider is never put into an address or
+    header that the file names. With `prefix`, tool names begin with the server's name, so that two
+    servers never clash. `settings` are `McpToolset`'s, for all of them.
     """
     servers = _read(Path(path))
     return [
@@ -52,7 +54,11 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(servers, dict) or not all(isinstance(s, dict) for s in servers.values()):
         raise UsageError(f'{str(path)!r} must have an object "mcpServers" with a server per name.')
     return {
-        name: _filled_in(server, f"{name!r} in {str(path)!r}") for name, server in servers.items()
+        name: {
+            key: _filled_in(value, f"{name!r} in {str(path)!r}", leaves=key in ("url", "headers"))
+            for key, value in server.items()
+        }
+        for name, server in servers.items()
     }
 
 
@@ -79,19 +85,24 @@ def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionPa
     )
 
 
-def _filled_in(value: Any, where: str) -> Any:
-    """`value` with its variables replaced, however deep they stand."""
+def _filled_in(value: Any, where: str, *, leaves: bool) -> Any:
+    """`value` with its variables replaced, however deep they stand; `leaves` if it is sent away."""
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda match: _variable(match, where), value)
+        return _VARIABLE.sub(lambda match: _variable(match, where, leaves), value)
     if isinstance(value, list):
-        return [_filled_in(item, where) for item in value]
+        return [_filled_in(item, where, leaves=leaves) for item in value]
     if isinstance(value, dict):
-        return {key: _filled_in(item, where) for key, item in value.items()}
+        return {key: _filled_in(item, where, leaves=leaves) for key, item in value.items()}
     return value
 
 
-def _variable(match: re.Match[str], where: str) -> str:
+def _variable(match: re.Match[str], where: str, leaves: bool) -> str:
     name, default = match.groups()
+    if leaves and name in MODEL_KEYS:
+        raise UsageError(
+            f"MCP server {where} wants {name}, the key of a model's provider, in an address or "
+            "header. If this server is to have a key, put it into a variable of its own."
+        )
     found = os.environ.get(name, default)
     if found is None:
         raise UsageError(f"MCP server {where} needs the environment variable {name}; set it.")

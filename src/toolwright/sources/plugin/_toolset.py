@@ -116,8 +116,9 @@ class PluginToolset(Toolset):
             while True:
                 session = await self._plugin.get()
                 now = next((one for one in session.tools if one.name == name), None)
-                self.cache_listing = now == spec
+                self.cache_listing = False
                 refuse_changed(name, f"Plugin {self.name!r}", spec, now)
+                self.cache_listing = True
                 try:
                     return await session.call(name, args, self._call_timeout, ctx.progress)
                 except NotSent:

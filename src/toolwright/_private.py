@@ -1,0 +1,42 @@
+"""Files and directories for nobody but the user whose process makes them, whatever the umask."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["is_private", "make_parents", "private_directory"]
+
+
+def private_directory(path: Path) -> bool:
+    """Make the directory, if it is not there; whether it is this user's alone.
+
+    In a place where everybody can write, somebody else may have put one there first, or a link: then
+    it is not, and must not be used.
+    """
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    return is_private(path)
+
+
+def is_private(path: Path) -> bool:
+    """Whether it is a directory, and no link to one, that nobody else can look into."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    if os.name != "posix":
+        return stat.S_ISDIR(found.st_mode)
+    own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(found.st_mode) and own
+
+
+def make_parents(path: Path) -> None:
+    """Make the directories above a file that are missing, for this user alone; others stay."""
+    missing = []
+    for parent in path.parents:
+        if parent.exists():
+            break
+        missing.append(parent)
+    for parent in reversed(missing):
+        parent.mkdir(mode=0o700, exist_ok=True)

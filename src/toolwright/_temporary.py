@@ -1,0 +1,153 @@
+"""Temporary directories of one process, which the next one removes if that process was killed."""
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+__all__ = ["passing_directory", "remove_leftovers", "remove_tree", "temporary_directory"]
+
+_NAME = re.compile(r"toolwright-([0-9a-f]{1,8})-([0-9a-f]{1,16})-([0-9a-f]{6})-[a-z0-9_]{8}")
+"""Process, when it started, where its number counts, and chance."""
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+def temporary_directory() -> Path:
+    """A new directory for this process alone, which has to remove it.
+
+    Whoever is killed cannot: what such processes of the same user left is removed along the way,
+    once in each process.
+    """
+    pid = os.getpid()
+    prefix = f"toolwright-{pid:x}-{_started(pid) or 0:x}-{_place()}-"
+    directory = Path(tempfile.mkdtemp(prefix=prefix))
+    _sweep_once(directory.parent, pid)
+    return directory
+
+
+@contextlib.contextmanager
+def passing_directory() -> Iterator[Path]:
+    """A temporary directory that is removed at the end of the block."""
+    directory = temporary_directory()
+    try:
+        yield directory
+    finally:
+        remove_tree(directory)
+
+
+def remove_tree(directory: str | Path) -> None:
+    """Remove a directory with all in it, whatever a guest did to keep it: closed or very deep ones.
+
+    No link is followed, and what cannot be removed stays. Each directory is taken out to the top
+    before it is emptied, so that neither paths nor calls become long.
+    """
+    with contextlib.suppress(OSError):
+        _make_accessible(directory, None)
+        top = os.open(directory, _DIRECTORY)
+        try:
+            waiting = _emptied(top, top)
+            while waiting:
+                name = waiting.pop()
+                inner = os.open(name, _DIRECTORY, dir_fd=top)
+                try:
+                    waiting += _emptied(inner, top)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+        finally:
+            os.close(top)
+        os.rmdir(directory)
+
+
+def _emptied(inner: int, top: int) -> list[str]:
+    """Remove the files of a directory and move its directories to the top: their names there."""
+    moved = []
+    with os.scandir(inner) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                _make_accessible(entry.name, inner)
+                name = uuid.uuid4().hex
+                os.rename(entry.name, name, src_dir_fd=inner, dst_dir_fd=top)
+                moved.append(name)
+            else:
+                os.unlink(entry.name, dir_fd=inner)
+    return moved
+
+
+def _make_accessible(name: str | Path, parent: int | None) -> None:
+    if os.chmod in os.supports_follow_symlinks:
+        os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)
+        return
+    # Through a descriptor of the directory itself, so that no link can come between.
+    descriptor = os.open(name, _DIRECTORY | os.O_PATH, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _sweep_once(root: Path, pid: int) -> None:
+    # In a thread: packages that were installed for a sandbox are thousands of files.
+    threading.Thread(target=remove_leftovers, args=(root,), daemon=True).start()
+
+
+def remove_leftovers(root: Path) -> None:
+    """Remove the directories in `root` that this user's processes have left, and nothing else.
+
+    The process must have run under the same start of the same machine, or container: elsewhere its
+    number means nothing.
+    """
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(root)):
+            if (found := _NAME.fullmatch(entry.name)) and _is_own_directory(entry):
+                pid, started, place = int(found[1], 16), int(found[2], 16), found[3]
+                if place == _place() and not _is_running(pid, started):
+                    remove_tree(entry.path)
+
+
+def _is_own_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _is_running(pid: int, started: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    # Its number may be another's by now; where that cannot be known, it is left alone.
+    return _started(pid) in (None, started) or not started
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in ticks since the machine did; None where that is not told."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return int(text.rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+@cache
+def _place() -> str:
+    """Where numbers of processes count: this start of this machine, and the container."""
+    known = []
+    with contextlib.suppress(OSError):
+        known.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        known.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:6]

@@ -1,0 +1,48 @@
+"""Read JSON that code in a sandbox wrote, which may be anything: it is measured before it is read."""
+
+import json
+import re
+from typing import Any
+
+__all__ = ["MOST_BYTES", "check_guest_json", "read_guest_json"]
+
+MOST_BYTES = 16 * 1024 * 1024
+_MOST_VALUES = 200_000
+_MOST_QUOTES = 500_000
+"""Values and strings cost many times their bytes: 16 MB of `[[],[],…` would be half a gigabyte."""
+_DEEPEST = 64
+# Matches from any quote on, closed or not, and never tries twice: else it could take for ever.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.S)
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+def read_guest_json(data: bytes | bytearray | str) -> Any:
+    """The value; `ValueError` for what is too large, nested too deep, or no JSON.
+
+    Takes a fraction of a second at most, whatever it is given.
+    """
+    text = bytes(data) if not isinstance(data, str) else data.encode("utf-8", "replace")
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"it has {len(text):,} bytes, more than {MOST_BYTES:,}")
+    check_guest_json(text)
+    value = json.loads(text)
+    if b"\\ud" in text.lower():
+        # Halves of a character cannot be written to anything.
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def check_guest_json(text: bytes) -> None:
+    """`ValueError` for more values or levels than are read; whether it is JSON is not looked at."""
+    if text.count(b"[") + text.count(b"{") + text.count(b",") < _DEEPEST:
+        return
+    if text.count(b'"') > _MOST_QUOTES:
+        raise ValueError(f"it has more than {_MOST_QUOTES // 2:,} strings")
+    bare = _STRING.sub(b"", text)
+    if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > _MOST_VALUES:
+        raise ValueError(f"it has more than {_MOST_VALUES:,} values")
+    depth = 0
+    for bracket in _BRACKET.findall(bare):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > _DEEPEST:
+            raise ValueError(f"it is nested more than {_DEEPEST} levels deep")

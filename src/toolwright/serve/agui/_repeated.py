@@ -1,0 +1,56 @@
+"""Resume entries that were sent before: a client that lost its connection sends them again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwright.backends import SessionRow, Store
+from toolwright.errors import UsageError
+from toolwright.messages import Event, Pending, PendingAnswered, PendingOpened, StoredAnswer
+from toolwright.serve._answers import refuse_unless_accepted
+from toolwright.tools import accept_answer
+
+__all__ = ["Past"]
+
+
+@dataclass(slots=True)
+class Past:
+    """The calls of a session that have been answered, by call id."""
+
+    calls: dict[str, Pending] = field(default_factory=dict)
+    answers: dict[str, StoredAnswer | None] = field(default_factory=dict)
+    at: dict[str, int] = field(default_factory=dict)
+    """Where the log has the answer; a call whose answer nobody has read yet is not among them."""
+
+    @classmethod
+    async def of(cls, store: Store, row: SessionRow) -> "Past":
+        """What was asked and answered in the session so far."""
+        past = cls()
+        past._read(await store.events(row.scope, 0))
+        for call in await store.open_calls(row.scope.app_name, row.scope.session_id):
+            if call.answered:
+                past.calls[call.pending.call_id] = call.pending
+                past.answers[call.pending.call_id] = call.answer
+        return past
+
+    def _read(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, PendingOpened):
+                self.calls[event.pending.call_id] = event.pending
+            elif isinstance(event, PendingAnswered):
+                self.answers[event.call_id] = event.answer
+                self.at[event.call_id] = event.seq
+
+    def refuse_unless_same(self, call_id: str, value: Any) -> None:
+        """`ProblemError` unless `value` is the answer that the call already has."""
+        if call_id not in self.calls:
+            refuse_unless_accepted("unknown")
+        if call_id not in self.answers:
+            refuse_unless_accepted("finished")
+        try:
+            again = accept_answer(self.calls[call_id], value)
+        except UsageError:
+            again = None
+        # A credential is not kept where it could be compared: sent again, it is another one.
+        if again is None or again != self.answers[call_id]:
+            refuse_unless_accepted("duplicate")
