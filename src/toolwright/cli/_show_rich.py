@@ -15,6 +15,7 @@ from toolwright.messages import (
     ToolResult,
     ToolStarted,
     Transferred,
+    call_of,
     visible,
 )
 
@@ -61,7 +62,7 @@ class RichShow:
                 say("  ", _mark(event.result), " ", _line(lines[0]), (more, "dim"))
             case PendingOpened():
                 if event.pending.blocking:  # Otherwise it has ended already.
-                    path, _, call_id = event.pending.call_id.partition("~")[0].rpartition("/")
+                    path, _, call_id = call_of(event.pending.call_id).rpartition("/")
                     arguments = json.dumps(event.pending.arguments, ensure_ascii=False)
                     self._title(path, call_id, event.pending.name, arguments)
                 say("  ", _MARKS["pending"], f" waits for a {event.pending.kind}")
