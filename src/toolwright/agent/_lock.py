@@ -48,7 +48,16 @@ def _by_source(tools: list[Tool]) -> Iterator[tuple[str, dict[str, Any]]]:
             told = known.setdefault(tool.name, tool.definition)
             if told is tool.definition or digest_of(told) == tool.fingerprint:
                 break
-    yield from ((source, listed) for (source, _, _), listed in found.items())
+    # Listings that have nothing in common, as a server's tools and its resources, are one.
+    joined: dict[str, list[dict[str, Any]]] = {}
+    for (source, _, _), listed in found.items():
+        others = joined.setdefault(source, [])
+        apart = next((other for other in others if not other.keys() & listed.keys()), None)
+        if apart is None:
+            others.append(listed)
+        else:
+            apart.update(listed)
+    yield from ((source, listed) for source, others in joined.items() for listed in others)
 
 
 def moved_since(lock: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
