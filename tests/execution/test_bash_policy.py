@@ -1,5 +1,6 @@
 """Policies judge what a command line would run."""
 
+import itertools
 import subprocess
 from pathlib import Path
 
@@ -202,3 +203,24 @@ def test_a_mistake_in_the_judge_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
 def test_judging_never_fails_whatever_the_text(command: str) -> None:
     verdict = POLICY.check(command)
     assert verdict.allowed or verdict.reason
+
+
+@pytest.mark.parametrize("action", ["-ok", "-okdir"])
+def test_a_command_that_find_asks_about_ends_at_a_semicolon_only(action: str) -> None:
+    policy = BashToolPolicy(allowed_command_prefixes=("find", "sort", "ls"))
+    assert policy.check(f"find . {action} ls {{}} ';'").allowed
+    for rest in ("", " -uid --output=x -uid ';'", " -uid 0 ';'", " ';'", " -exec ls {} +"):
+        verdict = policy.check(f"find . {action} sort {{}} +{rest}")
+        assert (verdict.allowed, "does not end it" in verdict.reason) == (False, True), rest
+
+
+def test_xargs_does_not_replace_a_mark_where_it_is_given_a_number_too() -> None:
+    policy = BashToolPolicy(("xargs", "sort", "sed", "git", "find", "env", "cat"))
+    marks = ("-I{}", "-I {}", "-i", "--replace", "--replace={}")
+    numbers = ("-n 2", "-n2", "--max-args=2", "--max-args 2", "-L 1", "-L1", "-l", "-l1", "--max-lines",
+               "--max-lines=1", "-rn1", "-tL 1")  # fmt: skip
+    commands = ("sort", "cat", "sed -n 1p", "git log", "find .", "env")
+    for mark, number, command in itertools.product(marks, numbers, commands):
+        for options in (f"{mark} {number}", f"{number} {mark}"):
+            verdict = policy.check(f"xargs {options} {command}")
+            assert (verdict.allowed, "both together" in verdict.reason) == (False, True), verdict
