@@ -3,7 +3,8 @@
 Hooks, helpers, editors, pagers, signatures and the monitor of files have settings of fixed names;
 they are turned off in words put before the sub-command. Filters, drivers and trailers have names that
 a repository chooses: lines of shell look for them each time git is about to run, and turn off those
-that they find, and aliases: for an address `x::y` git runs `git remote-x`, which may be one. `ext::` and other repositories of this machine, whose own hooks would run, are closed by
+that they find. So they do with aliases: for an address `x::y` git runs `git remote-x`, which may be one.
+`ext::` and other repositories of this machine, whose own hooks would run, are closed by
 the list of protocols.
 
 A repository inside this one has settings of its own, which git obeys when it looks for changes there.
@@ -68,7 +69,8 @@ _ENVIRONMENT = {
     "SSH_ASKPASS": "true",
 }
 _NAMED = {
-    "": ("alias.*", "credential.*.helper", "filter.*.clean", "filter.*.smudge", "filter.*.process", "remote.*.vcs"),
+    "": ("alias.*", "credential.*.helper", "filter.*.clean", "filter.*.smudge", "filter.*.process",
+         "remote.*.vcs"),
     "cat": ("diff.*.textconv", "tar.*.command"),
     "false": ("diff.*.cachetextconv", "filter.*.required", "merge.*.driver"),
     "true": ("diff.*.command", "gpg.*.program", "trailer.*.cmd", "trailer.*.command"),
