@@ -32,6 +32,11 @@ class HostSecret:
                 "A secret for a sandbox has at least eight printable characters: shorter ones "
                 "cannot be found again in an answer."
             )
+        if not self.value.isascii():
+            raise UsageError(
+                "A secret for a sandbox has ASCII characters only: others are written in too many "
+                "ways to be found again in an answer. Give the host a token instead."
+            )
         if isinstance(self.hosts, str) or not self.hosts:
             raise UsageError("A secret is for hosts: HostSecret(value, ['api.example.com']).")
 
