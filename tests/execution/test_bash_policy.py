@@ -118,6 +118,39 @@ def test_operators_are_blocked_where_they_are_operators() -> None:
     assert not BashToolPolicy(blocked_operators=("rm -rf",)).check("rm -rf /").allowed
 
 
+OPERATORS = {
+    ";": "ls ; ls", "&": "ls & ls", "&&": "ls && ls", "||": "ls || ls", "|": "ls | cat", "|&": "ls |& cat",
+    "!": "! ls", "(": "( ls )", "{": "{ ls; }", "$(": "echo $(ls)", "`": "echo `ls`", "<": "cat < f",
+    "<<": "cat <<'E'\nx\nE", "<<-": "cat <<-'E'\n\tx\n\tE", "<<<": "cat <<< x", ">": "ls > f", ">>": "ls >> f",
+    ">|": "ls >| f", "&>": "ls &> f", "&>>": "ls &>> f", ">&": "ls >& f", "2>": "ls 2> f", "2>>": "ls 2>> f",
+    "2>&1": "ls 2>&1", "1>&2": "ls 1>&2", "0<": "cat 0< f",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_operator_can_be_blocked_however_it_is_written(operator: str) -> None:
+    line = OPERATORS[operator]
+    continued = "\\\n".join(operator)
+    inside = [f"( {line}\n)", f'echo "$( {line}\n)"', line.replace(operator, continued)]
+    allowed = BashToolPolicy(("ls", "cat", "echo"), allow_redirects=True)
+    blocking = BashToolPolicy(
+        ("ls", "cat", "echo"), allow_redirects=True, blocked_operators=(operator,)
+    )
+    assert allowed.check(line).allowed
+    for other in (line, *inside):
+        assert not blocking.check(other).allowed, other
+    if not operator[0].isdigit():  # Those are not looked for as operators alone.
+        assert blocking.check("echo '{}'".format(line.replace("'", ""))).allowed
+
+
+@pytest.mark.parametrize("operator", [name for name in OPERATORS if len(name) > 1])
+def test_an_operator_over_two_lines_is_not_taken_for_two(operator: str) -> None:
+    line = OPERATORS[operator]
+    policy = BashToolPolicy(("ls", "cat", "echo"), allow_redirects=True)
+    assert not policy.check(line.replace(operator, "\\\n".join(operator), 1)).allowed
+    assert policy.check(line.replace(" ", " \\\n ", 1)).allowed
+
+
 def test_everything_is_allowed_by_default_even_what_is_not_understood() -> None:
     policy = BashToolPolicy()
     for command in ("ls", "for x in *; do echo $x; done", "a | b > c", "if true; then ls; fi"):
