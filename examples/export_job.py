@@ -46,7 +46,7 @@ async def export_dataset(
         format: The format of the file.
     """
     job_id = f"exp-{dataset_id}-{format}"
-    tool_context.deps.start(job_id, tool_context.function_call_id)
+    tool_context.deps.start(job_id, tool_context.pending_id)
     return {"status": "pending", "job_id": job_id, "eta_seconds": 30}
 
 

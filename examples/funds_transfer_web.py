@@ -38,7 +38,7 @@ async def request_fund_transfer(
     amount_cents: int, destination_account: str, ctx: ToolContext
 ) -> None:
     """Ask the user to approve a transfer of money."""
-    address = f"task_id={ctx.task_id}&tool_call_id={ctx.function_call_id}"
+    address = f"task_id={ctx.task_id}&tool_call_id={ctx.pending_id}"
     body = (
         f"Approve transfer of ${amount_cents / 100:.2f} to {destination_account}?\n"
         f"Approve: {site}/approve-transfer?{address}\n"

@@ -16,18 +16,25 @@ def private_directory(path: Path) -> bool:
     """
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
+    if _is_own(path, without=0o022):
+        path.chmod(0o700)  # Others could look into it, and put nothing there.
     return is_private(path)
 
 
 def is_private(path: Path) -> bool:
     """Whether it is a directory, and no link to one, that nobody else can look into."""
+    return _is_own(path, without=0o077)
+
+
+def _is_own(path: Path, *, without: int) -> bool:
+    """Whether it is this user's directory, with none of these bits in its mode."""
     try:
         found = path.lstat()
     except OSError:
         return False
     if os.name != "posix":
         return stat.S_ISDIR(found.st_mode)
-    own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    own = found.st_uid == os.geteuid() and not found.st_mode & without
     return stat.S_ISDIR(found.st_mode) and own
 
 

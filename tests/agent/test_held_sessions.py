@@ -397,12 +397,13 @@ async def test_a_session_is_free_when_its_run_was_cancelled_and_could_not_store_
     assert await _free(runner)
 
 
+@pytest.mark.parametrize("kind", [StoreError, OSError, TimeoutError, RuntimeError])
 async def test_a_store_that_cannot_release_does_not_hide_why_the_run_failed(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, kind: type[Exception]
 ) -> None:
     class Worse(Broken):
         async def release(self, scope: Scope, hold_id: str) -> None:
-            raise StoreError("nor can it be released")
+            raise kind("nor can it be released")
 
     store = Worse()
     store.refuses = True

@@ -1,5 +1,6 @@
 """Data for people and programs is bounded like text: what is too large is kept apart, by name."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from toolwright import Agent, BlobPart, MaxOutput, Runner, UsageError, deferred_tool, tool
 from toolwright.messages import Scope, ToolEnded
+from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -63,6 +65,64 @@ async def test_deleting_a_session_deletes_all_that_belongs_to_it(tmp_path: Path)
         await runner.store.open(scope)
         with pytest.raises(UsageError, match="no stored output"):
             await runner.output("s", kept["stored_as"])
+
+
+@pytest.mark.parametrize("ends", ["refused", "cancelled"])
+@pytest.mark.parametrize("step", range(4))
+async def test_a_session_whose_deletion_is_cut_short_can_be_deleted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, ends: str
+) -> None:
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="s")
+        scope = Scope(app_name="app", user_id="user", session_id="s")
+        artifacts = runner.services.artifacts
+        assert artifacts is not None
+        for name in ("a.txt", "b.txt"):
+            await artifacts.save(scope, name, BlobPart(media_type="text/plain", data=b"x"))
+        steps = iter(range(100))
+
+        def cut(act: Any) -> Any:
+            async def maybe(*args: Any) -> Any:
+                if next(steps) == step:
+                    raise OSError("away") if ends == "refused" else asyncio.CancelledError
+                return await act(*args)
+
+            return maybe
+
+        with monkeypatch.context() as patch:
+            kept, store = type(artifacts), type(runner.store)
+            for owner, name in ((kept, "names"), (kept, "delete"), (store, "delete")):
+                patch.setattr(owner, name, cut(getattr(owner, name)))
+            with pytest.raises((OSError, asyncio.CancelledError)):
+                await runner.delete("s")
+        assert await runner.sessions()
+        await runner.delete("s")
+        assert not await runner.sessions()
+        assert await artifacts.names(scope) == []
+
+
+async def test_a_branch_reads_the_long_outputs_that_its_events_name(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def go_on(request: ModelRequest) -> Any:
+        return call("read_output", name=asked[0])
+
+    model = ScriptedModel(call("query"), "Done.", go_on, "Read.")
+    agent = Agent(name="a", model=model, tools=[query])
+    async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
+        await runner.run("go", session_id="s")
+        [kept] = await data_of(runner)
+        asked.append(kept["stored_as"])
+        await runner.branch("s", new_id="b")
+        await runner.branch("b", new_id="c")
+        await runner.delete("s")
+        assert json.loads(await runner.output("b", kept["stored_as"])) == ROWS
+        done = await runner.run("read on", session_id="b")
+        read = [r for m in done.history if m.kind == "tool" for r in m.results][-1]
+        assert (read.status, read.text[:8]) == ("ok", '[{"row":')
+        await runner.delete("b")
+        assert json.loads(await runner.output("c", kept["stored_as"])) == ROWS
+        await runner.delete("c")
 
 
 async def test_a_large_deferred_result_is_bounded_too(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import anyio
 import httpx2
@@ -21,12 +22,14 @@ from toolwright.backends import (
     service_account_scheme_credential,
     token_to_scheme_credential,
 )
+from toolwright.backends.auth._oauth import tokens_from
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import (
     AuthConfig,
     AuthCredential,
     AuthToolArguments,
     CustomAuthScheme,
+    OAuth2Auth,
     OAuth2Flows,
     OpenIdConnectWithConfig,
     Scope,
@@ -603,3 +606,87 @@ def test_openapi_flows_are_read_as_openapi_writes_them() -> None:
 def test_a_scheme_without_any_address_is_refused() -> None:
     with pytest.raises(ValueError, match="needs its endpoints"):
         OpenIdConnectWithConfig(scopes=["openid"])
+
+
+def plain(provider: Provider) -> AuthConfig:
+    """The same client, without OpenID Connect."""
+    found = provider.oidc(discover=False)
+    endpoints = found.auth_scheme.model_dump()
+    oauth = OAuth2Flows(
+        authorization_url=endpoints["authorization_endpoint"],
+        token_url=endpoints["token_endpoint"],
+        scopes={"calendar": ""},
+    )
+    scheme = CustomAuthScheme(type="oauth2", flows=oauth)
+    return AuthConfig(auth_scheme=scheme, raw_auth_credential=found.raw_auth_credential)
+
+
+def came_from(address: str, iss: str | None) -> str:
+    """The address that a provider, or another one, sends the browser back to."""
+    parts = urlsplit(address)
+    query = [pair for pair in parse_qsl(parts.query) if pair[0] != "iss"]
+    named = [("iss", iss)] if iss is not None else []
+    return parts._replace(query=urlencode([*query, *named])).geturl()
+
+
+@pytest.mark.parametrize("kind", ["openid", "flows", "flows with an issuer"])
+async def test_the_answer_of_another_provider_is_refused_in_every_flow(
+    flows: AuthlibFlows, provider: Provider, kind: str
+) -> None:
+    config = provider.oidc() if kind == "openid" else plain(provider)
+    if kind == "flows with an issuer":
+        known: dict[str, Any] = {**config.auth_scheme.model_dump(), "issuer": provider.address}
+        config = config.model_copy(update={"auth_scheme": CustomAuthScheme(**known)})
+    shown = await flows.begin(ADA, config)
+    back = provider.sign_in(shown["auth_uri"])
+    for iss in ("https://good.example", f"{provider.address}.evil.example", "", "null"):
+        with pytest.raises(UsageError, match="The answer came from"):
+            await flows.finish(ADA, config, came_from(back, iss))
+    # Nothing was redeemed: the real answer still works.
+    assert (await flows.finish(ADA, config, came_from(back, provider.address))).oauth2
+
+
+async def test_a_provider_that_always_names_itself_has_to(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = plain(provider)
+    known: dict[str, Any] = {
+        **config.auth_scheme.model_dump(),
+        "issuer": provider.address,
+        "authorization_response_iss_parameter_supported": True,
+    }
+    config = config.model_copy(update={"auth_scheme": CustomAuthScheme(**known)})
+    back = provider.sign_in((await flows.begin(ADA, config))["auth_uri"])
+    with pytest.raises(UsageError, match="does not say that it is from"):
+        await flows.finish(ADA, config, came_from(back, None))
+
+
+async def test_a_sign_in_that_was_begun_long_ago_is_begun_anew(
+    flows: AuthlibFlows, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = provider.oidc()
+    old = await flows.begin(ADA, config)
+    back = provider.sign_in(old["auth_uri"])
+    later = time.time() + 3601
+    with monkeypatch.context() as patched:
+        patched.setattr("toolwright.backends.auth._oauth.time.time", lambda: later)
+        with pytest.raises(UsageError, match=r"begun too long ago\. Please sign in again"):
+            await flows.finish(ADA, config, back)
+        new = await flows.begin(ADA, config)
+    assert new["state"] != old["state"]
+    with pytest.raises(UsageError, match="its state differs"):
+        await flows.finish(ADA, config, back)
+
+
+async def test_openid_without_an_id_token_is_refused(
+    flows: AuthlibFlows, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without(token: dict[str, Any]) -> OAuth2Auth:
+        return tokens_from({k: v for k, v in token.items() if k != "id_token"})
+
+    config = provider.oidc()
+    back = provider.sign_in((await flows.begin(ADA, config))["auth_uri"])
+    monkeypatch.setattr("toolwright.backends.auth._oauth.tokens_from", without)
+    with pytest.raises(ToolError, match="gave no ID token"):
+        await flows.finish(ADA, config, back)
+    assert await flows.ready(ADA, config) is None

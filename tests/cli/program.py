@@ -145,4 +145,5 @@ def _fresh_loggers() -> Iterator[None]:
             if isinstance(logger, logging.Logger):
                 stack.enter_context(patch.object(logger, "handlers", []))
                 stack.enter_context(patch.object(logger, "propagate", True))
+                stack.callback(logger.setLevel, logger.level)
         yield

@@ -1,9 +1,12 @@
 """What a person at a terminal sees of calls, those that never started included."""
 
 from io import StringIO
+from typing import Literal
 
+import pytest
 from rich.console import Console
 
+from toolwright.cli._show import outcome
 from toolwright.cli._show_rich import RichShow
 from toolwright.cli._terminal import Terminal
 from toolwright.messages import (
@@ -44,6 +47,14 @@ def shown(*events: Event) -> list[str]:
 
 def test_a_call_that_is_refused_before_it_starts_is_named() -> None:
     assert shown(ended("denied")) == ["wipe ", "  ⊘ Denied: never"]
+
+
+@pytest.mark.parametrize("failed", [None, True])
+def test_a_call_that_says_that_it_has_failed_is_no_success(failed: Literal[True] | None) -> None:
+    content = (TextPart("1 failed"),)
+    result = ToolResult(call_id="c1", name="bash", status="ok", content=content, failed=failed)
+    assert shown(ToolEnded(result=result))[-1] == f"  {'✗' if failed else '✓'} 1 failed"
+    assert outcome(result) == ("failed" if failed else "ok")
 
 
 def test_a_call_that_asks_before_it_starts_is_shown_with_its_arguments_once() -> None:

@@ -1,11 +1,14 @@
 """A repository from somewhere: nothing in it runs before the person has trusted it."""
 
+import asyncio
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.program import TRUST, clean_environment, here
@@ -19,12 +22,13 @@ CODE = "import pathlib\npathlib.Path({marker!r}).touch()\nfrom toolwright import
 FILE = """\
 tools:
   functions: [tools:look]
-  plugins: [{path: ./plugin}]
+  plugins: [{path: ./plugin, args: [--quiet], env: {PYTHONPATH: evil}}]
   mcp: [{command: ./server, args: [--all]}, {url: "https://eve.example/mcp"}]
   mcp_files: [mcp.json]
   skills: [skill]
+  openapi: [{source: api.json, server_url: "https://api.eve.example"}]
 approvals: {otherwise: allow}
-store: sqlite:///kept.db
+store: postgresql://eve.example/db
 """
 ORDERS = {
     "run": ("hi",),
@@ -161,6 +165,73 @@ def test_what_is_below_is_trusted_too_but_no_other_repository(
     assert is_trusted(tmp_path / "link")
 
 
+@pytest.mark.parametrize("mark", [".git", ".hg", ".jj", ".svn"])
+@pytest.mark.parametrize(
+    "name",
+    ["{inner}/evil.py:f", "./{inner}/evil.py:f", "{inner}.evil:f", "link/evil.py:f", "link.evil:f"],
+)
+def test_code_of_another_repository_is_not_imported_by_way_of_a_trusted_one(
+    tmp_path: Path, mark: str, name: str
+) -> None:
+    inner = tmp_path / "mine" / "vendor"
+    (inner / mark).mkdir(parents=True)
+    marker = tmp_path / "ran"
+    (inner / "evil.py").write_text(CODE.format(marker=str(marker)) + "def f() -> None: ...\n")
+    (inner / "__init__.py").touch()
+    (inner / "agent.yaml").write_text("tools: {preset: none, functions: ['evil.py:f']}\n")
+    (tmp_path / "mine" / "link").symlink_to(inner)
+    (tmp_path / "mine" / "linked.yaml").symlink_to(inner / "agent.yaml")
+    trusting = {"cwd": tmp_path / "mine", "check": 2, "TOOLWRIGHT_TRUST": str(tmp_path / "mine")}
+    for named in (name.format(inner="vendor"), "linked.yaml", "vendor/agent.yaml"):
+        told = here("tools", "list", "-a", named, **trusting).stderr  # type: ignore[arg-type]
+        assert f"\n  toolwright trust {inner}\n" in told
+    assert not marker.exists()
+
+
+def test_a_folder_that_has_only_the_name_of_a_package_is_none(tmp_path: Path) -> None:
+    (tmp_path / "colorsys").mkdir()
+    done = here("tools", "list", "-a", "colorsys:rgb_to_hsv", cwd=tmp_path, TOOLWRIGHT_TRUST="")
+    assert "rgb_to_hsv" in done.stdout
+
+
+@pytest.mark.parametrize("where", ["agent.yaml", "mcp.json"])
+def test_servers_of_a_trusted_file_start_beside_it(
+    tmp_path: Path, foreign: Path, where: str
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for place in (mine, foreign):
+        (place / "server").write_text(f"#!/bin/sh\ntouch '{place}/ran'\n")
+        (place / "server").chmod(0o700)
+    server = {"command": "./server"}
+    (mine / "mcp.json").write_text(json.dumps({"mcpServers": {"s": server}}))
+    tools = "mcp_files: [mcp.json]" if where == "mcp.json" else "mcp: [{command: ./server}]"
+    (mine / "agent.yaml").write_text(f"tools: {{preset: none, {tools}}}\n")
+    words = ("tools", "list", "-a", str(mine / "agent.yaml"))
+    done = here(*words, cwd=foreign, TOOLWRIGHT_TRUST=str(mine))
+    assert ((mine / "ran").exists(), (foreign / "ran").exists()) == (True, False)
+    # It is no server, and whoever listed its tools is told so.
+    assert "Its tools are left out." in done.stderr
+
+
+def test_ctrl_c_ends_the_question(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Terminal):
+        def readline(self, *args: Any) -> str:
+            os.kill(os.getpid(), signal.SIGINT)
+            return "y\n"
+
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    monkeypatch.setattr(_trust, "is_interactive", lambda: True)
+    monkeypatch.setattr("toolwright.cli._lines.drop_typed_ahead", str)
+
+    async def main() -> None:
+        trusted_file(foreign / "agent.yaml")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert not is_trusted(foreign)
+
+
 @pytest.mark.parametrize("below", ["", "downloads"])
 def test_of_ones_home_only_what_lies_in_it_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
@@ -231,12 +302,12 @@ def test_a_person_at_a_terminal_is_asked_and_shown_what_would_run(
             trusted_file(Path("agent.yaml"))
     assert is_trusted(foreign) is agrees
     told = capsys.readouterr().err
-    for line in (
-        "imports tools:look", "starts ./plugin", "starts ./server --all", "has the skill skill",
-        "connects to https://eve.example/mcp", "starts or connects to what mcp.json names",
-        "nobody is asked about: the rest",
+    for named in (
+        "tools:look", "./plugin", "--quiet", "PYTHONPATH", "./server", "--all", "eve.example/mcp",
+        "skill", "OPENAI_API_KEY", "https://api.eve.example", "postgresql://eve.example/db",
+        '"otherwise": "allow"',
     ):  # fmt: skip
-        assert f"  {line}\n" in told
+        assert named in told
     assert not (foreign / "ran").exists()
 
 

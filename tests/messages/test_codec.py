@@ -1,6 +1,7 @@
 """Events as JSON: whatever they hold comes back, and old logs stay readable."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from toolwright.messages import (
     UserMessage,
     decode_event,
     encode_event,
+    exact_json,
+    from_exact_json,
     jsonable,
 )
 
@@ -92,3 +95,31 @@ def test_a_log_of_a_newer_version_is_refused_with_what_to_do() -> None:
     for damaged in ("", "{", '{"v":2,"type":"nothing"}', '{"v":2,'):
         with pytest.raises(UnreadableError, match=r"Unreadable|version"):
             decode_event(damaged)
+
+
+BEYOND = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize("odd", ["", "\ud800"], ids=["plain", "surrogate"])
+def test_numbers_that_json_does_not_have_are_words_wherever_they_stand(name: str, odd: str) -> None:
+    number = BEYOND[name]
+    assert jsonable(number) == name
+    shown = jsonable({"deep": [number, {f"key{odd}": number}], "odd": odd})
+    assert shown == {"deep": [name, {f"key{odd}": name}], "odd": odd}
+    stored = from_exact_json(exact_json(shown))
+    assert stored == shown
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    )
+)  # fmt: skip
+def test_what_is_json_already_stays_as_it_is(value: object) -> None:
+    found = jsonable(value)
+    assert found == value
+    assert repr(found) == repr(value)

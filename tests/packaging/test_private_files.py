@@ -149,6 +149,12 @@ async def test_another_users_directory_is_not_private(
     assert not private_directory(place / "own")
 
 
+async def test_a_directory_of_ones_own_that_others_could_look_into_is_closed(place: Path) -> None:
+    (place / "own").mkdir(mode=0o755)
+    assert private_directory(place / "own")
+    assert stat.S_IMODE((place / "own").stat().st_mode) == 0o700
+
+
 async def test_directories_that_are_there_stay_as_they_are(place: Path) -> None:
     (place / "there").mkdir(mode=0o755)
     make_parents(place / "there" / "new" / "file")

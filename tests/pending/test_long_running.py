@@ -7,7 +7,16 @@ from typing import Any
 import anyio
 import pytest
 
-from toolwright import Agent, LongRunningFunctionTool, Reject, Result, Runner, ToolContext
+from toolwright import (
+    Agent,
+    FunctionTool,
+    LongRunningFunctionTool,
+    Reject,
+    Result,
+    Runner,
+    ToolContext,
+    deferred_tool,
+)
 from toolwright.messages import ToolProgress
 from toolwright.testing import ScriptedModel, call
 
@@ -150,3 +159,23 @@ async def test_an_outcome_that_does_not_come_in_time_is_told() -> None:
     assert done.text == "It never came."
     assert "no outcome came in time" in last_user_text(done)
     assert await runner.pending("s") == []
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 0, False, "", [], {}])
+async def test_a_deferred_result_reads_as_that_of_a_plain_tool(value: Any, tmp_path: Path) -> None:
+    def compute() -> Any:
+        """Compute."""
+        return value
+
+    async def later() -> None:
+        """Compute elsewhere."""
+
+    script = call("compute"), call("later"), "Done."
+    tools = [FunctionTool(compute), deferred_tool()(later)]
+    agent = Agent(name="a", model=ScriptedModel(*script), tools=tools)
+    async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
+        paused = await runner.run("go", session_id="s")
+        await runner.answer("s", paused.pending[0].call_id, value)
+        done = await runner.resume("s")
+    plain, deferred = [r.text for m in done.history if m.kind == "tool" for r in m.results]
+    assert deferred == plain.strip('"')  # a text is shown as it is

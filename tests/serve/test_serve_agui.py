@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from tests.serve._serving import serving
 from tests.serve._workbench import bench_runner
 
-from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, rules
+from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, ToolContext, rules
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import ScriptedModel, call
 
@@ -131,6 +131,30 @@ async def test_the_same_answer_again_shows_the_same_run_and_runs_nothing() -> No
     assert shown[0] == shown[1] != []
     assert [again[0]["type"], again[-1]["type"]] == ["RUN_STARTED", "RUN_FINISHED"]
     assert again[-1] == first[-1]
+
+
+async def test_the_same_answer_again_shows_the_question_that_it_led_to() -> None:
+    async def wipe(rows: int, tool_context: ToolContext) -> str:
+        """Wipe."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="Really?")
+        return "wiped"
+
+    model = ScriptedModel(call("wipe", rows=4), "Done.")
+    agent = Agent(name="clerk", model=model, tools=[FunctionTool(wipe, require_confirmation=True)])
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(Runner(agent), settings=settings)) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
+            asked = await run(http, "go")
+            for _ in range(2):
+                [interrupt] = asked[-1]["outcome"]["interrupts"]
+                answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
+                first, again = [await run(http, resume=[answer]) for _ in range(2)]
+                assert again[-1] == first[-1]
+                asked = first
+            wrong = await resume(http, {**answer, "payload": False})
+    assert asked[-1]["outcome"] == {"type": "success"}
+    assert wrong.status_code == 409
 
 
 async def test_another_answer_to_the_same_call_is_refused() -> None:

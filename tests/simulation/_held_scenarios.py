@@ -1,14 +1,20 @@
 """Processes that want the same session at the same time, and of which one holds it."""
 
+import itertools
+from collections import Counter
+from functools import partial
+from typing import Any
+
 import anyio
 from tests.simulation._session_scenarios import check_payments, stored
 
 from toolwright import Agent, Runner, ToolContext, tool
 from toolwright.agent import RETRY_SECONDS
-from toolwright.errors import SessionHeld
-from toolwright.messages import ToolStarted
+from toolwright.errors import ModelError, SessionHeld, StoreError
+from toolwright.messages import MessageQueued, RunStarted, ToolStarted
 from toolwright.testing import call
 from toolwright.testing.simulation import Simulation
+from toolwright.testing.simulation._process import current_process
 
 LONG = 70.0
 """Longer than a lease and the close look after it."""
@@ -71,3 +77,104 @@ async def held_session(sim: Simulation) -> None:
     sim.check(started.issuperset(begun), f"{set(begun) - started} began without a stored start")
     held = await Runner(agent([]), store=sim.database()).holder("s")
     sim.check(held is None, f"the session is still held by {held}")
+
+
+async def busy_holder(sim: Simulation) -> None:
+    """A process that lives on with a long run has another one that ends while its store is away.
+
+    The session of the one that has ended is free for others, as soon as the store answers again.
+    """
+    over = anyio.Event()
+    away = sim.random.choice([0.0, 0.0, 0.5, 5.0])
+    model = sim.model([call("pay", invoice="{prompt}")], "done")
+
+    @tool
+    async def pay(invoice: str) -> str:
+        """Pay an invoice; the long one takes until the end."""
+        if invoice == "long":
+            await over.wait()
+            return "late"
+        await sim.effect("pay", invoice)
+        process = current_process()
+        if process is not None and process.name.startswith("busy"):
+            process.away_until = sim.loop.time() + away
+        return f"paid {invoice}"
+
+    def make(retry: float = RETRY_SECONDS) -> Runner:
+        agent = Agent(name="payer", model=model, tools=[pay])
+        return Runner(agent, store=sim.database(), retry_writes=retry)
+
+    async def busy() -> None:
+        runner = make(0.1)
+
+        async def run(session_id: str) -> None:
+            try:
+                await runner.begin_or_resume(session_id, user_id="ada", session_id=session_id)
+            except (StoreError, ModelError) as error:
+                sim.note(f"{session_id} ended: {error}")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, "long")
+            group.start_soon(run, "s")
+
+    async def other() -> str:
+        try:
+            return (await make().begin_or_resume("s", user_id="ada", session_id="s")).status
+        except SessionHeld:
+            return "held"
+
+    sim.start("busy", busy)
+    await anyio.sleep(1.0)
+    status = ""
+    while status != "done":
+        status = await sim.run("other", other)
+        await anyio.sleep(5.0)
+    over.set()
+    await stored(sim, make)
+
+
+async def told_once(sim: Simulation) -> None:
+    """Two processes say things in one session, also when one loses it in the middle of a run.
+
+    What was said is in the session once at most, and if its run has ended, once.
+    """
+    numbers = itertools.count()
+    heard: list[str] = []
+    turns: list[Any] = []
+    for n in range(20):
+        turns += [[call("work", n=n)], "done"]
+    stalls = sim.random.choice([[], [0], [1], [0, 2]])
+
+    @tool(idempotent=True)
+    async def work(n: int) -> str:
+        """Work, in a process that is stopped for longer than its lease now and then."""
+        process = current_process()
+        if n in stalls and process is not None:
+            stalls.remove(n)
+            process.lane.after_steps(1, partial(process.pause, LONG))
+        await anyio.sleep(sim.random.choice([0.0, 1.0]))
+        return "worked"
+
+    def make() -> Runner:
+        agent = Agent(name="worker", model=sim.model(*turns), tools=[work])
+        return Runner(agent, store=sim.database(), wait_if_held=600.0)
+
+    def talking(name: str) -> Any:
+        async def main() -> None:
+            runner = make()
+            for _ in range(2):
+                text = f"{name} {next(numbers)}"
+                if (await runner.run(text, user_id="ada", session_id="s")).status == "done":
+                    heard.append(text)
+
+        return main
+
+    async with anyio.create_task_group() as group:
+        for name in ("ada", "bob"):
+            group.start_soon(sim.run, name, talking(name))
+    events = await make().events("s")
+    asked = [e for e in events if isinstance(e, RunStarted | MessageQueued) and e.message]
+    said = Counter(e.message.text for e in asked if e.message is not None)
+    for text, count in said.items():
+        sim.check(count == 1, f"{text!r} was said once and is in the session {count} times")
+    sim.check(said.keys() >= set(heard), f"{set(heard) - said.keys()} was answered and is lost")

@@ -10,6 +10,7 @@ from toolwright import (
     AgentTool,
     Approve,
     Limits,
+    Reject,
     Runner,
     ToolContext,
     Workflow,
@@ -105,8 +106,8 @@ async def _answer(
     said = await runner.answer(session_id, pending.call_id, value)
     sim.note(f"answers {pending.call_id} with {value!r}: {said}")
     sim.check(said in ("accepted", "duplicate", "finished"), f"an answer was {said}")
-    if said == "accepted" and pending.kind != "confirmation":
-        sim.ledger.accept(session_id, pending.call_id, value)
+    if said == "accepted":
+        sim.ledger.accept(session_id, pending.call_id, Reject() if value is False else value)
 
 
 # -- effects ---------------------------------------------------------------------------------

@@ -1,19 +1,25 @@
 """Durable tasks on several workers that die, sleep past their lease, and come back."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anyio
+from sqlalchemy import Connection, select
 
 from toolwright import Agent, deferred_tool, tool
-from toolwright.messages import Steered, ToolEnded
+from toolwright.messages import Event, Scope, Steered, ToolEnded
 from toolwright.tasks import NewTask, Orchestrator, Task
+from toolwright.tasks._schema import TASKS
 from toolwright.testing import call
 from toolwright.testing.simulation import Simulation
+from toolwright.testing.simulation._process import current_process
 from toolwright.tools import Tool
 
 LEASE = 20.0
 Make = Callable[[], Orchestrator]
+_WITHOUT_HOLDING: WeakKeyDictionary[Simulation, list[str]] = WeakKeyDictionary()
 
 
 def making(
@@ -26,9 +32,29 @@ def making(
         for agent in agents:
             known = agent if isinstance(agent, Agent) else agent(made)
             made.register(known, workers=workers)
+        _watch(sim, made)
         return made
 
     return make
+
+
+def _watch(sim: Simulation, made: Orchestrator) -> None:
+    """Whoever adds to a task's journal holds the task, by the same transaction's own account."""
+    on_append = made.store.on_append
+
+    def witnessed(
+        connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
+    ) -> None:
+        held = select(TASKS.c.worker).where(TASKS.c.id == scope.session_id)
+        holder = connection.execute(held).scalar()
+        mine = made.store.holders.get(scope.session_id)
+        on_append(connection, scope, events, waits=waits)
+        if holder != (mine and mine.worker):
+            # Not raised here: a run would take it for a store's error.
+            said = f"{mine and mine.worker} has written to a task that {holder} holds"
+            _WITHOUT_HOLDING.setdefault(sim, []).append(said)
+
+    made.store.on_append = witnessed
 
 
 def working(sim: Simulation, make: Make, number: int = 2) -> None:
@@ -74,6 +100,7 @@ async def finish_all(sim: Simulation, make: Make, keys: Sequence[str], agent: st
 
 async def check_tasks(sim: Simulation, outside: Orchestrator, tasks: Sequence[Task]) -> None:
     """Hold the journals of tasks against the ledger."""
+    sim.check(sim not in _WITHOUT_HOLDING, "; ".join(_WITHOUT_HOLDING.get(sim, [])))
     for task in tasks:
         sim.check_journal(task.id, await outside.stored_events(task.id))
 
@@ -107,6 +134,42 @@ async def tasks_on_workers(sim: Simulation) -> None:
         sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
         noted = sim.ledger.count("note")
         sim.check(noted >= 1, "a task is completed whose repeatable call never happened")
+
+
+async def stopped_worker(sim: Simulation) -> None:
+    """A worker is stopped in the middle of a call, for longer than its lease, and goes on.
+
+    Another process has taken it for dead meanwhile, and takes up its tasks at once or much later.
+    """
+    stalls = ["a"] if sim.random.random() < 0.7 else []
+    later = sim.random.choice([0.0, 30.0, 100.0])
+
+    @tool
+    async def pay(invoice: str) -> str:
+        """Pay an invoice, in a process that may be stopped before or after it."""
+        await sim.effect("pay", invoice)
+        process = current_process()
+        if invoice in stalls and process is not None:
+            stalls.remove(invoice)
+            process.lane.after_steps(1, partial(process.pause, 3 * LEASE))
+            await anyio.sleep(0.01)
+        return f"paid {invoice}"
+
+    model = sim.model([call("pay", invoice="{prompt}")], "done")
+    make = making(sim, Agent(name="payer", model=model, tools=[pay]))
+    working(sim, make, number=1)
+
+    async def undertaker() -> None:
+        worker = make().worker()
+        with anyio.move_on_after(later):
+            while True:
+                await worker._roll.cross_out_dead()
+                await anyio.sleep(LEASE / 6)
+        await worker.run()
+
+    sim.start("undertaker", undertaker)
+    for task in await finish_all(sim, make, ["a", "b"], "payer"):
+        sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
 
 
 async def child_tasks(sim: Simulation) -> None:

@@ -3,6 +3,7 @@
 Each is a small patch that replaces a function by what it once was, or leaves out a precaution.
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -12,16 +13,18 @@ from unittest.mock import patch
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
+from sqlalchemy import bindparam, select, update
 from tests.simulation.scenarios import SCENARIOS
 
-from toolwright.agent import _dispatch, _log
+from toolwright.agent import _credentials, _dispatch, _log, _runner
 from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
-from toolwright.backends.sql import Roll, SqlStore, _database
+from toolwright.backends.sql import Roll, SqlStore, _database, _statements
 from toolwright.backends.sql import _roll as sql_roll
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._roll import Standing
-from toolwright.errors import StoreError
+from toolwright.backends.sql._schema import PENDING, SESSIONS
+from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import SignedIn
 from toolwright.tasks import _queue, _roll, _store, _worker
 from toolwright.testing.simulation import Scenario
@@ -211,6 +214,31 @@ def forget_to_release_at_the_end() -> AbstractContextManager[Any]:
     return patch.object(SqlStore, "append", keep)
 
 
+def forget_what_is_owed() -> AbstractContextManager[Any]:
+    """A session that the database has refused to release is not released later."""
+    release = Holds._release
+
+    async def once(self: Holds, where: Any, hold_id: str) -> None:
+        self._owed.pop(hold_id, None)
+        await release(self, where, hold_id)
+
+    return patch.object(Holds, "_release", once)
+
+
+def begin_again_after_a_loss() -> AbstractContextManager[Any]:
+    """A run that has lost its session in the middle begins again, as if nothing had happened."""
+    run_to_end = _runner.run_to_end
+
+    async def unaware(job: Any, on_open: Any = None) -> Any:
+        try:
+            return await run_to_end(job, on_open)
+        except StoreConflict:
+            job.is_open = False
+            raise
+
+    return patch.object(_runner, "run_to_end", unaware)
+
+
 # -- answers ---------------------------------------------------------------------------------
 
 
@@ -225,6 +253,28 @@ def keep_refused_credentials() -> AbstractContextManager[Any]:
         return await self.store.answer(self.app_name, session_id, call_id, answer)
 
     return patch.object(Runner, "answer", answer)
+
+
+def accept_every_answer() -> AbstractContextManager[Any]:
+    """Of two answers to one call both are accepted, and the later one counts."""
+    is_it = PENDING.c.call_id == bindparam("call")
+    sessions = select(SESSIONS.c.key).where(
+        SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.session_id == bindparam("session")
+    )
+    values = {"answered_at": bindparam("now"), "answer": bindparam("given")}
+    always = update(PENDING).where(PENDING.c.session_key.in_(sessions), is_it, _statements.IS_OPEN)
+    return patch.object(_statements, "ANSWER", always.values(**values))
+
+
+def keep_every_secret() -> AbstractContextManager[Any]:
+    """The secret of an answer that was refused is not used, but kept for ever."""
+
+    async def bring(store: Any, credentials: Any, row: Any, brought: Any) -> Any:
+        answer = SignedIn(key=f"answer:{uuid.uuid4().hex}")
+        await credentials.save(row.scope, answer.key, brought)
+        return await _credentials._accept(store, credentials, row, answer)
+
+    return patch.object(_credentials, "_bring", bring)
 
 
 def mix_up_answers() -> AbstractContextManager[Any]:
@@ -253,6 +303,23 @@ def forget_claims_that_failed() -> AbstractContextManager[Any]:
             return []
 
     return patch.object(_worker.Worker, "_claim", claim)
+
+
+def write_without_holding() -> AbstractContextManager[Any]:
+    """A worker that was taken for dead still writes to its tasks, until another one has begun."""
+    on_append = _store.TaskStore.on_append
+
+    def unfenced(self: Any, connection: Any, scope: Any, events: Any, *, waits: bool) -> None:
+        task, kept = self._lock(connection, scope.session_id), dict(self.holders)
+        if task is not None:
+            self.holders[task.id] = _store.Held(task.worker, task.version)
+        try:
+            on_append(self, connection, scope, events, waits=waits)
+        finally:
+            self.holders.clear()
+            self.holders.update(kept)
+
+    return patch.object(_store.TaskStore, "on_append", unfenced)
 
 
 def never_look_for_the_dead() -> AbstractContextManager[Any]:
@@ -394,6 +461,46 @@ DEFECTS = [
         shows="stuck|still held",
         seed=0,
         within=20,
+    ),
+    Defect(
+        name="a release that was refused is forgotten",
+        scenario=SCENARIOS["busy_holder"],
+        patch=forget_what_is_owed,
+        shows="stuck",
+        seed=4,
+        within=60,
+    ),
+    Defect(
+        name="a run that has lost its session begins again",
+        scenario=SCENARIOS["told_once"],
+        patch=begin_again_after_a_loss,
+        shows="is in the session 2 times",
+        seed=0,
+        within=40,
+    ),
+    Defect(
+        name="two answers to one call are accepted",
+        scenario=SCENARIOS["approvals_elsewhere"],
+        patch=accept_every_answer,
+        shows="answers to .* were accepted",
+        seed=6,
+        within=60,
+    ),
+    Defect(
+        name="the secret of a refused answer is kept",
+        scenario=SCENARIOS["credential_race"],
+        patch=keep_every_secret,
+        shows="a secret that nobody uses",
+        seed=21,
+        within=80,
+    ),
+    Defect(
+        name="a worker writes to a task that it does not hold",
+        scenario=SCENARIOS["stopped_worker"],
+        patch=write_without_holding,
+        shows="has written to a task that",
+        seed=2,
+        within=60,
     ),
     Defect(
         name="the credential of a refused answer is used",

@@ -1,6 +1,6 @@
 """All that is simulated, by name."""
 
-from tests.simulation._held_scenarios import held_session
+from tests.simulation._held_scenarios import busy_holder, held_session, told_once
 from tests.simulation._session_scenarios import (
     approvals_elsewhere,
     budget_over_resumes,
@@ -17,6 +17,7 @@ from tests.simulation._task_scenarios import (
     child_tasks,
     deferred_death,
     steering_and_cancel,
+    stopped_worker,
     tasks_on_workers,
 )
 
@@ -27,6 +28,7 @@ SCENARIOS: dict[str, Scenario] = {
     for scenario in (
         approvals_elsewhere,
         budget_over_resumes,
+        busy_holder,
         child_tasks,
         credential_race,
         deferred_answers,
@@ -38,7 +40,9 @@ SCENARIOS: dict[str, Scenario] = {
         rival_runs,
         state_writes,
         steering_and_cancel,
+        stopped_worker,
         tasks_on_workers,
+        told_once,
         two_questions,
         workflow_nodes,
     )

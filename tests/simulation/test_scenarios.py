@@ -12,7 +12,9 @@ _COSTLY = (
     "deferred_death",
     "held_session",
     "steering_and_cancel",
+    "stopped_worker",
     "tasks_on_workers",
+    "told_once",
 )
 _SHARE = SEEDS // len(SCENARIOS)
 _EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4

@@ -51,6 +51,10 @@ class StubRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         self.shown.append((text, data))
 
+    def pending_id(self, call_id: str) -> str:
+        """Nobody waits for an answer here: the call's own id."""
+        return call_id
+
     async def open_pending(self, ctx: ToolContext, request: Any, *, ran: bool = False) -> None:
         raise AssertionError("tools from elsewhere do not open pending calls themselves")
 

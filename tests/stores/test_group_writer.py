@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from toolwright.backends.sql._database import _Threads
 from toolwright.backends.sql._group import GroupWriter
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +44,7 @@ def job(held: Held, name: str) -> Callable[[Any], str]:
     return work
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, 2, 3])
 async def test_a_queued_job_is_taken_back_and_one_under_way_is_finished(times: int) -> None:
     held = Held()
     writer = GroupWriter(held.transact)
@@ -56,7 +57,33 @@ async def test_a_queued_job_is_taken_back_and_one_under_way_is_finished(times: i
         first.cancel()
         await asyncio.sleep(0)
     assert queued[0].done(), "it was only queued, so there is nothing to wait for"
-    assert first.done() == (times == 2), "it is under way: cancelled once, it is waited for"
+    assert not first.done(), "it is under way: however often it is cancelled, it is waited for"
+    held.go_on.set()
+    results = await asyncio.gather(first, *queued, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert isinstance(results[1], asyncio.CancelledError)
+    assert results[2] == "third"
+    assert held.committed == ["first", "third"]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_with_many_writers_too_only_what_no_thread_has_begun_is_taken_back(
+    times: int,
+) -> None:
+    held, threads = Held(), _Threads(1)
+
+    def write(name: str) -> asyncio.Task[str]:
+        return asyncio.create_task(threads.run_whole(lambda: held.transact(job(held, name))))
+
+    first = write("first")
+    await asyncio.to_thread(held.began.wait, 10)
+    queued = [write("second"), write("third")]
+    await asyncio.sleep(0)
+    for _ in range(times):
+        queued[0].cancel()
+        first.cancel()
+        await asyncio.sleep(0)
+    assert not first.done()
     held.go_on.set()
     results = await asyncio.gather(first, *queued, return_exceptions=True)
     assert isinstance(results[0], asyncio.CancelledError)

@@ -1,17 +1,19 @@
 """Who holds a session in a database, for how long, and what is seen of processes that are gone."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import Connection, delete, select, update
 from tests._postgres import new_database
 
 from toolwright import Agent, Runner
@@ -19,7 +21,7 @@ from toolwright.backends import Hold, Holder, SqlStore, _processes
 from toolwright.backends._processes import Process, described, is_running, new_name, this_process
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import SessionHeld, StoreError, UsageError
-from toolwright.messages import RunEnded, RunStarted, Scope, StateChanged
+from toolwright.messages import Event, RunEnded, RunStarted, Scope, StateChanged
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._task import task_scope
 from toolwright.testing import ScriptedModel
@@ -270,17 +272,34 @@ async def test_a_process_elsewhere_that_is_silent_for_a_day_is_watched_and_then_
     assert await names(second) == [second._holds._name]
 
 
-async def test_a_store_that_is_closed_under_a_run_beats_again_with_its_next_event(
-    store: Store,
+async def test_a_runner_that_is_closed_leaves_the_runs_of_others_on_its_store_alive(
+    store: Store, clocks: Clocks
 ) -> None:
-    first, second = store(), store()
-    await take(first)
-    await first.close()
-    assert first._holds._heartbeat is None
-    assert not (await held(second)).is_gone
-    await first.append(ADA, [StateChanged(seq=2, delta={})], MINE)
-    assert first._holds._heartbeat is not None
-    assert not (await held(second)).is_gone
+    shared, other = store(), store()
+    await take(shared)
+    async with Runner(Agent(name="a", model=ScriptedModel("quick")), store=shared) as request:
+        await request.run("x", session_id="s2")
+    assert shared._holds._beats
+    for _ in range(4):
+        clocks.wall += LEASE / 2
+        clocks.steady += LEASE / 2
+        assert shared._holds._beat()
+        assert not (await held(other)).is_gone
+    await shared.append(ADA, [StateChanged(seq=2, delta={})], replace(MINE, last=True))
+    await shared.close()
+    assert shared._holds._heartbeat is None
+
+
+async def test_a_store_says_that_it_shows_no_life_for_the_runs_on_it(
+    store: Store, clocks: Clocks
+) -> None:
+    mine = store()
+    assert mine.problem == ""
+    await take(mine)
+    assert mine.problem == ""
+    mine._holds._heartbeat = None  # As if its thread had died.
+    clocks.steady += LEASE + 1
+    assert "no sign of life" in mine.problem
 
 
 async def test_what_could_not_be_released_is_released_with_the_next_beat(
@@ -301,6 +320,45 @@ async def test_what_could_not_be_released_is_released_with_the_next_beat(
     assert first._holds._beat()
     assert await second.holder(ADA) is None
     assert first._holds._owed == {}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_run_whose_append_is_under_way_when_it_is_cancelled_leaves_its_session_free(
+    store: Store, times: int
+) -> None:
+    mine, other = store(), store()
+    await mine.open(ADA)
+    runner = Runner(Agent(name="a", model=ScriptedModel("hi")), store=mine)
+    may_commit = threading.Event()
+    began = threading.Event()
+
+    def slow(connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool) -> None:
+        began.set()
+        assert may_commit.wait(10)
+
+    mine.on_append = slow
+    run = asyncio.create_task(runner.run("x", user_id="ada", session_id="s1"))
+    await asyncio.to_thread(began.wait, 10)
+    for _ in range(times):
+        run.cancel()
+        for _ in range(20):  # So that whoever does not wait is far ahead.
+            await asyncio.sleep(0)
+    may_commit.set()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert await other.holder(ADA) is None
+
+
+async def test_a_release_that_is_cancelled_is_finished(store: Store) -> None:
+    mine, other = store(), store()
+    await take(mine)
+    release = asyncio.create_task(mine.release(ADA, MINE.id))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        release.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await release
+    assert await other.holder(ADA) is None
 
 
 async def test_a_beat_that_fails_is_not_the_last(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ async def request_fund_transfer(
     amount_cents: int, destination_account: str, ctx: ToolContext
 ) -> None:
     """Ask the owner to approve a transfer of money."""
-    mails.append(f"/approve?task_id={ctx.task_id}&tool_call_id={ctx.function_call_id}")
+    mails.append(f"/approve?task_id={ctx.task_id}&tool_call_id={ctx.pending_id}")
 
 
 model = ScriptedModel(  # or "openai:gpt-5-mini"

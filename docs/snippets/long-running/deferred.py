@@ -13,7 +13,7 @@ async def order_part(name: str, tool_context: ToolContext) -> None:
         {
             "part": name,
             "session": tool_context.session.id,
-            "call": tool_context.function_call_id,
+            "call": tool_context.pending_id,
         }
     )
 

@@ -12,7 +12,7 @@ from toolwright.testing import ScriptedModel, call
 @deferred_tool(timeout=3600)
 async def request_payment(amount: int, ctx: ToolContext) -> None:
     """Ask the bank for a payment; its webhook brings the result."""
-    print(f"asked the bank for {amount}: task {ctx.task_id}, call {ctx.function_call_id}")
+    print(f"asked the bank for {amount}: task {ctx.task_id}, call {ctx.pending_id}")
 
 
 async def main() -> Task:

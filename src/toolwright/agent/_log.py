@@ -40,6 +40,7 @@ from toolwright.messages import (
     Transferred,
     Usage,
     UserMessage,
+    call_of,
     is_stored,
 )
 
@@ -249,7 +250,8 @@ class Log:
         with anyio.CancelScope(shield=True):
             try:
                 await self.store.release(self.scope, hold.id)
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - a store of one's own may leave any as it is
+                # The caller is told how the run ended; a hold ends with its process at the latest.
                 logger.warning("session %s could not be released: %s", self.scope.session_id, error)
 
     def thread(self, path: str) -> Thread:
@@ -311,7 +313,7 @@ class Log:
         return any(taken)
 
     def _take(self, pending: Pending, answer: StoredAnswer) -> bool:
-        record = self.record(pending.call_id.partition("~")[0])
+        record = self.record(call_of(pending.call_id))
         if record.pending is not None and record.pending.blocking and not pending.blocking:
             # It was accepted just as the call got another result: then it is told as an update.
             record.change(pending)
@@ -321,7 +323,7 @@ class Log:
 
     def take_answer(self, address: str, answer: StoredAnswer) -> bool:
         """Note an answer to the pending call at `address`; False when it is not waiting for one."""
-        record = self.calls.get(address.partition("~")[0])
+        record = self.calls.get(call_of(address))
         if record is None or record.pending is None or record.pending.call_id != address:
             return False
         if record.answer is not None or (record.result is not None and record.pending.blocking):
@@ -333,7 +335,7 @@ class Log:
 
     def told(self, address: str) -> None:
         """The conversation knows the outcome of a call that it did not wait for."""
-        self.record(address.partition("~")[0]).pending = None
+        self.record(call_of(address)).pending = None
 
     def round_of(self, address: str) -> int | None:
         """Which message of the session a workflow's step or call was for; None for those of a model.
@@ -426,11 +428,11 @@ def _apply(log: Log, event: Event) -> None:
             record = log.record(full_id(event.path, event.result.call_id))
             record.end(event.result, event.actions)
         case PendingOpened():
-            log.record(event.pending.call_id.partition("~")[0]).ask(event.pending)
+            log.record(call_of(event.pending.call_id)).ask(event.pending)
         case PendingChanged():
-            log.record(event.pending.call_id.partition("~")[0]).change(event.pending)
+            log.record(call_of(event.pending.call_id)).change(event.pending)
         case PendingAnswered(answer=answer) if answer is not None:
-            log.record(event.call_id.partition("~")[0]).take(answer)
+            log.record(call_of(event.call_id)).take(answer)
             log.owed.add(event.call_id)
         case HistoryCompacted():
             thread = log.thread(event.path)
@@ -467,7 +469,7 @@ def _count(log: Log, event: Event, run: "_EarlierRun") -> None:
         case ToolStarted():
             _count_call(log, event.path, full_id(event.path, event.call.call_id))
         case PendingOpened():
-            _count_call(log, event.path, event.pending.call_id.partition("~")[0])
+            _count_call(log, event.path, call_of(event.pending.call_id))
         case ToolEnded():
             # Refused and denied ones have not started, but are calls that the model has made.
             _count_call(log, event.path, full_id(event.path, event.result.call_id))

@@ -1,5 +1,6 @@
 """The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,6 +20,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
+    CALL_BYTES,
     ModelMessage,
     ModelReplied,
     Steered,
@@ -26,6 +28,7 @@ from toolwright.messages import (
     ToolResult,
     Transferred,
     TurnStarted,
+    size,
     user_message,
 )
 from toolwright.models import ModelRequest
@@ -182,6 +185,9 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
             continue
         # '/' and '~' are what addresses of nested and repeated questions are made with.
         wanted = re.sub("[/~]", "-", part.call_id) or f"call-{run.turn}-{index}"
+        if size(wanted) > CALL_BYTES:
+            digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass"))
+            wanted = f"call-{digest.hexdigest()[:32]}"
         call_id, count = wanted, 2
         while call_id in seen or full_id(run.path, call_id) in run.log.calls:
             call_id, count = f"{wanted}.{count}", count + 1

@@ -51,7 +51,9 @@ from toolwright.messages import (
     ToolResult,
     Usage,
     UserMessage,
+    call_of,
     jsonable,
+    question_id,
     user_message,
 )
 from toolwright.models import Delta, Model, ModelRequest, ModelSettings
@@ -244,6 +246,13 @@ class Run:
             self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
         await self.log.flush()
 
+    def pending_id(self, call_id: str) -> str:
+        """The id of the question that a call has open, or else of the next one that it asks."""
+        record = self.log.record(call_id)
+        if record.pending is not None and record.answer is None:
+            return record.pending.call_id
+        return question_id(call_id, record.asked + 1)
+
     def _keep_state(self, ctx: ToolContext) -> None:
         """Record what a call has written to the state since it was made answerable."""
         actions = ctx.taken_actions()
@@ -255,14 +264,14 @@ class Run:
         changed = replace(pending, **changes)
         if changed == pending:
             return
-        self.log.record(pending.call_id.partition("~")[0]).change(changed)
+        self.log.record(call_of(pending.call_id)).change(changed)
         path = pending.call_id.rpartition("/")[0]
         self.emit(PendingChanged, path=path, pending=changed)
 
     def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int, ran: bool) -> Pending:
         address = ctx.function_call_id
         return Pending(
-            call_id=address if asked == 1 else f"{address}~{asked}",
+            call_id=question_id(address, asked),
             name=ctx.call.name,
             kind=request.kind,
             hint=self.redactor.exact(request.hint),

@@ -45,16 +45,21 @@ from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, ope
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
+    NAME_BYTES,
     Answered,
     AnyEvent,
     Event,
     Given,
     Pending,
+    PendingOpened,
     Prompt,
     Reject,
     Scope,
     UserMessage,
+    call_of,
     fold_members,
+    refuse_long,
+    refuse_long_scope,
     user_message,
 )
 from toolwright.tools import (
@@ -67,6 +72,8 @@ from toolwright.tools import (
     Services,
     SessionInfo,
     accept_answer,
+    checked_state,
+    is_decision,
 )
 
 __all__ = ["Runner"]
@@ -105,6 +112,7 @@ class Runner(Sealed):
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
         self.guards = compiled("the runner", policy)
+        refuse_long("The app_name", app_name, NAME_BYTES)
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -190,7 +198,7 @@ class Runner(Sealed):
         steered: Sequence[Prompt] = (),
         above: Above = ABOVE_ALL,
     ) -> Result:
-        """`run` in a session where nothing has happened yet, else `resume` it.
+        """`run` in a session where nobody has asked for anything yet, else `resume` it.
 
         `steered` are messages to put in before the next turn; `above` is what holds for the task
         that has started this one.
@@ -200,7 +208,8 @@ class Runner(Sealed):
 
         def make(start: Start) -> Job | Result:
             assert start.log is not None
-            if start.log.seq:
+            # Not whether it has events: one that was abandoned before it began has its end.
+            if start.log.asked is not None:
                 return self._go_on(start, messages)
             return replace(begin(self.agent, first, start), queued=messages)
 
@@ -270,18 +279,50 @@ class Runner(Sealed):
 
         What became of each is that of `answer`.
         """
-        rows = {
-            row.pending.call_id: row
-            for row in await self.store.open_calls(self.app_name, session_id)
+        found = await self.store.open_calls(self.app_name, session_id)
+        rows = {row.pending.call_id: row for row in found}
+        meant = {
+            call_id: await self._question_of(rows, call_id, value)
+            for call_id, value in answers.items()
         }
         checked = {
-            call_id: await self._checked(rows.get(call_id), value)
+            call_id: await self._checked(rows.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
         return {
-            call_id: await self._store_answer(session_id, call_id, rows.get(call_id), value)
-            for call_id, value in checked.items()
+            call_id: await self._store_answer(session_id, at, rows.get(at), checked[call_id])
+            for call_id, at in meant.items()
         }
+
+    async def _question_of(self, rows: Mapping[str, OpenCall], call_id: str, value: Any) -> str:
+        """The id of the question that `value` is meant for.
+
+        A function knows its call by the id that the call's first question has. When that was a
+        confirmation, which has been answered, a result brought under that id is for the call.
+        What could be that confirmation's answer once more is never taken for the result.
+        """
+        exact = rows.get(call_id)
+        later = [
+            row
+            for row in rows.values()
+            if row.pending.kind == "result"
+            and row.pending.call_id != call_id
+            and call_of(row.pending.call_id) == call_id
+        ]
+        if not later or (exact is not None and not exact.answered) or is_decision(value):
+            return call_id
+        first = (
+            await self._first_question(later[0].scope, call_id) if exact is None else exact.pending
+        )
+        is_confirmed = first is not None and first.kind == "confirmation"
+        return later[0].pending.call_id if is_confirmed else call_id
+
+    async def _first_question(self, scope: Scope, call_id: str) -> Pending | None:
+        """What a call has asked first, when that is closed already."""
+        for event in await self.store.events(scope):
+            if isinstance(event, PendingOpened) and event.pending.call_id == call_id:
+                return event.pending
+        return None
 
     async def _checked(self, row: OpenCall | None, value: Any) -> Any:
         """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""
@@ -383,15 +424,21 @@ class Runner(Sealed):
 
     async def delete(self, session_id: str) -> None:
         """Forget a session and all that belongs to it: its artifacts, its long outputs, what was
-        brought for it and not used, and what it kept open. What belongs to the user stays."""
+        brought for it and not used, and what it kept open. What belongs to the user stays.
+
+        Should it fail or be cut short, the session is still listed, and can be deleted again.
+        """
         row = await self._session(session_id)
         calls = await self.store.open_calls(self.app_name, session_id)
-        await self.store.delete(row.scope)
         await close_all([
-            partial(self.agent.end_session, SessionInfo.of(row.scope)),
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
             partial(forget_brought, self.services.credentials, calls),
             partial(self._delete_artifacts, row.scope),
+        ])  # fmt: skip
+        # Only when all that is elsewhere is gone: nobody would know of it without the session.
+        await close_all([
+            partial(self.agent.end_session, SessionInfo.of(row.scope)),
+            partial(self.store.delete, row.scope),
         ])  # fmt: skip
 
     async def _delete_artifacts(self, scope: Scope) -> None:
@@ -406,9 +453,17 @@ class Runner(Sealed):
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None
     ) -> SessionRow:
-        """A new session that begins as this one did, up to sequence number `upto`."""
+        """A new session that begins as this one did, up to sequence number `upto`.
+
+        It has its own copies of the long outputs, and none of the artifacts.
+        """
         row = await self._session(session_id)
-        return await self.store.branch(row.scope, new_id or uuid.uuid4().hex, upto)
+        scope = self._scope(row.scope.user_id, new_id)
+        made = await self.store.branch(row.scope, scope.session_id, upto)
+        outputs = Spill(row.scope, row.created_at)
+        with anyio.CancelScope(shield=True):
+            await in_io_thread(outputs.share, Spill(made.scope, made.created_at))
+        return made
 
     async def close(self) -> None:
         """Close the agent's toolsets, the memory if it was given by address, and the store."""
@@ -427,9 +482,11 @@ class Runner(Sealed):
         for name, value in (("user_id", user_id), ("session_id", session_id or "")):
             if not isinstance(value, str):
                 raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
-        return Scope(
+        scope = Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
+        refuse_long_scope(scope)
+        return scope
 
     async def _session(self, session_id: str) -> SessionRow:
         row = await self.store.find(self.app_name, session_id)
@@ -440,6 +497,7 @@ class Runner(Sealed):
     async def _start(self, plan: "_Plan", patience: Patience) -> Start:
         scope = plan.scope
         self._refuse_second(scope.session_id)
+        checked_state(plan.given or {})  # before a session is made for it
         found = await self._load(scope, patience)
         row = found.row
         log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)

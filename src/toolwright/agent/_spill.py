@@ -63,6 +63,20 @@ class Spill:
             )
         return path.read_bytes().decode("utf-8", "surrogatepass")
 
+    def share(self, other: "Spill") -> None:
+        """Let another session have what this one has kept, also when this one is deleted."""
+        self.look()
+        if self._directory is None:
+            return
+        other._directory = target = other._make()
+        for file in self._directory.iterdir():
+            # Removed meanwhile, or there already: nobody can be helped, or need be.
+            with contextlib.suppress(FileNotFoundError, FileExistsError):
+                try:
+                    os.link(file, target / file.name)
+                except PermissionError:
+                    shutil.copyfile(file, target / file.name)
+
     def remove(self) -> None:
         """Forget all that the session has kept."""
         self.look()

@@ -12,7 +12,7 @@ from toolwright.backends import _refusals as refusals
 from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
 from toolwright.backends._processes import described, new_name
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
-from toolwright.messages import Answered, Event, Scope, StoredAnswer
+from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
 
 __all__ = ["MemoryStore"]
 
@@ -202,6 +202,7 @@ class MemoryStore(Sealed):
         """Nothing to let go of; what was kept can still be read."""
 
     def _new(self, scope: Scope) -> _Session:
+        refuse_long_scope(scope)
         now = time.time()
         row = SessionRow(scope=scope, created_at=now, updated_at=now, last_seq=0)
         session = _Session(row)

@@ -16,6 +16,7 @@ _FRAME = re.compile(r"^ *\| ?")
 _FRAME_END = re.compile(r"^ *\+-")
 _GROUP = re.compile(r"\s*\+ Exception Group $")
 _SILENCE_SECONDS = 30.0
+_SOURCES = ("toolwright.mcp", "toolwright.plugin", "toolwright.toolbox", "toolwright.sources")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -24,9 +25,12 @@ class _Stderr(logging.StreamHandler):
 
 
 def log_warnings() -> None:
-    """For commands that end at once: what other packages warn of. Our own is told as the outcome."""
+    """For commands that end at once: what other packages warn of, and which sources are left out.
+
+    The rest of our own is told as the outcome.
+    """
     _use(_Visible())
-    logging.getLogger("toolwright").setLevel(logging.CRITICAL)
+    _set_levels(logging.CRITICAL, logging.ERROR)
 
 
 def log_lines(
@@ -43,7 +47,13 @@ def log_lines(
     lines = OneLine(verbose, more=more, task=task)
     handler = _use(lines)
     handler.addFilter(_NotAgain(lines))
-    logging.getLogger("toolwright").setLevel(level)
+    _set_levels(level, level)
+
+
+def _set_levels(own: int, sources: int) -> None:
+    logging.getLogger("toolwright").setLevel(own)
+    for name in _SOURCES:
+        logging.getLogger(name).setLevel(sources)
 
 
 def _use(formatter: logging.Formatter) -> logging.Handler:

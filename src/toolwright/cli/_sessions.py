@@ -20,6 +20,7 @@ from toolwright.cli._out import note, say, say_line
 from toolwright.cli._places import find_scope, open_for, sessions_of_others
 from toolwright.cli._run import answer_command, finish
 from toolwright.cli._shorten import shorten
+from toolwright.cli._show import outcome
 from toolwright.cli._target import Target, open_stored
 from toolwright.cli._tools import HAND
 from toolwright.cli._words import find_call, how_to_answer, question
@@ -119,7 +120,7 @@ def _words(target: Target, history: Sequence[Message]) -> str:
 
 def _said(message: Message) -> str:
     if isinstance(message, ToolMessage):
-        results = (f"  {r.name} → {r.status}: {_short(r.text)}" for r in message.results)
+        results = (f"  {r.name} → {outcome(r)}: {_short(r.text)}" for r in message.results)
         return "\n".join(results)
     if isinstance(message, ModelMessage):
         calls = [f"[{call.name}] {_short(call.arguments)}" for call in message.calls]

@@ -9,11 +9,12 @@ from toolwright.messages import (
     Event,
     RunEnded,
     ToolEnded,
+    ToolResult,
     ToolStarted,
     encode_event,
 )
 
-__all__ = ["JsonShow", "PlainShow", "Show", "choose_show"]
+__all__ = ["JsonShow", "PlainShow", "Show", "choose_show", "outcome"]
 
 _SHORT = 300
 
@@ -24,6 +25,11 @@ class Show(Protocol):
     def __call__(self, event: Event) -> None:
         """Show `event`."""
         ...
+
+
+def outcome(result: ToolResult) -> str:
+    """How a call ended, in a word."""
+    return "failed" if result.failed and result.status == "ok" else result.status
 
 
 def choose_show(*, json: bool) -> Show:
@@ -54,7 +60,7 @@ class PlainShow:
         match event:
             case ToolStarted():
                 note_line(f"[{event.call.name}] {shorten(event.call.arguments, _SHORT)}")
-            case ToolEnded() if event.result.status != "ok":
-                note(f"[{event.result.name}] {event.result.status}: {event.result.text}")
+            case ToolEnded() if (word := outcome(event.result)) != "ok":
+                note(f"[{event.result.name}] {word}: {event.result.text}")
             case RunEnded() if event.text and not event.path:
                 say_exactly(event.text)

@@ -12,8 +12,10 @@ from toolwright.messages import (
     TextDelta,
     ToolEnded,
     ToolProgress,
+    ToolResult,
     ToolStarted,
     Transferred,
+    call_of,
     visible,
 )
 
@@ -57,10 +59,10 @@ class RichShow:
                 self._titled.discard(f"{event.path}/{event.result.call_id}")
                 lines = event.result.text.strip().splitlines() or [""]
                 more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
-                say("  ", _MARKS[event.result.status], " ", _line(lines[0]), (more, "dim"))
+                say("  ", _mark(event.result), " ", _line(lines[0]), (more, "dim"))
             case PendingOpened():
                 if event.pending.blocking:  # Otherwise it has ended already.
-                    path, _, call_id = event.pending.call_id.partition("~")[0].rpartition("/")
+                    path, _, call_id = call_of(event.pending.call_id).rpartition("/")
                     arguments = json.dumps(event.pending.arguments, ensure_ascii=False)
                     self._title(path, call_id, event.pending.name, arguments)
                 say("  ", _MARKS["pending"], f" waits for a {event.pending.kind}")
@@ -77,6 +79,10 @@ class RichShow:
         self._titled.add(address)
         inner = "  " * path.count("/") + ("  " if path else "")
         self._terminal.say(inner, (_line(name), "bold"), " ", (_line(arguments), "dim"))
+
+
+def _mark(result: ToolResult) -> tuple[str, str]:
+    return _MARKS["error" if result.failed else result.status]
 
 
 def _line(text: str) -> str:

@@ -10,7 +10,7 @@ from toolwright.cli import _exit as exits
 from toolwright.cli._go import choose_asker, go, named_when_interrupted
 from toolwright.cli._json import read_json
 from toolwright.cli._out import say
-from toolwright.cli._show import Show
+from toolwright.cli._show import Show, outcome
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
 from toolwright.messages import Event, Scope, ToolEnded, ToolResult
@@ -86,7 +86,7 @@ async def call_tool(
         return exits.PAUSED
     [result] = results
     say(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
-    return exits.DONE if result.status == "ok" else exits.FAILED
+    return exits.DONE if outcome(result) == "ok" else exits.FAILED
 
 
 class _Collect(Show):
@@ -103,5 +103,5 @@ def _as_json(result: ToolResult) -> dict[str, Any]:
         output: Any = read_json(result.text)
     except ValueError:
         output = result.text
-    shown = {"status": result.status, "output": output}
+    shown = {"status": outcome(result), "output": output}
     return shown if result.data is None else {**shown, "data": result.data}

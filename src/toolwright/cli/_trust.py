@@ -3,9 +3,12 @@
 import hashlib
 import os
 import shlex
+import signal
 import stat
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,14 +17,18 @@ from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
-from toolwright.cli._out import note_line, prompt, say_line
+from toolwright.cli._out import note, note_line, prompt, say_line
 from toolwright.cli._state import make_private, state_directory
 from toolwright.errors import UsageError
 from toolwright.kits import AgentFile, import_object, is_path, read_agent_file
+from toolwright.messages import shown_json
 
 __all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
 
 _VARIABLE = "TOOLWRIGHT_TRUST"
+_REPOSITORIES = (".git", ".hg", ".jj", ".svn", ".bzr", ".pijul", "_darcs", "CVS")
+"""What the top of a repository has in it."""
+_MOST_SHOWN = 10_000
 
 
 def trust(
@@ -70,7 +77,9 @@ def is_trusted(directory: Path) -> bool:
 def trusted_file(path: Path) -> Path:
     """The path of an agent's file, if what it names may run."""
     if path.exists():
-        _require(path.parent, str(path), lambda: _of_file(path))
+        # It may be a link: then both must be trusted, where it stands and where it is from.
+        for place in (path.parent, _real(path).parent):
+            _require(place, str(path), lambda: _of_file(path))
     _look_here_only_if_trusted()
     return path
 
@@ -80,20 +89,45 @@ def import_trusted(name: str) -> Any:
 
     It is looked for in the current directory first, if that is trusted.
     """
-    written, here = name.rpartition(":")[0], Path.cwd()
-    if is_path(written):
-        file = Path(os.path.normpath(here / written))
-        place = here if here in (file, *file.parents) else file.parent
-    else:
-        top = written.partition(".")[0]
-        place = here if top and PathFinder.find_spec(top, [str(here)]) else None
-    if place is not None and place.is_dir():
-        _require(place, name, lambda: iter([f"imports {written}"]))
+    written = name.rpartition(":")[0]
+    for place in _code_places(written):
+        _require(place, name, lambda: f"imports {written}")
     _look_here_only_if_trusted()
     return import_object(name)
 
 
-def _require(directory: Path, wanted: str, names: Callable[[], Iterator[str]]) -> None:
+def _code_places(written: str) -> Iterator[Path]:
+    """The directories that the code is from, as far as it is not installed."""
+    here = Path.cwd()
+    if is_path(written):
+        file = Path(os.path.normpath(here / written.removesuffix(".py")))
+        there = [found for found in (Path(f"{file}.py"), file / "__init__.py") if found.exists()]
+        if there and here in file.parents:
+            yield here  # Modules beside it are found from here.
+        yield from (_real(found).parent for found in there)
+        return
+    top, *more = written.split(".")
+    if not top or not _is_found_here(top, here):
+        return
+    yield here
+    folder = here
+    for part in (top, *more):
+        file = folder / f"{part}.py"
+        folder /= part
+        yield _real(file).parent if file.exists() else _real(folder)
+
+
+def _is_found_here(top: str, here: Path) -> bool:
+    """Whether Python would take the module from this directory."""
+    found = PathFinder.find_spec(top, [str(here)])
+    if found is None or found.loader is not None:
+        return found is not None
+    # A folder without code in it: what is installed under the name comes first.
+    others = [entry for entry in sys.path if entry and Path(entry) != here]
+    return PathFinder.find_spec(top, others) is None and top not in sys.builtin_module_names
+
+
+def _require(directory: Path, wanted: str, names: Callable[[], str]) -> None:
     """Raise `UsageError` unless the directory is trusted; a person at a terminal is asked."""
     if is_trusted(directory):
         return
@@ -109,34 +143,50 @@ def _require(directory: Path, wanted: str, names: Callable[[], Iterator[str]]) -
     )
 
 
-def _says_yes(place: Path, wanted: str, names: Iterator[str]) -> bool:
+def _says_yes(place: Path, wanted: str, names: str) -> bool:
     note_line(f"You have not trusted {place} yet. {wanted} can run programs with your rights:")
-    for line in names:
-        note_line(f"  {line}")
+    note(f"{names}\n")
     from toolwright.cli._lines import drop_typed_ahead  # noqa: PLC0415 - slow, and seldom needed
 
     drop_typed_ahead()
     prompt("Trust this directory from now on? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    with _interruptible():
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _of_file(path: Path) -> Iterator[str]:
-    """What the file would have done, without doing it."""
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a read that blocks the event loop, which would only note that it was wanted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _of_file(path: Path) -> str:
+    """All that the file says beyond the defaults, and what it names says in turn; nothing is done."""
     settings: AgentFile = read_agent_file(path)
-    tools = settings.tools
-    yield from (f"imports {name}" for name in tools.functions)
-    yield from (f"starts {plugin.path}" for plugin in tools.plugins)
-    for server in tools.mcp:
-        command = " ".join([server.command or "", *server.args])
-        yield f"connects to {server.url}" if server.url else f"starts {command}"
-    yield from (f"starts or connects to what {file} names" for file in tools.mcp_files)
-    yield from (f"connects to what {api.source} names" for api in tools.openapi)
-    yield from (f"has the skill {folder}" for folder in tools.skills)
-    yield f"its tools: {tools.preset}, in {path.parent / tools.work_dir}"
-    approvals = settings.approvals
-    allowed = [*approvals.allow, *(["the rest"] if approvals.otherwise == "allow" else [])]
-    if allowed:
-        yield f"nobody is asked about: {', '.join(allowed)}"
+    said = settings.model_dump(
+        mode="json", exclude_defaults=True, exclude={"instructions", "description"}
+    )
+    shown = [shown_json({"preset": settings.tools.preset, **said}, indent=2)]
+    for name in settings.tools.mcp_files:
+        file = path.parent / name
+        shown += [f"{name}:", _beginning(file)]
+    return "\n".join(shown)
+
+
+def _beginning(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            text = opened.read(_MOST_SHOWN + 1)
+    except OSError as error:
+        return f"(cannot be read: {error.strerror})"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\n(more; look at it first)"
 
 
 def _look_here_only_if_trusted() -> None:
@@ -155,7 +205,9 @@ def _covering(directory: Path) -> Iterator[Path]:
     place = _real(directory)
     yield place
     apart = (_real(Path.home()), Path(place.anchor))
-    while not (place / ".git").exists() and place.parent not in apart and place not in apart:
+    while not any((place / mark).exists() for mark in _REPOSITORIES):
+        if place in apart or place.parent in apart:
+            return
         place = place.parent
         yield place
 

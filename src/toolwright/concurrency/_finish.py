@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
 
-__all__ = ["finish"]
+__all__ = ["finish", "outlast"]
 
 T = TypeVar("T")
 
@@ -26,8 +27,18 @@ async def finish(work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> 
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait({task})
+        await outlast(task)
         if not task.cancelled():
             task.exception()  # seen: the caller is told that it was cancelled, nothing else
         raise
+
+
+async def outlast(work: "asyncio.Future[Any]") -> None:
+    """Return when `work` is done, however often whoever waits is cancelled meanwhile.
+
+    For those who have been cancelled already, and raise that when this returns.
+    """
+    while not work.done():
+        # Held off are anyio's cancellations by the scope, and those of `task.cancel()` by trying again.
+        with anyio.CancelScope(shield=True), suppress(asyncio.CancelledError):
+            await asyncio.wait({work})

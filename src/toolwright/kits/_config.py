@@ -153,7 +153,7 @@ def _tools(document: Document, settings: AgentFile) -> list[Any]:
     makers: dict[str, Callable[[Any], list[Any]]] = {
         "functions": lambda name: _functions(base, name),
         "plugins": lambda plugin: [_plugin(base, plugin)],
-        "mcp": lambda server: [_mcp(server)],
+        "mcp": lambda server: [_mcp(base, server)],
         "mcp_files": lambda file: sources.mcp_toolsets(base / file),
         "openapi": lambda api: [_openapi(base, api)],
     }
@@ -173,7 +173,7 @@ def _functions(base: Path, name: str) -> list[Any]:
 
 def _plugin(base: Path, plugin: Plugin) -> Toolset:
     given = plugin.model_dump(exclude={"path"})
-    return sources.PluginToolset(_beside(base, plugin.path), **given)
+    return sources.PluginToolset(_beside(base, plugin.path), cwd=base.absolute(), **given)
 
 
 def _openapi(base: Path, api: OpenApiDocument) -> Toolset:
@@ -264,7 +264,7 @@ def _beside(base: Path, source: str) -> str:
     return source if "://" in source or source.startswith("/") else str(base / source)
 
 
-def _mcp(server: McpServer) -> Toolset:
+def _mcp(base: Path, server: McpServer) -> Toolset:
     if (server.command is None) == (server.url is None):
         raise UsageError("An MCP server needs either a command or a url, and not both.")
     names = {"tool_filter": server.tool_filter, "tool_name_prefix": server.tool_name_prefix}
@@ -272,7 +272,10 @@ def _mcp(server: McpServer) -> Toolset:
         remote = sources.StreamableHTTPConnectionParams(url=server.url, headers=server.headers)
         return sources.McpToolset(remote, **names)
     command = sources.StdioServerParameters(
-        command=server.command or "", args=server.args, env=server.env or None
+        command=server.command or "",
+        args=server.args,
+        env=server.env or None,
+        cwd=base.absolute(),
     )
     return sources.McpToolset(sources.StdioConnectionParams(server_params=command), **names)
 

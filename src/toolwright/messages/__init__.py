@@ -54,6 +54,16 @@ from toolwright.messages._events import (
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
 from toolwright.messages._json_values import json_copy
+from toolwright.messages._lengths import (
+    CALL_BYTES,
+    ID_BYTES,
+    KEY_BYTES,
+    NAME_BYTES,
+    ONCE_BYTES,
+    refuse_long,
+    refuse_long_scope,
+    size,
+)
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -92,6 +102,8 @@ from toolwright.messages._results import (
     Status,
     StoredAnswer,
     ToolResult,
+    call_of,
+    question_id,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._shown import pretences, shown_json
@@ -100,7 +112,12 @@ from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
+    "CALL_BYTES",
+    "ID_BYTES",
+    "KEY_BYTES",
     "MEMBER",
+    "NAME_BYTES",
+    "ONCE_BYTES",
     "REDACTED",
     "STORED_AS",
     "VERSION",
@@ -178,6 +195,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "as_auth_config",
+    "call_of",
     "count_marks",
     "decode_event",
     "decode_message",
@@ -195,9 +213,13 @@ __all__ = [
     "lookalikes",
     "member_key",
     "pretences",
+    "question_id",
     "redact",
+    "refuse_long",
+    "refuse_long_scope",
     "secrets_of",
     "shown_json",
+    "size",
     "to_json_text",
     "user_message",
     "visible",

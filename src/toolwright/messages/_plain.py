@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from toolwright.messages._base64 import base64_text, bytes_as_text
 
@@ -15,12 +15,21 @@ __all__ = ["json_text", "jsonable", "plain"]
 _LEVELS = 200
 """Levels of nesting that are kept; what readers of JSON refuse is of no use to anybody."""
 _TOO_DEEP = "…"
+_REPLACED = "\ufffd".encode()
+
+
+_BEYOND = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""The numbers that JSON does not have, as JavaScript calls them."""
 
 
 def jsonable(value: Any) -> Any:
-    """`value` as plain JSON values; what has no JSON form becomes its `repr`."""
+    """`value` as plain JSON values; what has no JSON form becomes its `repr`, and numbers that JSON
+    does not have become "NaN", "Infinity" and "-Infinity"."""
+    if value is None or type(value) in (str, bool, int):
+        return value
     try:
-        return to_jsonable_python(bytes_as_text(value), fallback=repr, inf_nan_mode="strings")
+        # By way of the text: `to_jsonable_python` leaves NaN as it is, and a store would lose it.
+        return from_json(_json_bytes(value))
     except Exception:  # noqa: BLE001 - objects may raise anything when they are shown
         # Keys with lone surrogates, values nested too deep, or in a circle.
         return plain(value)
@@ -31,9 +40,17 @@ def json_text(value: Any) -> str:
     try:
         if isinstance(value, BaseModel):
             return value.model_dump_json(fallback=repr)
-        return to_json(bytes_as_text(value), fallback=repr, inf_nan_mode="strings").decode()
+        return _json_bytes(value).decode()
     except Exception:  # noqa: BLE001 - as above
         return json.dumps(jsonable(value), ensure_ascii=False)
+
+
+def _json_bytes(value: Any) -> bytes:
+    """As JSON; raises what objects raise when they are shown, and for lone surrogates."""
+    text = to_json(bytes_as_text(value), fallback=repr, inf_nan_mode="strings")
+    if _REPLACED in text:
+        raise ValueError("In the keys of an object lone surrogates are replaced, not refused.")
+    return text
 
 
 def plain(value: Any, levels: int = _LEVELS, above: frozenset[int] = frozenset()) -> Any:
@@ -44,7 +61,7 @@ def plain(value: Any, levels: int = _LEVELS, above: frozenset[int] = frozenset()
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
-        return value if value - value == 0 else str(value)
+        return value if value - value == 0 else _BEYOND[str(value)]
     if levels < 0 or id(value) in above:
         return _TOO_DEEP
     above |= {id(value)}

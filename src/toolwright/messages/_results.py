@@ -24,6 +24,8 @@ __all__ = [
     "Status",
     "StoredAnswer",
     "ToolResult",
+    "call_of",
+    "question_id",
 ]
 
 STORED_AS = "stored_as"
@@ -82,7 +84,8 @@ class Pending:
 
     call_id: str
     """Addresses it within its session or task. Calls of nested agents are `outer/inner`; when a
-    call asks a second time, that one is `call~2`, so that a late first answer cannot fit it."""
+    call asks a second time, that one is `call~2`, so that a late first answer cannot fit it
+    (`question_id` makes these, `call_of` reads them)."""
     name: str
     kind: PendingKind
     hint: str = ""
@@ -109,6 +112,16 @@ class Pending:
     question: str = ""
     """What an approval is bound to: who asks (`rule`, or the tool's `own`), a digest of the path and
     the tool's fingerprint, and a digest of the arguments."""
+
+
+def question_id(call_id: str, number: int) -> str:
+    """The id of a call's first, second, … question."""
+    return call_id if number == 1 else f"{call_id}~{number}"
+
+
+def call_of(question: str) -> str:
+    """The id of the call that asks a question."""
+    return question.partition("~")[0]
 
 
 Remember = bool | Literal["arguments", "session", "user", "source"]

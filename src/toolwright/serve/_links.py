@@ -57,7 +57,7 @@ class Links(Sealed):
         signed = SignedAnswer(
             place="task" if ctx.task_id else "session",
             id=ctx.task_id or ctx.session.id,
-            call_id=ctx.function_call_id,
+            call_id=ctx.pending_id,
             label=label,
             answer=jsonable(value),
             expires_at=time.time() + expires_in,

@@ -71,7 +71,9 @@ class ChildCommand:
             yield confined
 
     def _argv(self) -> list[str]:
-        found = shutil.which(self.command)
+        # A path is one from where the program starts, as it would be in a shell there.
+        beside = self.cwd is not None and os.path.dirname(self.command) != ""
+        found = shutil.which(os.path.join(self.cwd or "", self.command) if beside else self.command)
         if found is None:
             raise UsageError(
                 f"There is no program {self.command!r}; install it, or give its full path."

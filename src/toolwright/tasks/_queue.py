@@ -30,7 +30,6 @@ class Line:
     """How many of one owner may be active at once, on all workers together."""
     rate: tuple[int, float] | None = None
     """At most so many starts in so many seconds, on all workers together."""
-    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +90,15 @@ class Queue:
             if connection.execute(self._signed_in, {"worker": worker}).first() is None:
                 return []  # Taken for dead: nobody would look after what it claims.
             now = time.time()
-            found = [(line, row) for line in lines() for row in self._next(connection, line, now)]
+            found = [row for line in lines() for row in self._next(connection, line, now)]
             if not found:
                 return []
-            connection.execute(
-                sql.CLAIM,
-                [
-                    {"task": row.id, "by": worker, "now": now, "code": line.version}
-                    for line, row in found
-                ],
-            )
-            for _, row in found:
+            claiming = [{"task": row.id, "by": worker, "now": now} for row in found]
+            connection.execute(sql.CLAIM, claiming)
+            for row in found:
                 if row.attempts == 0:
                     self._store.open_in(connection, task_scope(row.id, row.owner_id))
-            return _claims(connection, [row for _, row in found])
+            return _claims(connection, found)
 
         return await self._database.write(work)
 

@@ -17,6 +17,7 @@ __all__ = [
     "MOMENTS",
     "PLACES",
     "PROMPTED",
+    "RAN_UNDER",
     "REQUEUE",
     "SETTLE",
     "TAKE_MESSAGE",
@@ -76,7 +77,6 @@ CLAIM = (
     .values(
         status="ACTIVE", worker=bindparam("by"), started_at=bindparam("now"),
         updated_at=bindparam("now"), attempts=TASKS.c.attempts + 1, wake_at=None,
-        version=bindparam("code"),
     )
 )  # fmt: skip
 
@@ -88,10 +88,12 @@ LETTERS = select(INBOX).where(INBOX.c.task_id.in_(_AMONG)).order_by(INBOX.c.id)
 _STEERED = exists().where(INBOX.c.task_id == TASKS.c.id)
 HELD = select(
     TASKS.c.id, TASKS.c.status, TASKS.c.worker, TASKS.c.cancel, TASKS.c.parent_id,
-    TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures, _STEERED.label("steered"),
+    TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures, TASKS.c.version,
+    _STEERED.label("steered"),
 ).where(_IS_IT)  # fmt: skip
 """What decides how a task moves on."""
 
+RAN_UNDER = update(TASKS).where(_IS_IT).values(version=bindparam("code"))
 SETTLE = (
     update(TASKS)
     .where(_IS_IT)

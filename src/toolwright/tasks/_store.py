@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Row
 
@@ -16,17 +16,29 @@ from toolwright.messages import (
     Pending,
     RunEnded,
     Scope,
+    call_of,
     encode_message,
 )
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
 from toolwright.tasks._task import APP, ENDED, WAITING, TaskStatus
 
-__all__ = ["CHILDREN", "TaskStore"]
+__all__ = ["CHILDREN", "Held", "TaskStore"]
 
 CHILDREN = "child tasks"
 """The payload of a pending call that waits for child tasks."""
 _LONGEST_PAUSE = 300.0
+
+
+class Held(NamedTuple):
+    """Who runs a task here."""
+
+    worker: str | None = None
+    version: str = ""
+    """Of its code."""
+
+
+_NOT_HERE = Held()
 
 
 class TaskStore(SqlStore):
@@ -40,8 +52,8 @@ class TaskStore(SqlStore):
     def __init__(self, url: str, ring: Callable[[str], None]) -> None:
         super().__init__(url)
         self.database.add("tasks", VERSION, METADATA)
-        self.holders: dict[str, str] = {}
-        """The tasks that this process runs, with the worker that holds each."""
+        self.holders: dict[str, Held] = {}
+        """The tasks that this process runs, and for whom."""
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
@@ -66,8 +78,12 @@ class TaskStore(SqlStore):
         task = self._lock(connection, scope.session_id)
         if task is None:
             return
-        if task.worker != self.holders.get(task.id):
+        held = self.holders.get(task.id, _NOT_HERE)
+        if task.worker != held.worker:
             raise StoreConflict(f"Task {task.id!r} is held by {task.worker or 'nobody'} now.")
+        if held.worker is not None and task.version != held.version:
+            # Not when it was claimed: a worker that refuses it has not run it.
+            connection.execute(sql.RAN_UNDER, {"task": task.id, "code": held.version})
         for event in events:
             if isinstance(event, MessageQueued):
                 text = encode_message(event.message)
@@ -91,7 +107,7 @@ class TaskStore(SqlStore):
     ) -> None:
         """End a task without a run, if this process still holds it."""
         task = self._lock(connection, task_id)
-        if task is not None and task.worker == self.holders.get(task_id):
+        if task is not None and task.worker == self.holders.get(task_id, _NOT_HERE).worker:
             self._settle(connection, task, status, said=said, reason=reason)
 
     def _end_run(
@@ -124,7 +140,7 @@ class TaskStore(SqlStore):
         status: TaskStatus = "PENDING_CHILD_TASKS" if waits_for_children else "PENDING_TOOL_RESULTS"
         self._settle(connection, task, status if blocking else "QUEUED", wake=wake)
         for call in children:
-            self._tell_parent(connection, task.id, call.call_id)
+            self._tell_parent(connection, task.id, call_of(call.call_id))
 
     def _fail(self, connection: Connection, task: Row[Any], ended: RunEnded) -> None:
         failed = task.failures + 1
@@ -171,7 +187,10 @@ class TaskStore(SqlStore):
             {"task_id": child.id, "status": child.status, "text": child.text or child.reason}
             for child in found
         ]
-        self.answer_in(connection, APP, parent_id, call_id, Given(value=ends))
+        # A call that was confirmed first waits for its children under another id than its own.
+        for pending in self._unanswered(connection, parent_id):
+            if pending.payload == CHILDREN and call_of(pending.call_id) == call_id:
+                self.answer_in(connection, APP, parent_id, pending.call_id, Given(value=ends))
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
-from toolwright.messages import Prompt, Scope
+from toolwright.messages import ID_BYTES, NAME_BYTES, ONCE_BYTES, Prompt, Scope, refuse_long
 
 __all__ = [
     "APP",
@@ -65,6 +65,9 @@ class NewTask:
     def __post_init__(self) -> None:
         if not self.agent or not self.owner_id:
             raise UsageError(f"A task needs an agent and an owner; got {self!r}.")
+        refuse_long("The agent's name", self.agent, NAME_BYTES)
+        refuse_long("The owner_id", self.owner_id, ID_BYTES)
+        refuse_long("The idempotency_key", self.idempotency_key or "", ONCE_BYTES)
         if self.retries < 0:
             raise UsageError(f"retries cannot be negative; got {self.retries!r}.")
 

@@ -21,7 +21,7 @@ from toolwright.tasks._bell import LATER, Bell
 from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
-from toolwright.tasks._store import TaskStore
+from toolwright.tasks._store import Held, TaskStore
 from toolwright.tasks._task import ASKED, UNDER, UNRULED
 
 __all__ = ["Worker", "current_task"]
@@ -155,7 +155,8 @@ class Worker(Sealed):
             for claim in claims:
                 self._running[claim.task.id] = claim
                 self._busy[claim.task.agent] += 1
-                self._store.holders[claim.task.id] = name
+                version = self._agents[claim.task.agent].version
+                self._store.holders[claim.task.id] = Held(name, version)
         for claim in claims:
             group.start_soon(self._work_on, claim)
         return bool(claims)
@@ -187,7 +188,6 @@ class Worker(Sealed):
                 slots=registered.workers - self._busy[name],
                 per_owner=registered.per_owner,
                 rate=registered.rate,
-                version=registered.version,
             )
             for name, registered in self._agents.items()
         ]

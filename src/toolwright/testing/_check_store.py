@@ -226,6 +226,26 @@ async def check_state_goes_where_its_prefix_says(store: Store) -> None:
     assert await store.state(replace(ADA, app_name="other")) == {}
 
 
+async def check_only_exact_prefixes_count(store: Store) -> None:
+    """`User:` and `APP:` are words of the session, and go with it; so does nothing of the others."""
+    own = {"User:a": 1, "APP:a": 1, "uSer:a": 1, "user_": 1, "app%": 1, "userX:": 1}
+    await _with(store, ADA, StateChanged(delta={**own, "user:u": 2, "app:a": 3}))
+    await store.delete(ADA)
+    await store.open(ADA)
+    assert await store.state(ADA) == {"user:u": 2, "app:a": 3}
+
+
+async def check_state_of_a_user_is_no_other_user_s(store: Store) -> None:
+    """Whatever their ids are: one that is empty, too."""
+    ids = ("", " ", "%", "ada", "Ada", "app:", "s2")
+    for number, user in enumerate(ids):
+        scope = Scope(app_name="app", user_id=user, session_id=f"s{number}")
+        await _with(store, scope, StateChanged(delta={f"user:{number}": 1, f"own{number}": 1}))
+    for number, user in enumerate(ids):
+        scope = Scope(app_name="app", user_id=user, session_id=f"s{number}")
+        assert await store.state(scope) == {f"user:{number}": 1, f"own{number}": 1}, user
+
+
 async def check_state_follows_the_events(store: Store) -> None:
     """Later changes win, None takes a key away, and what is read is a copy."""
     opened = PendingOpened(pending=_pending("c2"), actions=Actions(state_delta={"p": 1}))
@@ -473,6 +493,8 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_a_cancelled_caller_harms_nobody,
     check_any_string_comes_back,
     check_state_goes_where_its_prefix_says,
+    check_only_exact_prefixes_count,
+    check_state_of_a_user_is_no_other_user_s,
     check_state_follows_the_events,
     check_calls_are_open_until_they_end,
     check_calls_are_listed_in_the_order_they_were_asked_about,

@@ -14,6 +14,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import (
     ModelMessage,
     ModelReplied,
+    RunStarted,
     Steered,
     TextPart,
     ToolCall,
@@ -22,7 +23,7 @@ from toolwright.messages import (
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import NewTask, Orchestrator, Task, Worker
 from toolwright.testing._checks import raises, run_checks
-from toolwright.tools import Tool, ToolContext, deferred_tool, tool
+from toolwright.tools import ReadonlyContext, Tool, ToolContext, deferred_tool, tool
 
 __all__ = ["TASK_CHECKS", "check_tasks"]
 
@@ -223,6 +224,34 @@ async def check_a_failed_task_is_tried_again(made: Orchestrator) -> None:
     assert not await made.retry(task.id)
 
 
+async def check_a_task_that_was_cancelled_before_it_began_is_begun_by_retry(
+    made: Orchestrator,
+) -> None:
+    """With its prompt, its state, and what was said to it; whoever cancelled it."""
+    asked: list[str] = []
+
+    def instructions(ctx: ReadonlyContext) -> str:
+        asked.append(ctx.state.get("unit", "?"))
+        return ""
+
+    made.register(Agent(name="a", model=_Plan("done"), instructions=instructions))
+    by_caller = await made.enqueue("a", "please pay", state={"unit": "C"})
+    assert await made.steer(by_caller, "and hurry")
+    assert await made.cancel(by_caller)
+    by_worker = await made.enqueue("a", "please pay", state={"unit": "C"})
+    await made.queue.request_cancel(by_worker)
+    async with _working(made):
+        assert (await made.wait(by_worker, _PATIENCE)).status == "CANCELLED"
+        for task_id in (by_caller, by_worker):
+            assert await made.retry(task_id)
+            assert (await made.wait(task_id, _PATIENCE)).status == "COMPLETED"
+            events = await made.stored_events(task_id)
+            told = [event for event in events if isinstance(event, RunStarted | Steered)]
+            said = [event.message.text for event in told if event.message is not None]
+            assert said == ["please pay", *(["and hurry"] if task_id == by_caller else [])], events
+    assert set(asked) == {"C"}, asked
+
+
 # -- children --------------------------------------------------------------------------------------
 
 
@@ -363,7 +392,7 @@ async def check_a_worker_that_is_stopped_gives_its_tasks_back(made: Orchestrator
 async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
     made: Orchestrator,
 ) -> None:
-    """The reason says which versions it could be; a worker of such a version goes on."""
+    """The reason says which versions it could be, each time; a worker of such a version goes on."""
     agent = _agent("a", [_call("ask")], "done", tools=[_ask])
     made.register(agent, version="1")
     async with _working(made):
@@ -371,13 +400,15 @@ async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
         call_id = await _parked(made, task_id)
     registered = made.agents["a"]
     made.agents["a"] = replace(registered, version="3", goes_on_from=("2",))
-    async with _working(made):
-        await _answer(made, task_id, call_id, "yes")
-        task = await made.wait(task_id, _PATIENCE)
-    assert (task.status, "version '1'" in task.reason) == ("FAILED", True), task
-    made.agents["a"] = replace(registered, version="2", goes_on_from=("1", "3"))
-    async with _working(made):
+    assert await _answer(made, task_id, call_id, "yes") == "accepted"
+    for _ in range(2):
+        async with _working(made):
+            task = await made.wait(task_id, _PATIENCE)
+        assert (task.status, "version '1'" in task.reason) == ("FAILED", True), task
+        assert task.version == "1", task
         assert await made.retry(task_id)
+    made.agents["a"] = replace(registered, version="2", goes_on_from=("1",))
+    async with _working(made):
         task = await made.wait(task_id, _PATIENCE)
     assert (task.status, task.version) == ("COMPLETED", "2"), task
 
@@ -421,6 +452,7 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_cancel_that_was_accepted_wins_over_the_end,
     check_messages_reach_a_task_wherever_it_stands,
     check_a_failed_task_is_tried_again,
+    check_a_task_that_was_cancelled_before_it_began_is_begun_by_retry,
     check_a_parent_learns_how_each_child_ended,
     check_the_line_is_kept_by_priority_and_fair_between_owners,
     check_limits_hold_for_all_workers_together,

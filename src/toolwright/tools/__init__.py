@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
-    from toolwright.tools._yes_or_no import Spelling, read_decision
+    from toolwright.tools._yes_or_no import Spelling, is_decision, read_decision
 
 _LAZY = {
     "accept_answer": "_answers",
@@ -102,6 +102,7 @@ _LAZY = {
     "deferred_tool": "_waiting",
     "with_deferral": "_waiting",
     "Spelling": "_yes_or_no",
+    "is_decision": "_yes_or_no",
     "read_decision": "_yes_or_no",
 }
 """Names that most agents do not need, and the file each is in."""
@@ -173,6 +174,7 @@ __all__ = [
     "function_tool",
     "guarded",
     "interrupting",
+    "is_decision",
     "nearest",
     "plain_schema",
     "prefixed",

@@ -148,6 +148,10 @@ class RunInside(Protocol):
         """Make the call answerable from now on, before its handler returns."""
         ...
 
+    def pending_id(self, call_id: str) -> str:
+        """The id of the question that a call has open, or else of the next one that it asks."""
+        ...
+
     async def answer_inside(
         self,
         ctx: "ToolContext",
@@ -307,6 +311,14 @@ class ToolContext(ReadonlyContext):
     def function_call_id(self) -> str:
         """The id of this call; in a nested agent, the ids of the calls around it come first."""
         return f"{self.path}/{self.call.call_id}" if self.path else self.call.call_id
+
+    @property
+    def pending_id(self) -> str:
+        """The id by which the outside answers what this call asks, or its deferred result.
+
+        It is `function_call_id` for a call's first question, and another one for each that follows.
+        """
+        return self.run.pending_id(self.function_call_id)
 
     @property
     def current_tool_call_id(self) -> str:

@@ -8,7 +8,14 @@ from typing import Any, Self
 
 from toolwright._sealed import Sealed
 from toolwright.errors import StateConflict, UsageError
-from toolwright.messages import MEMBER, fold_members, json_copy, member_key
+from toolwright.messages import (
+    KEY_BYTES,
+    MEMBER,
+    fold_members,
+    json_copy,
+    member_key,
+    refuse_long,
+)
 
 __all__ = [
     "APPROVED",
@@ -144,6 +151,7 @@ class State(MutableMapping[str, Any]):
         _refuse_reserved(key)
         with self._table.lock:
             self._refuse_when_ended(key)
+            refuse_long(f"The name in the state {key!r}", member_key(key, name), KEY_BYTES)
             value = _checked(key, update(self.member(key, name)))
             self._table.set_member(key, name, value)
             self._bump(key)
@@ -268,6 +276,7 @@ def _checked(key: str, value: Any) -> Any:
     """A copy of `value` as the store will give it back; what it would change is refused."""
     if not isinstance(key, str):
         raise UsageError(f"State keys are strings; got {key!r}.")
+    refuse_long("The state key", key, KEY_BYTES)
     try:
         return json_copy(value)
     except ValueError as error:

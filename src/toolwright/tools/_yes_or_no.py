@@ -6,7 +6,7 @@ from typing import Any, Literal
 from toolwright.errors import UsageError
 from toolwright.messages import Approve, Reject
 
-__all__ = ["Spelling", "read_decision"]
+__all__ = ["Spelling", "is_decision", "read_decision"]
 
 Spelling = Literal["kind", "approved", "approve"]
 """The field that says yes or no: the HTTP API and Python's `kind`, AG-UI's `approved`, the
@@ -54,6 +54,17 @@ def read_decision(call_id: str, given: Any, spelling: Spelling) -> Approve | Rej
         verdict = "a yes" if said == yes else "a no"
         raise _unclear(call_id, f"{verdict} has no {', '.join(map(repr, wrong))}", spelling)
     return Approve(**fields) if said == yes else Reject(**fields)
+
+
+def is_decision(value: Any) -> bool:
+    """Whether a confirmation would take `value` as its answer."""
+    if isinstance(value, Approve | Reject):
+        return True
+    try:
+        read_decision("", value, "kind")
+    except UsageError:
+        return False
+    return True
 
 
 def _fields(call_id: str, given: dict[str, Any], spelling: Spelling) -> dict[str, Any]:

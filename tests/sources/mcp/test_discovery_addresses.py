@@ -28,7 +28,7 @@ def asks_at(place: str) -> bytes:
     return answer(401, WWW_Authenticate=f'Bearer resource_metadata="{place}"')
 
 
-def server(**named: str) -> bytes:
+def server(**named: Any) -> bytes:
     return answer(
         200,
         {
@@ -60,6 +60,9 @@ async def test_a_server_that_signs_in_elsewhere_on_the_internet() -> None:
     wire = Wire(asks_at("http://mcp.example/about"), RESOURCE, server(), CLIENT)
     scheme, credential = await discover(wire)
     assert scheme.flows.token_url == f"{ISSUER}/token"
+    # What was found out about it is kept, for the answer to be compared with.
+    assert scheme.model_extra["issuer"].rstrip("/") == ISSUER
+    assert scheme.model_extra["authorization_response_iss_parameter_supported"] is True
     assert credential.oauth2.client_id == "c"
     assert wire.connected == [PUBLIC, PUBLIC, LOGIN, LOGIN]
 
@@ -105,3 +108,11 @@ async def test_a_server_on_this_machine_may_sign_in_on_this_machine(host: str) -
     wire = Wire(asks_at(f"{url}/about"), resource, server(issuer=issuer, **named), CLIENT)
     await discover(wire, url)
     assert set(wire.connected) <= {"127.0.0.1", "::1"}
+
+
+@pytest.mark.parametrize("methods", [None, [], ["plain"]])
+async def test_a_server_without_pkce_is_not_signed_in_to(methods: list[str] | None) -> None:
+    about = server(code_challenge_methods_supported=methods)
+    wire = Wire(asks_at("http://mcp.example/about"), RESOURCE, about, CLIENT)
+    with pytest.raises(StoreError, match="does not say that it supports PKCE"):
+        await discover(wire)

@@ -12,7 +12,14 @@ from anyio.lowlevel import RunVar
 from toolwright._sealed import Sealed
 from toolwright.backends.auth._answers import credential_in, redirect_in
 from toolwright.backends.auth._http import SignInRefused
-from toolwright.backends.auth._oauth import ask_for_oneself, begin_sign_in, redeem, refresh
+from toolwright.backends.auth._oauth import (
+    OVER,
+    ask_for_oneself,
+    begin_sign_in,
+    is_over,
+    redeem,
+    refresh,
+)
 from toolwright.backends.auth._provider import Provider, find_provider
 from toolwright.backends.auth._service_account import exchange_service_account
 from toolwright.backends.auth._store import CredentialStore
@@ -157,7 +164,8 @@ class AuthlibFlows(Sealed):
         """The half-finished sign-in; the same one for every call that waits for this credential."""
         flow, provider = await self._load_flow(scope, config), await self._provider(config)
         wanted = (client.client_id, client.redirect_uri, " ".join(provider.scopes))
-        if flow and (flow.client_id, flow.redirect_uri, flow.scope) == wanted:
+        same = flow and (flow.client_id, flow.redirect_uri, flow.scope) == wanted
+        if flow and same and not is_over(flow):
             return flow
         flow = await begin_sign_in(client, provider)
         begun = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=flow)
@@ -173,7 +181,7 @@ class AuthlibFlows(Sealed):
         except SignInRefused as error:
             # Its state and nonce are used up; the next try begins with new ones.
             await self._store.delete(scope, _flow_key(config))
-            if error.code == _NOT_VALID_ANY_MORE:
+            if error.code in (_NOT_VALID_ANY_MORE, OVER):
                 raise UsageError(f"{error}. Please sign in again.") from None
             raise
         return await self._keep_tokens(scope, config, tokens)

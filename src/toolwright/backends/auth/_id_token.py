@@ -23,9 +23,13 @@ async def check_id_token(
 ) -> None:
     """`SignInRefused` unless signature, issuer, audience, time, nonce and access token fit.
 
-    Without an ID token there is nothing to check: plain OAuth2 has none.
+    Plain OAuth2 has none; where one was asked for (`nonce`), it has to come.
     """
     if not tokens.id_token:
+        if nonce is not None:
+            raise SignInRefused(
+                "The provider was asked who signs in, and gave no ID token", code="no_id_token"
+            )
         return
     try:
         header, claims = await _decoded(tokens.id_token, provider)

@@ -1,6 +1,7 @@
 """The steps of OAuth2: send a person to sign in, redeem their code, refresh, ask for oneself."""
 
 import hmac
+import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +13,21 @@ from toolwright.backends.auth._provider import Provider
 from toolwright.errors import UsageError
 from toolwright.messages import OAuth2Auth, secrets_of
 
-__all__ = ["ask_for_oneself", "begin_sign_in", "redeem", "refresh", "tokens_from"]
+__all__ = [
+    "OVER",
+    "ask_for_oneself",
+    "begin_sign_in",
+    "is_over",
+    "redeem",
+    "refresh",
+    "tokens_from",
+]
+
+OVER = "begun_too_long_ago"
+
+
+_OPEN_SECONDS = 3600
+"""How long a sign-in that was begun can be finished."""
 
 
 async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
@@ -38,7 +53,13 @@ async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
         state=state,
         nonce=nonce,
         code_verifier=verifier,
+        expires_at=int(time.time()) + _OPEN_SECONDS,
     )
+
+
+def is_over(flow: OAuth2Auth) -> bool:
+    """Whether it was begun too long ago to be finished."""
+    return flow.expires_at is not None and flow.expires_at < time.time()
 
 
 async def redeem(
@@ -46,6 +67,8 @@ async def redeem(
 ) -> OAuth2Auth:
     """The tokens for the code in the address that the provider sent the person back to."""
     code = _code_in(response, flow, provider)
+    if is_over(flow):
+        raise SignInRefused("This sign-in was begun too long ago", code=OVER)
     hide = {code, *secrets_of(flow)}
     async with oauth_client(client, provider.scopes, hide=hide) as session:
         token = await session.fetch_token(
@@ -96,19 +119,40 @@ def tokens_from(token: dict[str, Any]) -> OAuth2Auth:
     return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
 
 
+def _check_sender(iss: str | None, provider: Provider) -> None:
+    """`UsageError` if another provider has answered: it would have its own code redeemed here."""
+    if iss is None:
+        if provider.names_itself:
+            raise UsageError(
+                f"The answer does not say that it is from {provider.issuer!r}, which always says so."
+            )
+        return
+    if provider.issuer is not None:
+        wanted, given = provider.issuer, iss
+    else:  # Only where it asks people to sign in is known.
+        wanted, given = _origin(provider.authorization or ""), _origin(iss)
+    if given.rstrip("/") != wanted.rstrip("/"):
+        raise UsageError(f"The answer came from {iss!r}, not from {wanted!r}.")
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
 def _code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
-    found = {name: values[0] for name, values in parse_qs(urlsplit(response).query).items()}
+    query = parse_qs(urlsplit(response).query, keep_blank_values=True)
+    found = {name: values[0] for name, values in query.items()}
     # First of all: an address with another state was not asked for by this flow.
     if not hmac.compare_digest(found.get("state", ""), flow.state or ""):
         raise UsageError(
             "This sign-in does not belong to the open request (its state differs). "
             "Sign in again at the address that was shown."
         )
-    if "iss" in found and provider.issuer and found["iss"] != provider.issuer:
-        raise UsageError(f"The answer came from {found['iss']!r}, not from {provider.issuer!r}.")
+    _check_sender(found.get("iss"), provider)
     if "error" in found:
         said = found.get("error_description", found["error"])
         raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
-    if "code" not in found:
+    if not found.get("code"):
         raise UsageError("The address has no code; give the whole one the browser ended up at.")
     return found["code"]

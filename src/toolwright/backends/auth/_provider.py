@@ -9,7 +9,9 @@ from toolwright.backends.auth._http import get_json
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import AuthConfig, OAuth2Flows, OpenIdConnectWithConfig
 
-__all__ = ["Provider", "find_provider", "require_safe"]
+__all__ = ["NAMES_ITSELF", "Provider", "find_provider", "require_safe"]
+
+NAMES_ITSELF = "authorization_response_iss_parameter_supported"
 
 _DISCOVERY_PATH = "/.well-known/openid-configuration"
 
@@ -24,6 +26,8 @@ class Provider:
     """Where tokens are refreshed, when that is not `token`."""
     jwks: str | None = None
     issuer: str | None = None
+    names_itself: bool = False
+    """Whether it has promised to say who it is when it sends a person back (RFC 9207)."""
     scopes: tuple[str, ...] = ()
     grant: str = "authorization_code"
 
@@ -37,7 +41,7 @@ async def find_provider(config: AuthConfig) -> Provider:
     elif discovery:
         provider = _from_endpoints(await _discover(discovery), scheme)
     elif not isinstance(scheme, OpenIdConnectWithConfig) and scheme.flows:
-        provider = _from_flows(scheme.flows)
+        provider = _from_flows(scheme.flows, scheme.model_extra or {})
     else:
         raise UsageError(
             f"The {scheme.type!r} scheme of {config.credential_key!r} names no provider; give it "
@@ -59,13 +63,15 @@ def require_safe(address: str) -> None:
     raise UsageError(f"Secrets would travel unprotected to {address!r}; use its https:// address.")
 
 
-def _from_flows(flows: OAuth2Flows) -> Provider:
+def _from_flows(flows: OAuth2Flows, known: dict[str, Any]) -> Provider:
     if not flows.token_url:
         raise UsageError("OAuth2Flows(token_url=…) is missing: no token can be had without it.")
     return Provider(
         token=flows.token_url,
         authorization=flows.authorization_url,
         refresh=flows.refresh_url,
+        issuer=known.get("issuer"),
+        names_itself=known.get(NAMES_ITSELF) is True,
         scopes=tuple(flows.scopes),
         grant=flows.grant,
     )
@@ -79,6 +85,7 @@ def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
         authorization=found.get("authorization_endpoint"),
         jwks=found.get("jwks_uri"),
         issuer=found.get("issuer"),
+        names_itself=found.get(NAMES_ITSELF) is True,
         scopes=tuple(scopes),
         grant="authorization_code" if "authorization_code" in supported else supported[0],
     )

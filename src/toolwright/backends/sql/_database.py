@@ -4,6 +4,7 @@ Each transaction is one function that runs in a thread: measured, that is five t
 awaiting every statement, nothing can be cancelled halfway, and no connection is bound to a loop.
 """
 
+import asyncio
 import os
 import threading
 import time
@@ -42,6 +43,7 @@ from sqlalchemy.schema import CreateColumn
 
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
+from toolwright.concurrency import begin_anew_after_fork, outlast
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
 
@@ -60,6 +62,10 @@ _VERSIONS = Table(
 )
 
 
+_INHERITED: list[tuple[Engine, Engine]] = []
+"""Of the process that this one was forked off from."""
+
+
 class Database:
     """Opens `url` on first use and makes the tables of `metadata` there.
 
@@ -72,13 +78,28 @@ class Database:
         self._components = [(component, version, metadata)]
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
+        self._threads = _Threads(_READERS if self.is_sqlite else _POSTGRES_CONNECTIONS)
+        self._begin()
+        begin_anew_after_fork(self)
+
+    def _begin(self) -> None:
         self._opening = threading.Lock()
         # SQLite has one writer at a time: waiting here costs nothing, waiting there polls.
         self._one_writer = GroupWriter(partial(self._transact, write=True))
-        self._threads = _Threads(_READERS if self.is_sqlite else _POSTGRES_CONNECTIONS)
-        in_memory = self._url.database == ":memory:"
         # In memory there is one connection, whichever thread asks.
-        self._alone = threading.Lock() if in_memory else nullcontext()
+        self._alone = threading.Lock() if self._is_in_memory else nullcontext()
+
+    def after_fork(self) -> None:
+        """Open it anew: the connections are the parent's, and its writer's thread is not here."""
+        self._begin()
+        if self._engines is not None and not self._is_in_memory:
+            # Kept for ever: to close them would end the parent's sessions.
+            _INHERITED.append(self._engines)
+            self._engines = None
+
+    @property
+    def _is_in_memory(self) -> bool:
+        return self._url.database == ":memory:"
 
     @property
     def is_sqlite(self) -> bool:
@@ -112,7 +133,7 @@ class Database:
         """What `work` returns; it runs in a thread, in a transaction undone if it raises."""
         if self.is_sqlite:
             return await self._one_writer.run(work)
-        return await self._threads.run(lambda: self._transact(work, write=True))
+        return await self._threads.run_whole(lambda: self._transact(work, write=True))
 
     def write_now(self, work: Callable[[Connection], T]) -> T:
         """`write` for threads that have no event loop: it blocks the caller."""
@@ -218,6 +239,39 @@ class _Threads:
             self._limiters.set(limiter)
         return await anyio.to_thread.run_sync(work, limiter=limiter)
 
+    async def run_whole(self, work: Callable[[], T]) -> T:
+        """`run`, but cancelled it returns only when `work` has ended, or will never begin.
+
+        What the caller does next must not overtake what the thread still writes.
+        """
+        turn = _Turn(work)
+        task = asyncio.create_task(self.run(turn.take))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if turn.withdraw():
+                task.cancel()
+            await outlast(task)
+            if not task.cancelled():
+                task.exception()  # seen: the caller is told that it was cancelled, nothing else
+            raise
+
+
+class _Turn:
+    """Work that is either taken up by a thread or withdrawn."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._free = threading.Lock()
+
+    def take(self) -> Any:
+        """Do it, unless it was withdrawn."""
+        return self._work() if self._free.acquire(blocking=False) else None
+
+    def withdraw(self) -> bool:
+        """Whether nobody had taken it up."""
+        return self._free.acquire(blocking=False)
+
 
 def _make_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
@@ -227,7 +281,7 @@ def _make_engine(url: URL) -> Engine:
             raise ImportError(
                 "Postgres needs an extra: pip install 'toolwright[postgres]'"
             ) from error
-        event.listen(engine, "connect", _limit_idleness)
+        event.listen(engine, "connect", _limit_waits)
         return engine
     options = {"timeout": _BUSY_SECONDS, "isolation_level": None}
     if url.database == ":memory:":
@@ -253,9 +307,11 @@ def _make_private(file: str) -> None:
         os.close(os.open(os.path.realpath(file), new, 0o600))
 
 
-def _limit_idleness(connection: Any, _record: Any) -> None:
-    # A process that is stopped in the middle of a transaction must not keep its locks for ever.
+def _limit_waits(connection: Any, _record: Any) -> None:
+    # A process that is stopped in the middle of a transaction must not keep its locks for ever, and
+    # whoever waits for another's lock must come to an end: a cancelled caller waits for it too.
     with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = '{_BUSY_SECONDS}s'")
         cursor.execute(f"SET idle_in_transaction_session_timeout = '{_BUSY_SECONDS}s'")
     connection.commit()
 

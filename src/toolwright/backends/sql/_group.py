@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import anyio
 from sqlalchemy import Connection
+
+from toolwright.concurrency import outlast
 
 __all__ = ["GroupWriter"]
 
@@ -27,14 +28,15 @@ def start_thread(target: Callable[[], None]) -> None:
 class _Job:
     """One piece of work, who waits for it, and what became of it."""
 
-    __slots__ = ("_loop", "_written", "error", "value", "work")
+    __slots__ = ("_loop", "error", "value", "work", "written")
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.value: Any = None
         self.error: BaseException | None = None
         self._loop = asyncio.get_running_loop()
-        self._written = self._loop.create_future()
+        self.written = self._loop.create_future()
+        """Done when it has been written, or has failed."""
 
     def attempt(self, connection: Connection) -> None:
         """Do it so that, should it fail, only it is undone."""
@@ -51,13 +53,8 @@ class _Job:
             self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
-        if not self._written.done():
-            self._written.set_result(None)
-
-    async def finished(self) -> None:
-        """Return when it has been done, or has failed."""
-        # Shielded: cancelling the caller must not mark the job itself as cancelled.
-        await asyncio.shield(self._written)
+        if not self.written.done():
+            self.written.set_result(None)
 
     def result(self) -> Any:
         """What the work returned; raises what it raised."""
@@ -85,11 +82,11 @@ class GroupWriter:
         job = _Job(work)
         self._enqueue(job)
         try:
-            await job.finished()
+            # Shielded: cancelling the caller must not mark the job itself as cancelled.
+            await asyncio.shield(job.written)
         except asyncio.CancelledError:
             if not self._withdraw(job):
-                with anyio.CancelScope(shield=True):
-                    await job.finished()
+                await outlast(job.written)
             raise
         return job.result()
 

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -19,11 +20,14 @@ from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._heartbeat import Heartbeat
 from toolwright.backends.sql._roll import BEATS_PER_LEASE, Roll
+from toolwright.concurrency import begin_anew_after_fork, finish
 from toolwright.errors import StoreError
 
 __all__ = ["LEASE_SECONDS", "Holds"]
 
 LEASE_SECONDS = 30.0
+_RELEASE_SECONDS = 60.0
+"""How long a release may take: longer than a database lets anybody wait for a lock."""
 logger = logging.getLogger("toolwright")
 
 
@@ -34,6 +38,10 @@ class Holds:
         self._database = database
         self._lease = lease
         self._roll = Roll(database)
+        self._begin()
+        begin_anew_after_fork(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._name = ""
         """Under which this process is signed in, or about to; empty when it holds nothing."""
@@ -47,11 +55,15 @@ class Holds:
         self._beat_at = 0.0
         """When it last showed life, by the clock that never jumps."""
 
+    def after_fork(self) -> None:
+        """Hold nothing, under no name: what there was is the parent's."""
+        self._begin()
+
     @property
     def problem(self) -> str:
         """Why others may take over what this process holds; empty while it shows life."""
         silence = time.monotonic() - self._beat_at
-        if not self._live or self._heartbeat is None or silence < self._lease:
+        if not self._live or silence < self._lease:
             return ""
         return f"There was no sign of life for {silence:.0f} s; the lease is {self._lease:g} s."
 
@@ -60,6 +72,8 @@ class Holds:
     def enter(self, hold: Hold) -> None:
         """A run is about to append under this hold; while it goes on, so does the heartbeat."""
         with self._lock:
+            if not self._live:
+                self._beat_at = time.monotonic()
             self._live.add(hold.id)
             self._name = self._name or processes.new_name()
 
@@ -87,28 +101,38 @@ class Holds:
     # -- releasing ---------------------------------------------------------------------------
 
     async def release(self, where: dict[str, Any], hold_id: str) -> None:
-        """Release a session now, or with one of the next beats when the database refuses."""
+        """Release a session now, or with one of the next beats when the database refuses.
+
+        Whoever is cancelled meanwhile leaves when it is done.
+        """
         with self._lock:
             self._live.discard(hold_id)
             self._owed[hold_id] = where
             self._name = self._name or processes.new_name()
+        await finish(partial(self._release, where, hold_id), _RELEASE_SECONDS)
+
+    async def _release(self, where: dict[str, Any], hold_id: str) -> None:
+        is_released = False
         try:
             await self._database.write(lambda c: c.execute(sql.RELEASE, where | {"by": hold_id}))
+            is_released = True
         except StoreError as error:
             logger.warning("session %s will be released later: %s", where["session"], error)
+        finally:
             with self._lock:
-                if not self._beats:
+                if is_released:
+                    self._owed.pop(hold_id, None)
+                elif not self._beats:
                     self._begin_to_beat()
-            return
-        with self._lock:
-            self._owed.pop(hold_id, None)
 
     async def close(self) -> None:
-        """Beat no more; a run that is still going begins to beat again with its next append.
+        """Beat no more, unless runs are still going: others may use the same store.
 
-        Whoever signs in next sees that this process is gone, and crosses it out.
+        Then it beats until they have ended, as if it had not been closed.
         """
         with self._lock:
+            if self._live:
+                return
             heartbeat, self._heartbeat = self._heartbeat, None
         if heartbeat is not None and not heartbeat.stop_soon():
             # It would open the database again that is about to be closed.

@@ -7,10 +7,14 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     Insert,
+    Text,
     and_,
     bindparam,
     exists,
+    func,
     insert,
+    literal,
+    not_,
     or_,
     select,
     text,
@@ -144,17 +148,22 @@ CLOSE = (
     .values(closed=True)
 )
 
+# Not by LIKE, which takes `App:` for `app:` on SQLite.
+_IS_OF_APP = func.substr(STATE.c.key, 1, 4) == literal("app:", Text)
+_IS_OF_USER = func.substr(STATE.c.key, 1, 5) == literal("user:", Text)
 IS_STATE_OF_SESSION = and_(
     STATE.c.app_name == bindparam("app"),
     STATE.c.user_id == bindparam("user"),
     STATE.c.session_id == bindparam("session"),
-    STATE.c.key.not_like("user:%"),
-    STATE.c.key.not_like("app:%"),
+    not_(_IS_OF_APP),
+    not_(_IS_OF_USER),
 )
 SELECT_STATE = select(STATE.c.key, STATE.c.value).where(
     STATE.c.app_name == bindparam("app"),
     STATE.c.user_id.in_(["", bindparam("user", type_=AnyText)]),
     STATE.c.session_id.in_(["", bindparam("session", type_=AnyText)]),
+    # The user whose id is empty is nobody else's.
+    or_(STATE.c.user_id == bindparam("user", type_=AnyText), _IS_OF_APP),
     STATE.c.value.is_not(None),
 )
 

@@ -17,7 +17,15 @@ from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
 from toolwright.errors import StoreConflict, StoreError, UsageError
-from toolwright.messages import Answered, Event, Scope, StoredAnswer, decode_event, from_exact_json
+from toolwright.messages import (
+    Answered,
+    Event,
+    Scope,
+    StoredAnswer,
+    decode_event,
+    from_exact_json,
+    refuse_long_scope,
+)
 
 __all__ = ["SqlStore"]
 
@@ -322,6 +330,7 @@ class SqlStore(Sealed):
         self, connection: Connection, scope: Scope, last_seq: int = 0, title: str = ""
     ) -> int | None:
         """The new session's key, or None when there is one with its id."""
+        refuse_long_scope(scope)
         now = time.time()
         values = {
             "app_name": scope.app_name,

@@ -29,8 +29,8 @@ class Past:
         past._read(await store.events(row.scope, 0))
         for call in await store.open_calls(row.scope.app_name, row.scope.session_id):
             if call.answered:
-                past.calls[call.pending.call_id] = call.pending
-                past.answers[call.pending.call_id] = call.answer
+                past.calls.setdefault(call.pending.call_id, call.pending)
+                past.answers.setdefault(call.pending.call_id, call.answer)
         return past
 
     def _read(self, events: Sequence[Event]) -> None:

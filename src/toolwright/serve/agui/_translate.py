@@ -42,6 +42,7 @@ from toolwright.messages import (
     ToolEnded,
     ToolProgress,
     Transferred,
+    call_of,
 )
 from toolwright.serve._public import public_state
 
@@ -203,7 +204,7 @@ def _interrupt(pending: Pending) -> Interrupt:
         id=pending.call_id,
         reason=pending.kind,
         message=pending.hint or None,
-        tool_call_id=pending.call_id.partition("~")[0],
+        tool_call_id=call_of(pending.call_id),
         response_schema=pending.schema,
         expires_at=expires,
         metadata={

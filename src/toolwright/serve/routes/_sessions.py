@@ -143,7 +143,7 @@ class SessionRoutes(Routes):
         """Make a session that begins as this one did."""
         row = await self._row(ask)
         new_id = hand_session() if is_by_hand(row.scope.session_id) else uuid.uuid4().hex
-        new = await self.runner.store.branch(row.scope, new_id, ask.body.upto)
+        new = await self.runner.branch(row.scope.session_id, new_id=new_id, upto=ask.body.upto)
         return await self.sessions.describe(new)
 
     @route("DELETE", _ONE, status=204, errors=(404, 409))

@@ -25,10 +25,11 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
     """One toolset for each server in an `mcp.json`, in its order; disabled ones are left out.
 
-    Servers stand under `mcpServers` (or `servers`); `${VAR}`, `${env:VAR}` and `${VAR:-default}`
-    are filled in from the environment; a key of a model's provider is never put into an address or
-    header that the file names. With `prefix`, tool names begin with the server's name, so that two
-    servers never clash. `settings` are `McpToolset`'s, for all of them.
+    Servers stand under `mcpServers` (or `servers`) and are started in the file's directory, unless
+    it names another; `${VAR}`, `${env:VAR}` and `${VAR:-default}` are filled in from the
+    environment; a key of a model's provider is never put into an address or header that the file
+    names. With `prefix`, tool names begin with the server's name, so that two servers never clash.
+    `settings` are `McpToolset`'s, for all of them.
     """
     servers = _read(Path(path))
     return [
@@ -70,7 +71,7 @@ def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionPa
                 command=server["command"],
                 args=server.get("args", []),
                 env=server.get("env"),
-                cwd=server.get("cwd"),
+                cwd=Path(path).absolute().parent / server.get("cwd", ""),
             )
         )
     if "url" not in server:

@@ -1,7 +1,7 @@
 """Find out from a remote server how its users sign in, and register there as a client."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError
@@ -81,7 +81,7 @@ async def discover_sign_in(
     client = client.model_copy(
         update={"redirect_uri": redirect_uri, "authorization_params": audience}
     )
-    return _scheme(server, wanted), AuthCredential(
+    return _scheme(server, str(resource.authorization_servers[0]), wanted), AuthCredential(
         auth_type=AuthCredentialTypes.OAUTH2, oauth2=client
     )
 
@@ -92,13 +92,17 @@ def _reachable(url: str, allow_private: Sequence[str] | Reachable) -> Reachable:
     return Reachable.of(allow_private, host, *(_THIS_MACHINE if is_plainly_local(host) else ()))
 
 
-def _scheme(server: OAuthMetadata, scopes: Sequence[str]) -> CustomAuthScheme:
+def _scheme(server: OAuthMetadata, issuer: str, scopes: Sequence[str]) -> CustomAuthScheme:
     flows = OAuth2Flows(
         authorization_url=str(server.authorization_endpoint),
         token_url=str(server.token_endpoint),
         scopes=dict.fromkeys(scopes, ""),
     )
-    return CustomAuthScheme(type="oauth2", flows=flows)
+    # Kept with it: the answer to a sign-in is compared with them.
+    known: dict[str, Any] = {"issuer": issuer}
+    if server.authorization_response_iss_parameter_supported:
+        known["authorization_response_iss_parameter_supported"] = True
+    return CustomAuthScheme(type="oauth2", flows=flows, **known)
 
 
 async def _refusal(http: httpx2.AsyncClient, url: str) -> httpx2.Response:
@@ -136,6 +140,11 @@ async def _authorization_server(
     if found is None:
         raise StoreError(f"The authorization server {issuer!r} does not describe itself.")
     validate_metadata_issuer(found, issuer)
+    if "S256" not in (found.code_challenge_methods_supported or ()):
+        raise StoreError(
+            f"The authorization server {issuer!r} does not say that it supports PKCE (S256); without "
+            "it a stolen code would be as good as the password."
+        )
     return found
 
 

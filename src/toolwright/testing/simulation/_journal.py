@@ -28,6 +28,10 @@ def check_journal(session_id: str, events: Sequence[Event], ledger: Ledger) -> I
 
 
 def _answers(session_id: str, events: Sequence[Event], ledger: Ledger) -> Iterator[str]:
+    counts = Counter(a.call_id for a in ledger.accepted if a.session_id == session_id)
+    for call_id, count in counts.items():
+        if count > 1:
+            yield f"{count} answers to {call_id!r} were accepted"
     got = {e.call_id: _value(e.answer) for e in events if isinstance(e, PendingAnswered)}
     for accepted in ledger.accepted:
         if accepted.session_id != session_id:
