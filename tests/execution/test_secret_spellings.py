@@ -163,3 +163,10 @@ def test_secrets_of_other_hosts_are_taken_out_too() -> None:
 def test_a_secret_that_has_many_spellings_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="ASCII"):
         HostSecret(value, ["a.test"])
+
+
+def test_a_placeholder_is_passed_on_whole_whatever_it_ends_with() -> None:
+    for _ in range(40):
+        secret = HostSecret(SECRET, ["a.test"])
+        exchange = Exchange([secret])
+        assert exchange.filter().feed(SECRET.encode()) == exchange.placeholder(secret).encode()

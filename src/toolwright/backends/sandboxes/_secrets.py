@@ -101,7 +101,10 @@ class Filter:
     def feed(self, data: bytes) -> bytes:
         """The next piece; an end that may be the beginning of a secret is held back."""
         text = self.whole(self._held + data)
-        cut = min((pair.spellings.may_begin(text) for pair in self._pairs), default=len(text))
+        # No secret begins within a placeholder, even if its last characters look like that.
+        done = max((_end_of_last(pair.placeholder, text) for pair in self._pairs), default=0)
+        rest = text[done:]
+        cut = done + min((p.spellings.may_begin(rest) for p in self._pairs), default=len(rest))
         self._held = text[cut:]
         return text[:cut]
 
@@ -109,6 +112,11 @@ class Filter:
         """What was held back."""
         held, self._held = self._held, b""
         return held
+
+
+def _end_of_last(mark: bytes, text: bytes) -> int:
+    at = text.rfind(mark)
+    return 0 if at < 0 else at + len(mark)
 
 
 def _swapped(data: bytes, pairs: Iterable[_Pair]) -> bytes:
