@@ -151,7 +151,7 @@ def test_a_repository_inside_that_is_no_submodule_is_not_looked_into(tmp_path: P
 
 
 def test_what_only_reads_fetches_nothing() -> None:
-    assert "git . none --no-pager" in POLICY.check("git log -p").checked
+    assert "git . / --no-pager" in POLICY.check("git log -p").checked
     assert "git . https:ssh --no-pager" in POLICY.check("git fetch").checked
 
 
@@ -184,3 +184,44 @@ def test_what_reads_leaves_even_the_index_alone(trap: Trap) -> None:
     for command in ("git status", "git diff", "git diff HEAD", "git log -1"):
         trap.run(POLICY.check(command).checked)
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
+
+
+HELPERS = ("ssh", "file", "none", "x", "ext", "exy", "")
+"""What may stand before `::` in an address; git runs `git remote-…`, an alias if there is no such program."""
+
+
+def _address_traps(root: Path, place: Path) -> None:
+    """Remotes at `place` whose helpers are aliases, or so misspelt that git would correct them to one."""
+    runs = f"!echo alias >> {root / 'trace'}; exit 1 #"
+    _git(place, "config", "help.autoCorrect", "immediate")
+    for name in HELPERS:
+        _git(place, "config", f"remote.at-{name}.url", f"{name}::{root / 'evil'}")
+        _git(place, "config", f"alias.remote-{name}", runs)
+
+
+def test_no_address_runs_an_alias_as_its_helper(tmp_path: Path) -> None:
+    trap = Trap(tmp_path)
+    _address_traps(tmp_path, trap.work)
+    remotes = [f"at-{name}" for name in HELPERS]
+    assert "alias" in trap.run("git fetch at-ssh")[1]
+    commands = [f"{verb} {name}" for name in remotes for verb in ("git fetch", "git ls-remote")]
+    commands += [f"git ls-remote {name}::x" for name in HELPERS]
+    results = {command: trap.run(POLICY.check(command).checked) for command in commands}
+    assert {command: trace for command, (_, trace) in results.items() if trace} == {}
+    assert {command for command, (code, _) in results.items() if code == 0} == set()
+
+
+def test_what_reads_runs_no_alias_to_fetch_what_is_missing(tmp_path: Path) -> None:
+    trap = Trap(tmp_path)
+    _address_traps(tmp_path, trap.work)
+    blob = subprocess.run(["git", "rev-parse", "HEAD:a.txt"], cwd=trap.work, capture_output=True,
+                          text=True, check=True).stdout.strip()  # fmt: skip
+    (trap.work / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    _git(trap.work, "config", "core.repositoryFormatVersion", "1")
+    check = POLICY.check("git show HEAD:a.txt")
+    assert check.read_only
+    _git(trap.work, "config", "extensions.partialClone", "at-none")
+    assert "alias" in trap.run("git show HEAD:a.txt")[1]
+    for name in HELPERS:
+        _git(trap.work, "config", f"remote.at-{name}.promisor", "true")
+        assert trap.run(check.checked)[1] == "", name

@@ -1,5 +1,6 @@
 """Policies judge what a command line would run."""
 
+import itertools
 import subprocess
 from pathlib import Path
 
@@ -117,6 +118,39 @@ def test_operators_are_blocked_where_they_are_operators() -> None:
     assert not BashToolPolicy(blocked_operators=("rm -rf",)).check("rm -rf /").allowed
 
 
+OPERATORS = {
+    ";": "ls ; ls", "&": "ls & ls", "&&": "ls && ls", "||": "ls || ls", "|": "ls | cat", "|&": "ls |& cat",
+    "!": "! ls", "(": "( ls )", "{": "{ ls; }", "$(": "echo $(ls)", "`": "echo `ls`", "<": "cat < f",
+    "<<": "cat <<'E'\nx\nE", "<<-": "cat <<-'E'\n\tx\n\tE", "<<<": "cat <<< x", ">": "ls > f", ">>": "ls >> f",
+    ">|": "ls >| f", "&>": "ls &> f", "&>>": "ls &>> f", ">&": "ls >& f", "2>": "ls 2> f", "2>>": "ls 2>> f",
+    "2>&1": "ls 2>&1", "1>&2": "ls 1>&2", "0<": "cat 0< f",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_operator_can_be_blocked_however_it_is_written(operator: str) -> None:
+    line = OPERATORS[operator]
+    continued = "\\\n".join(operator)
+    inside = [f"( {line}\n)", f'echo "$( {line}\n)"', line.replace(operator, continued)]
+    allowed = BashToolPolicy(("ls", "cat", "echo"), allow_redirects=True)
+    blocking = BashToolPolicy(
+        ("ls", "cat", "echo"), allow_redirects=True, blocked_operators=(operator,)
+    )
+    assert allowed.check(line).allowed
+    for other in (line, *inside):
+        assert not blocking.check(other).allowed, other
+    if not operator[0].isdigit():  # Those are not looked for as operators alone.
+        assert blocking.check("echo '{}'".format(line.replace("'", ""))).allowed
+
+
+@pytest.mark.parametrize("operator", [name for name in OPERATORS if len(name) > 1])
+def test_an_operator_over_two_lines_is_not_taken_for_two(operator: str) -> None:
+    line = OPERATORS[operator]
+    policy = BashToolPolicy(("ls", "cat", "echo"), allow_redirects=True)
+    assert not policy.check(line.replace(operator, "\\\n".join(operator), 1)).allowed
+    assert policy.check(line.replace(" ", " \\\n ", 1)).allowed
+
+
 def test_everything_is_allowed_by_default_even_what_is_not_understood() -> None:
     policy = BashToolPolicy()
     for command in ("ls", "for x in *; do echo $x; done", "a | b > c", "if true; then ls; fi"):
@@ -202,3 +236,24 @@ def test_a_mistake_in_the_judge_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
 def test_judging_never_fails_whatever_the_text(command: str) -> None:
     verdict = POLICY.check(command)
     assert verdict.allowed or verdict.reason
+
+
+@pytest.mark.parametrize("action", ["-ok", "-okdir"])
+def test_a_command_that_find_asks_about_ends_at_a_semicolon_only(action: str) -> None:
+    policy = BashToolPolicy(allowed_command_prefixes=("find", "sort", "ls"))
+    assert policy.check(f"find . {action} ls {{}} ';'").allowed
+    for rest in ("", " -uid --output=x -uid ';'", " -uid 0 ';'", " ';'", " -exec ls {} +"):
+        verdict = policy.check(f"find . {action} sort {{}} +{rest}")
+        assert (verdict.allowed, "does not end it" in verdict.reason) == (False, True), rest
+
+
+def test_xargs_does_not_replace_a_mark_where_it_is_given_a_number_too() -> None:
+    policy = BashToolPolicy(("xargs", "sort", "sed", "git", "find", "env", "cat"))
+    marks = ("-I{}", "-I {}", "-i", "--replace", "--replace={}")
+    numbers = ("-n 2", "-n2", "--max-args=2", "--max-args 2", "-L 1", "-L1", "-l", "-l1", "--max-lines",
+               "--max-lines=1", "-rn1", "-tL 1")  # fmt: skip
+    commands = ("sort", "cat", "sed -n 1p", "git log", "find .", "env")
+    for mark, number, command in itertools.product(marks, numbers, commands):
+        for options in (f"{mark} {number}", f"{number} {mark}"):
+            verdict = policy.check(f"xargs {options} {command}")
+            assert (verdict.allowed, "both together" in verdict.reason) == (False, True), verdict

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -233,3 +234,43 @@ def test_a_value_that_is_in_truth_an_option_is_found_out(tmp_path: Path) -> None
         assert first == second
     taken = _spoken(jail, ["git log --author --no-such-option", "git log --no-such-option"])
     assert taken[0] != taken[1]
+
+
+_HELP_LINE = re.compile(r"^\s{0,8}(-[A-Za-z0-9]\b(?!-)|--[a-z])[^\n]*", re.M)
+_HELP_NAME = re.compile(r"(?:^|[\s,|/])(--?[A-Za-z0-9][\w-]*)")
+NO_OPTIONS = {"cksum": {"-r", "-s"}, "cut": {"-M"}, "numfmt": {"-M"}}
+"""What stands in a help text and is an option of something else, or an example."""
+
+
+def options_of(name: str) -> set[str]:
+    """The options that a program's help names at the beginning of its lines."""
+    done = subprocess.run([name, "--help"], capture_output=True, text=True, check=False, timeout=10,
+                          stdin=subprocess.DEVNULL)  # fmt: skip
+    lines = [found[0].strip() for found in _HELP_LINE.finditer(done.stdout + done.stderr)]
+    beginnings = [re.split(r"\s{2,}|\t", line)[0] for line in lines]
+    found = {name for line in beginnings for name in _HELP_NAME.findall(line)}
+    return {name for name in found if not re.fullmatch(r"-\d+|-[A-Z]{2,}", name)}
+
+
+TAME = {
+    name: program
+    for name, program in all_programs().items()
+    if program.is_tame
+    and not program.anything
+    and shutil.which(name)
+    and name not in SHELL_ONLY | LEFT_OUT
+}
+
+
+def test_programs_that_may_get_any_argument_have_all_their_options_in_the_table() -> None:
+    assert len(TAME) > 40
+    missing = {
+        name: sorted(options_of(name) - program.options.keys() - NO_OPTIONS.get(name, set()))
+        for name, program in TAME.items()
+    }
+    assert {name: options for name, options in missing.items() if options} == {}
+
+
+def test_an_option_that_the_table_lacks_is_found_in_the_help() -> None:
+    assert {"--output", "-o", "--compress-program", "-k"} <= options_of("sort")
+    assert not all_programs()["zstdcat"].is_tame

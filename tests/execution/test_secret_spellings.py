@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import random
+import textwrap
 from collections.abc import Callable
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwright.backends.sandboxes._secrets import Exchange, HostSecret
+from toolwright.errors import UsageError
 
 SECRET = "CANARY/secret+0<1>2&3\"4'5 %2F"
 Spell = Callable[[str], str]
@@ -65,6 +67,25 @@ SPELLINGS: dict[str, Spell] = {
     "base64 in an address": lambda text: quote(basic("u:")(text), safe=""),
     "base64 in JSON": lambda text: basic("u:")(text).replace("/", "\\/"),
 }
+for _name in ("base64", "base64 behind one character", "base64 behind two characters"):
+    for _kind, _break, _escape in (
+        ("lines", "\n", str), ("lines of CR and LF", "\r\n", str), ("folded lines", "\r\n ", str),
+        ("lines in JSON", "\n", lambda text: json.dumps(text)[1:-1]),
+        ("lines in HTML", "\n", lambda text: text.replace("\n", "&#10;")),
+        ("lines in an address", "\r\n", lambda text: quote(text, safe="")),
+    ):  # fmt: skip
+        SPELLINGS[f"{_name} in {_kind}"] = (
+            lambda text, spell=SPELLINGS[_name], end=_break, escape=_escape: escape(
+                end.join(textwrap.wrap(spell(text), 11))
+            )
+        )
+    for _before in ("", "A", "AB"):
+        SPELLINGS[f"{_name} in base64 behind {_before!r}"] = (
+            lambda text, spell=SPELLINGS[_name], b=_before: basic(b)(spell(text))
+        )
+    SPELLINGS[f"{_name} in hexadecimal"] = lambda text, spell=SPELLINGS[_name]: (
+        spell(text).encode().hex()
+    )
 SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=8, max_size=30)
 
 
@@ -136,3 +157,16 @@ def test_secrets_of_other_hosts_are_taken_out_too() -> None:
     assert exchange.filter().whole(b"first-secret second-secret") == (
         f"{exchange.placeholder(one)} {exchange.placeholder(other)}".encode()
     )
+
+
+@pytest.mark.parametrize("value", ["Käsekuchen-geheim", "pass😀word-1234567", "пароль-пароль"])
+def test_a_secret_that_has_many_spellings_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="ASCII"):
+        HostSecret(value, ["a.test"])
+
+
+def test_a_placeholder_is_passed_on_whole_whatever_it_ends_with() -> None:
+    for _ in range(40):
+        secret = HostSecret(SECRET, ["a.test"])
+        exchange = Exchange([secret])
+        assert exchange.filter().feed(SECRET.encode()) == exchange.placeholder(secret).encode()

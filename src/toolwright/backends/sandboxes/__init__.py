@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
 from toolwright.backends.sandboxes._guest_json import check_guest_json, read_guest_json
+from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
@@ -34,6 +35,7 @@ __all__ = [
     "SshExecutor",
     "Walls",
     "check_guest_json",
+    "check_guest_value",
     "open_executor",
     "open_sandbox",
     "read_guest_json",

@@ -4,13 +4,13 @@ import json
 import re
 from typing import Any
 
-__all__ = ["MOST_BYTES", "check_guest_json", "read_guest_json"]
+__all__ = ["DEEPEST", "MOST_BYTES", "MOST_VALUES", "check_guest_json", "read_guest_json"]
 
 MOST_BYTES = 16 * 1024 * 1024
-_MOST_VALUES = 200_000
+MOST_VALUES = 200_000
 _MOST_QUOTES = 500_000
 """Values and strings cost many times their bytes: 16 MB of `[[],[],…` would be half a gigabyte."""
-_DEEPEST = 64
+DEEPEST = 64
 # Matches from any quote on, closed or not, and never tries twice: else it could take for ever.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.S)
 _BRACKET = re.compile(rb"[\[\]{}]")
@@ -34,15 +34,15 @@ def read_guest_json(data: bytes | bytearray | str) -> Any:
 
 def check_guest_json(text: bytes) -> None:
     """`ValueError` for more values or levels than are read; whether it is JSON is not looked at."""
-    if text.count(b"[") + text.count(b"{") + text.count(b",") < _DEEPEST:
+    if text.count(b"[") + text.count(b"{") + text.count(b",") < DEEPEST:
         return
     if text.count(b'"') > _MOST_QUOTES:
         raise ValueError(f"it has more than {_MOST_QUOTES // 2:,} strings")
     bare = _STRING.sub(b"", text)
-    if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > _MOST_VALUES:
-        raise ValueError(f"it has more than {_MOST_VALUES:,} values")
+    if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
     depth = 0
     for bracket in _BRACKET.findall(bare):
         depth += 1 if bracket in b"[{" else -1
-        if depth > _DEEPEST:
-            raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+        if depth > DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")

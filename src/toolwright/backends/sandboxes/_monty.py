@@ -4,10 +4,12 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 
 from toolwright.backends.executors import Finished, Limits
+from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.concurrency import wait_in_thread
 
 try:
@@ -52,16 +54,19 @@ class MontyPython:
         exit_code, value, trouble, late = 0, None, "", False
         try:
             output = session.feed_run(code, print_callback=streams, mount=self._mount(session))
-            value = None if output is None else repr(output)
-        except monty.MontyCrashedError as error:
-            exit_code, trouble, late = 1, str(error), error.timed_out
+            value = _written(output, limits.output)
+        except _NotShown as error:
+            exit_code, trouble = 1, str(error)
         except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
             exit_code, trouble = 1, error.display()
             late = isinstance(error.exception(), TimeoutError)
+            if late or isinstance(error.exception(), MemoryError):
+                self._end()
         except monty.MontyError as error:
             exit_code, trouble = 1, str(error)
-        if late:
+            late = isinstance(error, monty.MontyCrashedError) and error.timed_out
             self._end()
+        trouble = trouble[: limits.output]
         printed = {"stdout": "", "stderr": ""}
         for name, text in streams.output:
             printed[name] += text
@@ -93,6 +98,23 @@ class MontyPython:
         if self._open is not None:
             opened, self._open = self._open, None
             opened.stack.close()
+
+
+class _NotShown(Exception):
+    """The value of the last expression is too much to be written out; the text says why."""
+
+
+def _written(output: Any, most: int) -> str | None:
+    """The value as Python writes it. It came as it is in the worker, whose limits end there."""
+    if output is None:
+        return None
+    try:
+        check_guest_value(output, most)
+    except ValueError as error:
+        raise _NotShown(
+            f"The value of the last expression cannot be shown: {error}. Show a part of it."
+        ) from error
+    return repr(output)
 
 
 def _limits(limits: Limits) -> monty.ResourceLimits:

@@ -32,6 +32,11 @@ class HostSecret:
                 "A secret for a sandbox has at least eight printable characters: shorter ones "
                 "cannot be found again in an answer."
             )
+        if not self.value.isascii():
+            raise UsageError(
+                "A secret for a sandbox has ASCII characters only: others are written in too many "
+                "ways to be found again in an answer. Give the host a token instead."
+            )
         if isinstance(self.hosts, str) or not self.hosts:
             raise UsageError("A secret is for hosts: HostSecret(value, ['api.example.com']).")
 
@@ -96,7 +101,10 @@ class Filter:
     def feed(self, data: bytes) -> bytes:
         """The next piece; an end that may be the beginning of a secret is held back."""
         text = self.whole(self._held + data)
-        cut = min((pair.spellings.may_begin(text) for pair in self._pairs), default=len(text))
+        # No secret begins within a placeholder, even if its last characters look like that.
+        done = max((_end_of_last(pair.placeholder, text) for pair in self._pairs), default=0)
+        rest = text[done:]
+        cut = done + min((p.spellings.may_begin(rest) for p in self._pairs), default=len(rest))
         self._held = text[cut:]
         return text[:cut]
 
@@ -104,6 +112,11 @@ class Filter:
         """What was held back."""
         held, self._held = self._held, b""
         return held
+
+
+def _end_of_last(mark: bytes, text: bytes) -> int:
+    at = text.rfind(mark)
+    return 0 if at < 0 else at + len(mark)
 
 
 def _swapped(data: bytes, pairs: Iterable[_Pair]) -> bytes:

@@ -36,10 +36,17 @@ def _percent(found: re.Match[bytes]) -> bytes:
 
 def _backslash(found: re.Match[bytes]) -> bytes:
     if found[1]:
-        return found[1]
+        return _CONTROLS.get(found[1], found[1])
     return (
         _code_point(found[5], 8) if found[5] else _code_point(found[2] or found[3] or found[4], 16)
     )
+
+
+_CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def _nothing(found: re.Match[bytes]) -> bytes:
+    return b""
 
 
 def _entity(found: re.Match[bytes]) -> bytes:
@@ -56,7 +63,7 @@ _ESCAPES = (
     _Escapes(
         b"\\",
         re.compile(
-            rb"(?i)\\(?:([!-/:-@\[-`{-~])|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|x([0-9a-f]{2})"
+            rb"(?i)\\(?:([!-/:-@\[-`{-~]|(?-i:[nrt]))|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|x([0-9a-f]{2})"
             rb"|([0-7]{3}))"
         ),
         re.compile(rb"(?i)\\(?:u[0-9a-f]{0,3}|u\{[0-9a-f]{0,6}|x[0-9a-f]?|[0-7]{1,2})?\Z"),
@@ -68,13 +75,16 @@ _ESCAPES = (
         re.compile(rb"(?i)&(?:#[0-9]{0,7}|#x[0-9a-f]{0,6}|[a-z]{0,8})\Z"),
         _entity,
     ),
+    # Base64 is broken into lines by many programs.
+    _Escapes(b"\n", re.compile(rb"\r?\n[ \t]?"), re.compile(rb"\r\Z"), _nothing),
 )  # fmt: skip
 
 
 class Spellings:
     """What a secret looks like as it is, in base64 and in hexadecimal, each escaped or not.
 
-    Escaped means: for addresses, for JSON and program text, for HTML, or any two of these.
+    Escaped means: for addresses, for JSON and program text, for HTML, broken into lines, or any two of
+    these. Base64 may itself be in base64 or hexadecimal, as when a request is shown that had a Basic header.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -105,14 +115,22 @@ def _forms(secret: bytes) -> Iterator[bytes]:
     # A secret may itself look escaped, and is then another one once it has been read.
     yield from (read for _, read in _readings(secret, ()))
     yield secret.replace(b" ", b"+")
-    for before in range(3):
-        encoded = base64.b64encode(b"\0" * before + secret + b"\0\0")
-        # Those characters that depend on nothing before and behind the secret.
-        yield from _both(encoded[-(-8 * before // 6) : 8 * (before + len(secret)) // 6])
-    yield from _both(base64.b64encode(secret))
-    yield secret.hex().encode()
-    yield secret.hex().upper().encode()
+    in_base64 = [form for encoded in _base64(secret) for form in _both(encoded)]
+    yield from in_base64
+    for form in (secret, *in_base64):
+        yield form.hex().encode()
+        yield form.hex().upper().encode()
+    for form in in_base64:
+        yield from _base64(form)
     yield secret.decode("utf-8", "replace").encode("utf-16-le")[:-1]
+
+
+def _base64(data: bytes) -> Iterator[bytes]:
+    """The data alone, and within other data: those characters that depend on nothing around it."""
+    yield base64.b64encode(data)
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + data + b"\0\0")
+        yield encoded[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
 
 
 def _both(encoded: bytes) -> tuple[bytes, bytes]:
@@ -158,13 +176,18 @@ def _traced(text: bytes, ways: _Ways) -> tuple[bytes, list[int]]:
 def _possible_start(text: bytes, ways: _Ways, forms: Iterable[bytes]) -> int:
     """As `may_begin`, when the text is read in one way."""
     read, starts = _traced(text, ways)
-    cuts = [starts[len(read)]]
-    ends = [len(read)]
-    # An escape that is not finished yet may turn out to be any character.
-    for escapes in _ESCAPES:
-        if unfinished := escapes.unfinished.search(read, max(0, len(read) - _LONGEST_CHARACTER)):
-            ends.append(unfinished.start())
-            cuts.append(starts[unfinished.start()])
+    ends = {len(read)}
+    # An escape that is not finished yet may turn out to be any character, also one that begins another.
+    for _ in range(_DEPTH):
+        ends |= {
+            unfinished.start()
+            for end in ends
+            for escapes in _ESCAPES
+            if (
+                unfinished := escapes.unfinished.search(read, max(0, end - _LONGEST_CHARACTER), end)
+            )
+        }
+    cuts = [starts[end] for end in ends]
     cuts += [
         starts[at] for end in ends for form in forms if (at := _overlap(read[:end], form)) < end
     ]

@@ -128,6 +128,8 @@ class Program:
     """Whether a word `@file` stands for the words in that file."""
     quiet: tuple[str, ...] = ()
     """Words put behind its name, so that it loads no settings."""
+    partial: bool = False
+    """Whether it has options that the table does not name; what they do is not known."""
     anything: bool = False
     """Whether no argument at all makes it do more than it is for."""
     raw: bool = False
@@ -142,7 +144,7 @@ class Program:
             return True
         harmful = ("execute", "config") if self.base == "write" else ("execute", "config", "write")
         plain = self.output is None and self.command is None and not self.commands
-        plain = plain and not self.response_files
+        plain = plain and not self.response_files and not self.partial
         settled = self.base in ("read", "write") and plain and self.reader is None
         return settled and not any(o.effect in harmful for o in self.options.values())
 
@@ -174,6 +176,7 @@ def program(
     rereads: bool = False,
     response_files: bool = False,
     quiet: Sequence[str] = (),
+    partial: bool = False,
     anything: bool = False,
     raw: bool = False,
     reader: Reader | None = None,
@@ -207,6 +210,7 @@ def program(
             rereads=rereads,
             response_files=response_files,
             quiet=tuple(quiet),
+            partial=partial,
             anything=anything,
             raw=raw,
             reader=reader,

@@ -3,7 +3,8 @@
 Hooks, helpers, editors, pagers, signatures and the monitor of files have settings of fixed names;
 they are turned off in words put before the sub-command. Filters, drivers and trailers have names that
 a repository chooses: lines of shell look for them each time git is about to run, and turn off those
-that they find. `ext::` and other repositories of this machine, whose own hooks would run, are closed by
+that they find. So they do with aliases: for an address `x::y` git runs `git remote-x`, which may be one.
+`ext::` and other repositories of this machine, whose own hooks would run, are closed by
 the list of protocols.
 
 A repository inside this one has settings of its own, which git obeys when it looks for changes there.
@@ -32,6 +33,7 @@ _SETTINGS = {
     "diff.external": "",
     "diff.ignoreSubmodules": "dirty",
     "diff.submodule": "short",
+    "help.autoCorrect": "0",
     "init.templateDir": "",
     "log.diffMerges": "separate",
     "rebase.instructionFormat": "%s",
@@ -67,7 +69,8 @@ _ENVIRONMENT = {
     "SSH_ASKPASS": "true",
 }
 _NAMED = {
-    "": ("credential.*.helper", "filter.*.clean", "filter.*.smudge", "filter.*.process", "remote.*.vcs"),
+    "": ("alias.*", "credential.*.helper", "filter.*.clean", "filter.*.smudge", "filter.*.process",
+         "remote.*.vcs"),
     "cat": ("diff.*.textconv", "tar.*.command"),
     "false": ("diff.*.cachetextconv", "filter.*.required", "merge.*.driver"),
     "true": ("diff.*.command", "gpg.*.program", "trailer.*.cmd", "trailer.*.command"),
@@ -76,7 +79,7 @@ _NAMED = {
 
 # A setting of our own, found again among the names, shows that git takes settings from its environment.
 _MARK = "diff.toolwright.binary"
-_SECTIONS = "^(credential|diff|filter|gpg|includeif|merge|remote|tar|trailer)[.]"
+_SECTIONS = "^(alias|credential|diff|filter|gpg|includeif|merge|remote|tar|trailer)[.]"
 _CASES = " ".join(f"{'|'.join(names)}) v={value};;" for value, names in _NAMED.items())
 
 # Neither find nor xargs may see a pair of braces in these lines: it would put a path in its place.
@@ -141,6 +144,8 @@ exec git "$@"
 _READS, _WRITES = _START + _END, _START + _ALL + _END
 _SHOWS_DIFFERENCES = ("diff", "diff-files", "diff-index", "diff-tree", "log", "show", "whatchanged")
 _LOOKS_INSIDE = ("diff", "diff-files", "diff-index", "status")
+_NO_PROTOCOL = "/"
+"""No address has it: an empty list would allow `::x`, and a word `word::x`."""
 
 
 def quiet_git(words: Sequence[Word], *, reads: bool) -> tuple[Word, ...]:
@@ -152,7 +157,7 @@ def quiet_git(words: Sequence[Word], *, reads: bool) -> tuple[Word, ...]:
     return (
         *_literals(["/bin/sh", "-c", _READS if reads else _WRITES, "git"]),
         _place(directory),
-        *_literals(["none" if reads else "https:ssh", "--no-pager", *settings]),
+        *_literals([_NO_PROTOCOL if reads else "https:ssh", "--no-pager", *settings]),
         *flags,
         *sub_command,
         *_literals([flag for word in sub_command for flag in _closing(word.text or "")]),

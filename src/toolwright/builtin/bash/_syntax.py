@@ -19,11 +19,15 @@ _WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation",
                     "command_substitution", "process_substitution"})  # fmt: skip
 _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
+_BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
+"""An operator that is continued on the next line: the shell reads it as one, this reader would not."""
 _JOINS = frozenset({"&&", "||", "|", "|&"})
 
 
 def read_script(source: str) -> Script:
     """The commands in `source`; raises `Refused` for what is not understood."""
+    if broken := _BROKEN.search(source):
+        raise Refused(f"{broken[0]!r} could be one operator over two lines; write it on one")
     script = Script()
     _statements(parsed(source).children, script)
     if not any(isinstance(piece, SimpleCommand) for piece in script.pieces):
@@ -63,7 +67,7 @@ def _statement(node: Node, script: Script) -> None:
         case "redirected_statement":
             _redirected(node, script)
         case "negated_command":
-            script.pieces.append("! ")
+            _operator("!", "! ", script)
             _statement(node.children[-1], script)
         case "subshell":
             _enclosed(node, "( ", " )", script)
@@ -156,9 +160,10 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     if len(kinds) != 1:
         raise Refused(f"the redirection {text_of(node)!r} is not judged")
     operator, target = kinds[0].type, node.children[-1]
-    script.operators.add(operator)
     number = text_of(node.children[0]) if node.children[0].type == "file_descriptor" else ""
+    script.operators.add(f"{number}{operator}")
     if operator == ">&" and target.type == "number":
+        script.operators.add(f"{number}>&{int(text_of(target))}")
         return Redirect(operator, f" {number}>&{int(text_of(target))}")
     word = _word(target)
     if word.text is None:
@@ -175,14 +180,15 @@ def _here(word: Word) -> Redirect:
 
 
 def _here_document(node: Node, script: Script) -> None:
-    script.operators.add("<<")
+    dashed = any(child.type == "<<-" for child in node.children)
+    script.operators.add("<<-" if dashed else "<<")
     start = next(text_of(child) for child in node.children if child.type == "heredoc_start")
     body = next((child for child in node.children if child.type == "heredoc_body"), None)
     text = "" if body is None else text_of(body)
     literal = start[:1] in "'\"\\"
     if not literal and re.search(r"[$`\\]", text):
         raise Refused(f"the here-document {start} holds an expansion; write <<'{start}'")
-    if any(child.type == "<<-" for child in node.children):
+    if dashed:
         text = re.sub(r"(?m)^\t+", "", text)
     # A here-string brings the last line's end itself.
     script.pieces.append(_here(Word.literal(text.removesuffix("\n"))))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolwright.backends.sandboxes import check_guest_value
 from toolwright.builtin.codemode._stubs import Stub
 from toolwright.messages import BlobPart, TextPart, ToolCall, ToolResult, jsonable
 from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext
@@ -52,6 +53,11 @@ class Calls:
         if len(args) > len(stub.parameters):
             raise CallFailed(f"{function}() takes at most {len(stub.parameters)} arguments.")
         named = dict(zip(stub.parameters, args, strict=False)) | dict(kwargs)
+        try:
+            check_guest_value(named, self.room)
+        except ValueError as error:
+            problem = f"The arguments of {function}() cannot be handed over: {error}. Ask for less."
+            raise CallFailed(problem) from error
         arguments = json.dumps(jsonable(named), sort_keys=True, ensure_ascii=False)
         if problem := self._cross(len(arguments), f"The arguments of {function}()"):
             raise CallFailed(problem)

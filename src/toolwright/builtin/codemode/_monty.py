@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from toolwright.backends import Limits
+from toolwright.backends.sandboxes import check_guest_value
 from toolwright.builtin.codemode._calls import CallFailed, Calls
 from toolwright.concurrency import wait_in_thread
 from toolwright.messages import ToolCall
@@ -52,7 +53,7 @@ async def run_on_monty(
         while True:
             snapshot = await _step(step, printed)
             if isinstance(snapshot, monty.MontyComplete):
-                return Ran(printed.output, snapshot.output)
+                return Ran(printed.output, _checked(snapshot.output))
             step = await _next_step(snapshot, pending, calls)
 
 
@@ -89,6 +90,16 @@ async def _step(step: Callable[[], monty.SyncSnapshot], printed: Any) -> monty.S
         raise CodeRejected(f"{before}{error.display()}", gap=missing) from error
     except monty.MontyError as error:
         raise CodeRejected(f"The interpreter failed: {error}") from error
+
+
+def _checked(value: Any) -> Any:
+    try:
+        check_guest_value(value)
+    except ValueError as error:
+        raise CodeRejected(
+            f"The value of the last expression cannot be handed over: {error}. Show a part of it."
+        ) from error
+    return value
 
 
 async def _next_step(

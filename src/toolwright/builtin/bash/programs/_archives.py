@@ -24,16 +24,17 @@ _BZIP2 = (
 
 PROGRAMS = [
     *program("gzip gunzip", _GZIP, base="write", reader=_TO_STDOUT),
-    *program("zcat", "-f --force, -h --help, -q --quiet, -v --verbose, -V --version"),
+    *program("zcat", "-f --force, -h --help, -l --list, -q --quiet, -r --recursive, -S --suffix=, "
+             "--synchronous, -t --test, -v --verbose, -V --version"),
     *program("bzip2 bunzip2", _BZIP2, base="write", reader=_TO_STDOUT),
-    *program("bzcat", "-s --small"),
+    *program("bzcat", _BZIP2),
     *program("xz unxz lzma unlzma", _XZ, base="write", reader=_TO_STDOUT),
-    *program("xzcat lzcat", "-q --quiet, -v --verbose, -h --help, -V --version"),
+    *program("xzcat lzcat", _XZ),
     *program("zstd unzstd", "-k --keep, -d --decompress --uncompress, -f --force, -h, --help, "
              "-V --version, -c --stdout, -v --verbose, -q --quiet, -r, -T==, --threads=, -l --list, "
              "-t --test, --ultra, --fast[=], --long[=], --adapt, --no-progress, -123456789",
              base="write", numbers=True, writes="-o=, --rm", reader=_TO_STDOUT),
-    *program("zstdcat", "-f --force, -q --quiet"),
+    *program("zstdcat", "-f --force, -q --quiet", writes="-o=", partial=True),
     *program("rsync", "-v --verbose, -q --quiet, -a --archive, -r --recursive, -R --relative, -b --backup, "
              "--backup-dir=, -u --update, --inplace, --append, -d --dirs, -l --links, -L --copy-links, "
              "-H --hard-links, -p --perms, -E --executability, --chmod=, -o --owner, -g --group, "

@@ -55,7 +55,7 @@ PROGRAMS = [
     *program("fmt", "-c --crown-margin, -p --prefix=, -s --split-only, -t --tagged-paragraph, "
              f"-u --uniform-spacing, -w --width=, -g --goal=, {_ABOUT}", numbers=True),
     *program("fold", f"-b --bytes, -s --spaces, -w --width=, {_ABOUT}", numbers=True),
-    *program("getconf", "-a"),
+    *program("getconf", "-a", partial=True),
     *program("groups", _ABOUT),
     *program("head", "-c --bytes=, -n --lines=, -q --quiet --silent, -v --verbose, "
              f"-z --zero-terminated, {_ABOUT}", numbers=True),

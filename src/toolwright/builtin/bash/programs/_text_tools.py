@@ -21,7 +21,8 @@ PROGRAMS = [
     *program("bc", "-h --help, -i --interactive, -l --mathlib, -q --quiet, -s --standard, "
              "-w --warn, -v --version"),
     *program("column", "-t --table, -n --table-name=, -O --table-order=, -N --table-columns=, "
-             "-E --table-noextreme=, -d --table-noheadings, -e --table-header-repeat, -H --table-hide=, "
+             "-E --table-noextreme=, -l --table-columns-limit=, -d --table-noheadings, "
+             "-e --table-header-repeat, -H --table-hide=, "
              "-R --table-right=, -T --table-truncate=, -W --table-wrap=, -L --keep-empty-lines, "
              "-J --json, -r --tree=, -i --tree-id=, -p --tree-parent=, -c --output-width=, "
              "-o --output-separator=, -s --separator=, -x --fillrows, -h --help, -V --version"),

@@ -123,6 +123,9 @@ def read_xargs(program: Program, words: Sequence[Word], reading: Reading) -> Non
     reading.adds_arguments = True
     if not reading.given("-I", "-i", "--replace"):
         return
+    if reading.given("-n", "--max-args", "-L", "-l", "--max-lines"):
+        raise NotCovered("xargs replaces '{}' or takes a number of arguments or lines; of both together "
+                         "the last counts, which versions of it read differently")  # fmt: skip
     marks = [value.text for value in reading.values("-I", "-i", "--replace")] or ["{}"]
     if set(marks) != {"{}"}:
         raise NotCovered("xargs may only replace '{}'")

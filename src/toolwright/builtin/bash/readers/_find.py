@@ -23,7 +23,8 @@ _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 _WRITES = {"-delete": 0, "-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 _PLACE = re.compile(r"\.{0,2}/|\.{1,2}\Z|[\w.][\w. -]*(/|\Z)")
 """No host before a colon, no setting before a sign of equality, no file of options behind an at sign."""
-_EXEC = ("-exec", "-execdir", "-ok", "-okdir")
+_EXEC = {"-exec": True, "-execdir": True, "-ok": False, "-okdir": False}
+"""Actions that run a command, and whether `{} +` ends it: what asks first goes on until a `;`."""
 
 
 def read_find(program: Program, words: Sequence[Word], reading: Reading) -> None:
@@ -33,7 +34,7 @@ def read_find(program: Program, words: Sequence[Word], reading: Reading) -> None
         word = words[position]
         text = _certain(word)
         if text in _EXEC:
-            end = _end_of_command(words, position)
+            end = _end_of_command(words, position, text)
             reading.commands.append((position + 1, end))
             position = end + 1
         elif text in _WRITES:
@@ -91,12 +92,17 @@ def _certain(word: Word) -> str:
     return word.text
 
 
-def _end_of_command(words: Sequence[Word], start: int) -> int:
-    """A `;` ends it, or a `+` right behind `{}`."""
+def _end_of_command(words: Sequence[Word], start: int, action: str) -> int:
+    """A `;` ends it, or a `+` right behind `{}`, where find knows that."""
     for position in range(start + 2, len(words)):
         text = words[position].text
-        if text == ";" or (text == "+" and words[position - 1].text == "{}"):
+        if text == ";":
             return position
+        if text == "+" and words[position - 1].text == "{}":
+            if _EXEC[action]:
+                return position
+            # Other versions of find may end it here.
+            raise NotCovered(f"{action!r} of 'find' ends with ';', and '{{}} +' does not end it")
     raise NotCovered(f"{words[start].source!r} has no command that ends with ';' or '{{}} +'")
 
 
