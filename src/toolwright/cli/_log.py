@@ -29,7 +29,7 @@ def log_warnings() -> None:
 
     The rest of our own is told as the outcome.
     """
-    _use(_Visible())
+    _use(_Visible()).addFilter(_Once())
     _set_levels(logging.CRITICAL, logging.ERROR)
 
 
@@ -64,6 +64,21 @@ def _use(formatter: logging.Formatter) -> logging.Handler:
     handler.setFormatter(formatter)
     root.addHandler(handler)
     return handler
+
+
+class _Once(logging.Filter):
+    """Each text once: a source that is away is left out in every turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is new."""
+        text = record.getMessage()
+        is_new = text not in self._told
+        self._told.add(text)
+        return is_new
 
 
 class _Visible(logging.Formatter):

@@ -10,6 +10,7 @@ import pytest
 from tests.sources._calling import run_tool
 
 import toolwright.models
+from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
 from toolwright.sources import mcp_toolsets
@@ -79,8 +80,30 @@ def test_all_keys_that_models_read_are_known() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cwd", "sandbox", "starts"),
+    [
+        ({}, None, "."),
+        ({"cwd": None}, None, "."),
+        ({"cwd": ""}, None, "."),
+        ({"cwd": "in"}, None, "in"),
+        ({}, ServerSandbox(), None),
+        ({"cwd": None}, ServerSandbox(), None),
+    ],
+    ids=["beside", "null", "empty", "named", "sandbox", "sandbox null"],
+)
+def test_servers_start_beside_the_file_or_where_their_sandbox_is(
+    tmp_path: Path, cwd: Any, sandbox: Any, starts: str | None
+) -> None:
+    file = write(tmp_path, {"a": {"command": "x", **cwd}})
+    (toolset,) = mcp_toolsets(file, sandbox=sandbox)
+    params: Any = toolset.connection_params
+    assert params.server_params.cwd == (None if starts is None else tmp_path / starts)
+
+
+@pytest.mark.parametrize(
     ("servers", "said"),
     [
+        ({"a": {"command": "x", "cwd": 5}}, 'has no path as "cwd": 5'),
         ({"a": {"url": "https://x.test", "type": "carrier-pigeon"}}, "carrier-pigeon"),
         ({"a": {"args": []}}, 'neither "command" nor "url"'),
         ({"a": {"command": "${NOT_SET_ANYWHERE}"}}, "NOT_SET_ANYWHERE"),

@@ -34,7 +34,7 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
     servers = _read(Path(path))
     return [
         McpToolset(
-            _params(name, server, path),
+            _params(name, server, path, settings.get("sandbox") is not None),
             name=name,
             tool_name_prefix=_as_prefix(name) if prefix else None,
             **settings,
@@ -63,7 +63,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionParams:
+def _params(
+    name: str, server: dict[str, Any], path: str | Path, sandboxed: bool
+) -> ConnectionParams:
     kind = server.get("type") or server.get("transport")
     if "command" in server:
         return StdioConnectionParams(
@@ -71,7 +73,7 @@ def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionPa
                 command=server["command"],
                 args=server.get("args", []),
                 env=server.get("env"),
-                cwd=Path(path).absolute().parent / server.get("cwd", ""),
+                cwd=_directory(name, server.get("cwd"), path, sandboxed),
             )
         )
     if "url" not in server:
@@ -84,6 +86,14 @@ def _params(name: str, server: dict[str, Any], path: str | Path) -> ConnectionPa
         f"MCP server {name!r} in {str(path)!r} has the type {kind!r}; "
         "known are 'stdio', 'http' and 'sse'."
     )
+
+
+def _directory(name: str, cwd: Any, path: str | Path, sandboxed: bool) -> Path | None:
+    """Where a server starts: where it says, or beside the file; a sandbox has a place of its own."""
+    if cwd is not None and not isinstance(cwd, str):
+        raise UsageError(f'MCP server {name!r} in {str(path)!r} has no path as "cwd": {cwd!r}.')
+    beside = Path(path).absolute().parent
+    return beside / cwd if cwd else None if sandboxed else beside
 
 
 def _filled_in(value: Any, where: str, *, leaves: bool) -> Any:
