@@ -168,7 +168,17 @@ def test_what_is_below_is_trusted_too_but_no_other_repository(
 @pytest.mark.parametrize("mark", [".git", ".hg", ".jj", ".svn"])
 @pytest.mark.parametrize(
     "name",
-    ["{inner}/evil.py:f", "./{inner}/evil.py:f", "{inner}.evil:f", "link/evil.py:f", "link.evil:f"],
+    [
+        "{inner}/evil.py:f",
+        "./{inner}/evil.py:f",
+        "{inner}.evil:f",
+        "link/evil.py:f",
+        "link.evil:f",
+        "twice:f",
+        "around.own:f",
+        "around/own.py:f",
+        "alone:f",
+    ],
 )
 def test_code_of_another_repository_is_not_imported_by_way_of_a_trusted_one(
     tmp_path: Path, mark: str, name: str
@@ -181,6 +191,13 @@ def test_code_of_another_repository_is_not_imported_by_way_of_a_trusted_one(
     (inner / "agent.yaml").write_text("tools: {preset: none, functions: ['evil.py:f']}\n")
     (tmp_path / "mine" / "link").symlink_to(inner)
     (tmp_path / "mine" / "linked.yaml").symlink_to(inner / "agent.yaml")
+    # A package before a module of its name, and packages around a module, are run as well.
+    (tmp_path / "mine" / "twice.py").touch()
+    (tmp_path / "mine" / "twice").symlink_to(inner)
+    for name_of in ("around", "alone"):
+        (tmp_path / "mine" / name_of).mkdir()
+        (tmp_path / "mine" / name_of / "__init__.py").symlink_to(inner / "evil.py")
+        (tmp_path / "mine" / name_of / "own.py").write_text("def f() -> None: ...\n")
     trusting = {"cwd": tmp_path / "mine", "check": 2, "TOOLWRIGHT_TRUST": str(tmp_path / "mine")}
     for named in (name.format(inner="vendor"), "linked.yaml", "vendor/agent.yaml"):
         told = here("tools", "list", "-a", named, **trusting).stderr  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from ag_ui.core import Event
@@ -155,6 +156,22 @@ async def test_the_same_answer_again_shows_the_question_that_it_led_to() -> None
             wrong = await resume(http, {**answer, "payload": False})
     assert asked[-1]["outcome"] == {"type": "success"}
     assert wrong.status_code == 409
+
+
+async def test_the_same_answer_at_the_same_moment_is_no_other_one() -> None:
+    async with client() as http:
+        replies: list[int] = []
+
+        async def send(answer: dict[str, Any]) -> None:
+            replies.append((await resume(http, answer)).status_code)
+
+        for _ in range(5):
+            [interrupt] = (await run(http, "wipe"))[-1]["outcome"]["interrupts"]
+            answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
+            async with anyio.create_task_group() as group:
+                for _ in range(4):
+                    group.start_soon(send, answer)
+    assert replies == [200] * 20
 
 
 async def test_another_answer_to_the_same_call_is_refused() -> None:

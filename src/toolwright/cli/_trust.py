@@ -1,6 +1,7 @@
 """Whose files may run: code, programs and servers only from directories that the person trusts."""
 
 import hashlib
+import json
 import os
 import shlex
 import signal
@@ -8,7 +9,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,9 +27,21 @@ from toolwright.messages import shown_json
 __all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
 
 _VARIABLE = "TOOLWRIGHT_TRUST"
-_REPOSITORIES = (".git", ".hg", ".jj", ".svn", ".bzr", ".pijul", "_darcs", "CVS")
+_REPOSITORIES = (
+    ".git",
+    ".hg",
+    ".jj",
+    ".svn",
+    ".bzr",
+    ".pijul",
+    "_darcs",
+    "CVS",
+    ".fslckout",
+    "_FOSSIL_",
+)
 """What the top of a repository has in it."""
 _MOST_SHOWN = 10_000
+_MOST_READ = 1_000_000
 
 
 def trust(
@@ -98,33 +111,31 @@ def import_trusted(name: str) -> Any:
 
 def _code_places(written: str) -> Iterator[Path]:
     """The directories that the code is from, as far as it is not installed."""
-    here = Path.cwd()
+    root, name = Path.cwd(), written
     if is_path(written):
-        file = Path(os.path.normpath(here / written.removesuffix(".py")))
-        there = [found for found in (Path(f"{file}.py"), file / "__init__.py") if found.exists()]
-        if there and here in file.parents:
-            yield here  # Modules beside it are found from here.
-        yield from (_real(found).parent for found in there)
+        file = Path(os.path.normpath(root / written.removesuffix(".py")))
+        root = root if root in file.parents else file.parent
+        name = ".".join(file.relative_to(root).parts)
+    elif name.partition(".")[0] in sys.builtin_module_names:
         return
-    top, *more = written.split(".")
-    if not top or not _is_found_here(top, here):
-        return
-    yield here
-    folder = here
-    for part in (top, *more):
-        file = folder / f"{part}.py"
-        folder /= part
-        yield _real(file).parent if file.exists() else _real(folder)
+    yield from _imported_from(root, name)
 
 
-def _is_found_here(top: str, here: Path) -> bool:
-    """Whether Python would take the module from this directory."""
-    found = PathFinder.find_spec(top, [str(here)])
-    if found is None or found.loader is not None:
-        return found is not None
-    # A folder without code in it: what is installed under the name comes first.
-    others = [entry for entry in sys.path if entry and Path(entry) != here]
-    return PathFinder.find_spec(top, others) is None and top not in sys.builtin_module_names
+def _imported_from(root: Path, name: str) -> Iterator[Path]:
+    """Where Python would take a module and the packages around it from, if it looks in `root` first.
+
+    Nothing is imported. What is not below `root` is installed.
+    """
+    search = [str(root), *(entry for entry in sys.path if entry and Path(entry) != root)]
+    for number in range(1, name.count(".") + 2):
+        found = PathFinder.find_spec(".".join(name.split(".")[:number]), search)
+        if found is None:
+            return
+        search = list(found.submodule_search_locations or ())
+        for place in map(Path, [*search, *([found.origin] if found.origin else [])]):
+            if root in place.parents:
+                yield root
+                yield _real(place) if place.is_dir() else _real(place).parent
 
 
 def _require(directory: Path, wanted: str, names: Callable[[], str]) -> None:
@@ -170,9 +181,7 @@ def _interruptible() -> Iterator[None]:
 def _of_file(path: Path) -> str:
     """All that the file says beyond the defaults, and what it names says in turn; nothing is done."""
     settings: AgentFile = read_agent_file(path)
-    said = settings.model_dump(
-        mode="json", exclude_defaults=True, exclude={"instructions", "description"}
-    )
+    said = settings.model_dump(mode="json", exclude_defaults=True)
     shown = [shown_json({"preset": settings.tools.preset, **said}, indent=2)]
     for name in settings.tools.mcp_files:
         file = path.parent / name
@@ -183,9 +192,11 @@ def _of_file(path: Path) -> str:
 def _beginning(file: Path) -> str:
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
-            text = opened.read(_MOST_SHOWN + 1)
+            text = opened.read(_MOST_READ)
     except OSError as error:
         return f"(cannot be read: {error.strerror})"
+    with suppress(ValueError, RecursionError):
+        text = shown_json(json.loads(text), indent=2)  # What is between the words says nothing.
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\n(more; look at it first)"
 
 

@@ -26,11 +26,12 @@ class Past:
     async def of(cls, store: Store, row: SessionRow) -> "Past":
         """What was asked and answered in the session so far."""
         past = cls()
-        past._read(await store.events(row.scope, 0))
         for call in await store.open_calls(row.scope.app_name, row.scope.session_id):
             if call.answered:
-                past.calls.setdefault(call.pending.call_id, call.pending)
-                past.answers.setdefault(call.pending.call_id, call.answer)
+                past.calls[call.pending.call_id] = call.pending
+                past.answers[call.pending.call_id] = call.answer
+        # After them: what a run has read since is in the log, and no longer with the call.
+        past._read(await store.events(row.scope, 0))
         return past
 
     def _read(self, events: Sequence[Event]) -> None:
