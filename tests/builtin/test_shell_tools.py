@@ -43,6 +43,23 @@ async def test_people_see_which_commands_failed_and_the_call_is_ok_all_the_same(
     assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("ok", True)]
 
 
+@pytest.mark.parametrize(("command", "failed"), [("exit 1", True), ("true", None)])
+async def test_people_see_which_background_commands_failed(
+    tmp_path: Path, command: str, failed: bool | None
+) -> None:
+    toolset = ShellToolset(work_dir=tmp_path)
+    session = Session(await toolset.list_tools())
+    name = (await session.text("start_process", command=command)).split()[1].rstrip(".")
+    with anyio.fail_after(20):
+        while "exited" not in (read := await session.answer("read_process", process_id=name)).text:
+            await anyio.lowlevel.checkpoint()
+    stopped = await session.answer("stop_process", process_id=name)
+    assert [read.failed, stopped.failed] == [failed, failed]
+    hanging = (await session.text("start_process", command="sleep 71717")).split()[1].rstrip(".")
+    assert (await session.answer("stop_process", process_id=hanging)).failed is None
+    await toolset.close()
+
+
 async def test_a_command_that_hangs_is_ended_and_its_output_kept(session: Session) -> None:
     # Longer than a test may take, so that it cannot have been waited for.
     hang = "echo before; sleep 71717 & sleep 71717"

@@ -8,7 +8,7 @@ from toolwright.backends.executors import Executor, Job
 from toolwright.builtin.shell._run import QUIET
 from toolwright.concurrency import close_all
 from toolwright.errors import ToolError
-from toolwright.tools import FunctionTool, SessionInfo, Tool, ToolContext
+from toolwright.tools import FunctionTool, Output, SessionInfo, Tool, ToolContext
 
 __all__ = ["ProcessTools"]
 
@@ -22,6 +22,11 @@ class _Started:
     job: Job
     command: str
     at: float = field(default_factory=time.monotonic)
+
+    def has_failed(self) -> bool:
+        """Whether it has ended, by itself, and not well."""
+        ended = self.job.poll()
+        return ended is not None and ended.ended != "stopped" and not ended.ok
 
     def described(self) -> str:
         ended = self.job.poll()
@@ -71,7 +76,7 @@ class ProcessTools:
         mine = self._of(tool_context)
         return "\n".join(one.described() for one in mine.values()) or "No processes."
 
-    async def read_process(self, process_id: str, tool_context: ToolContext) -> str:
+    async def read_process(self, process_id: str, tool_context: ToolContext) -> Output:
         """Read what a background process has printed since it was last read.
 
         Args:
@@ -79,17 +84,19 @@ class ProcessTools:
         """
         one = self._find(process_id, tool_context)
         text = one.job.read() or "(nothing new)"
-        return f"{text.rstrip()}\n[{one.described()}]"
+        return Output(text=f"{text.rstrip()}\n[{one.described()}]", failed=one.has_failed())
 
-    async def stop_process(self, process_id: str, tool_context: ToolContext) -> str:
+    async def stop_process(self, process_id: str, tool_context: ToolContext) -> Output:
         """End a background process and everything it started.
 
         Args:
             process_id: The id that start_process gave.
         """
         one = self._find(process_id, tool_context)
+        failed = one.has_failed()  # By itself: to be stopped is no failure.
         await one.job.stop()
-        return f"{one.job.read().rstrip()}\n[{one.described()}]".lstrip()
+        text = f"{one.job.read().rstrip()}\n[{one.described()}]".lstrip()
+        return Output(text=text, failed=failed)
 
     async def stop_all(self, session: SessionInfo | None = None) -> None:
         """End and forget the processes of one session, or of all."""
