@@ -123,3 +123,13 @@ def test_what_is_json_already_stays_as_it_is(value: object) -> None:
     found = jsonable(value)
     assert found == value
     assert repr(found) == repr(value)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_that_no_reader_takes_becomes_text(sign: int) -> None:
+    long = sign * 10**5000
+    for value in (long, [long], {"a": {"b": (long, 1)}}):
+        shown = jsonable(value)
+        assert hex(long) in json.dumps(shown)
+        assert json.loads(json.dumps(shown)) == shown
+    assert jsonable([10**4000, "9" * 9000]) == [10**4000, "9" * 9000]

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-__all__ = ["json_copy"]
+__all__ = ["LONGEST_INTEGER", "json_copy"]
 
 _LEVELS = 200
 """Levels of nesting that every reader of JSON takes."""
-_BITS = 14_000
-"""Of an integer; Python refuses to write or read more than 4,300 digits."""
+LONGEST_INTEGER = 14_000
+"""Bits of an integer; Python refuses to write or read more than 4,300 digits."""
 
 
 def json_copy(value: Any, place: str = "", levels: int = _LEVELS) -> Any:
@@ -20,7 +20,11 @@ def json_copy(value: Any, place: str = "", levels: int = _LEVELS) -> Any:
     if isinstance(value, str):
         return value if type(value) is str else str.__str__(value)
     if isinstance(value, int):
-        return int(value) if value.bit_length() <= _BITS else _refuse("a number so long", place)
+        return (
+            int(value)
+            if value.bit_length() <= LONGEST_INTEGER
+            else _refuse("a number so long", place)
+        )
     if isinstance(value, float):
         return float(value) if value - value == 0 else _refuse(f"{value!r}", place)
     if levels <= 0:

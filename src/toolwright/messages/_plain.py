@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json, to_json, to_jsonable_python
 
 from toolwright.messages._base64 import base64_text, bytes_as_text
+from toolwright.messages._json_values import LONGEST_INTEGER
 
 __all__ = ["json_text", "jsonable", "plain"]
 
@@ -16,6 +18,7 @@ _LEVELS = 200
 """Levels of nesting that are kept; what readers of JSON refuse is of no use to anybody."""
 _TOO_DEEP = "…"
 _REPLACED = "\ufffd".encode()
+_MANY_DIGITS = re.compile(rb"\d{4000}")
 
 
 _BEYOND = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -23,13 +26,15 @@ _BEYOND = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def jsonable(value: Any) -> Any:
-    """`value` as plain JSON values; what has no JSON form becomes its `repr`, and numbers that JSON
-    does not have become "NaN", "Infinity" and "-Infinity"."""
-    if value is None or type(value) in (str, bool, int):
+    """`value` as plain JSON values; what has no JSON form becomes its `repr`, numbers that JSON
+    does not have become "NaN", "Infinity" and "-Infinity", and integers that no reader of JSON
+    takes become hexadecimal text."""
+    if value is None or type(value) in (str, bool):
         return value
     try:
         # By way of the text: `to_jsonable_python` leaves NaN as it is, and a store would lose it.
-        return from_json(_json_bytes(value))
+        text = _json_bytes(value)
+        return plain(value) if _MANY_DIGITS.search(text) else from_json(text)
     except Exception:  # noqa: BLE001 - objects may raise anything when they are shown
         # Keys with lone surrogates, values nested too deep, or in a circle.
         return plain(value)
@@ -58,8 +63,10 @@ def plain(value: Any, levels: int = _LEVELS, above: frozenset[int] = frozenset()
 
     `above` is what contains the value: to go round in a circle would take for ever.
     """
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= LONGEST_INTEGER else hex(value)
     if isinstance(value, float):
         return value if value - value == 0 else _BEYOND[str(value)]
     if levels < 0 or id(value) in above:
