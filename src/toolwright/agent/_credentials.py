@@ -205,13 +205,13 @@ async def _answered(
     run: Run, ctx: ToolContext, config: AuthConfig, flows: AuthFlows, store: Credentials
 ) -> tuple[AuthCredential | None, str]:
     """The credential in the person's answer, or what is wrong with the answer."""
-    record = run.record(ctx.path, ctx.call)
-    pending, answer = record.pending, record.answer
-    # A call may ask for several credentials, one after the other: each answer is for one of them.
-    if pending is None or not isinstance(answer, SignedIn):
+    # A call may ask for several credentials, one after the other, and for its result after them:
+    # each answer is for one question.
+    answers = run.record(ctx.path, ctx.call).answers
+    signed_in = [(asked, said) for asked, said in answers if isinstance(said, SignedIn)]
+    if not signed_in or signed_in[-1][0].payload["credential_key"] != config.credential_key:
         return None, ""
-    if pending.payload["credential_key"] != config.credential_key:
-        return None, ""
+    pending, answer = signed_in[-1]
     brought = await store.load(run.scope, answer.key)
     if brought is None:
         return None, ""

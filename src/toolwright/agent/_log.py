@@ -102,7 +102,7 @@ class CallRecord:
 
     def change(self, pending: Pending) -> None:
         """Note what has changed about the present question."""
-        self.started = self.started and not pending.ran
+        self.started = self.started and pending.kind == "result" and not pending.ran
         self.pending = pending
 
     def take(self, answer: StoredAnswer) -> None:

@@ -234,12 +234,17 @@ class Run:
         pending = record.pending
         if pending is not None and record.answer is None:
             self._keep_state(ctx)
-            self.change_pending(
-                pending,
-                hint=self.redactor.exact(request.hint) or pending.hint,
-                ran=ran,
-                blocking=pending.blocking and request.blocking,
-            )
+            if request.kind != pending.kind:
+                # A tool that waits for its result asks something first: then that is the question.
+                pending = self._pending(ctx, request, record.asked, ran)
+                self.replace_pending(pending)
+            else:
+                self.change_pending(
+                    pending,
+                    hint=self.redactor.exact(request.hint) or pending.hint,
+                    ran=ran,
+                    blocking=pending.blocking and request.blocking,
+                )
         else:
             pending = self._pending(ctx, request, record.asked + 1, ran)
             record.ask(pending)
@@ -262,11 +267,14 @@ class Run:
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""
         changed = replace(pending, **changes)
-        if changed == pending:
-            return
-        self.log.record(call_of(pending.call_id)).change(changed)
+        if changed != pending:
+            self.replace_pending(changed)
+
+    def replace_pending(self, pending: Pending) -> None:
+        """Record how a waiting call is now."""
+        self.log.record(call_of(pending.call_id)).change(pending)
         path = pending.call_id.rpartition("/")[0]
-        self.emit(PendingChanged, path=path, pending=changed)
+        self.emit(PendingChanged, path=path, pending=pending)
 
     def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int, ran: bool) -> Pending:
         address = ctx.function_call_id
