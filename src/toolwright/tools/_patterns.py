@@ -15,8 +15,16 @@ def is_like(name: str, pattern: str) -> bool:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    wild = {"*": ".*", "?": "."}
-    return re.compile("".join(wild.get(sign) or re.escape(sign) for sign in pattern), re.DOTALL)
+    first, *parts = [
+        "".join("." if sign == "?" else re.escape(sign) for sign in part)
+        for part in pattern.split("*")
+    ]
+    if not parts:
+        return re.compile(first, re.DOTALL)
+    # Each part is taken where it first stands, for good: to try other places never helps, and with
+    # many of them takes for ever.
+    middle = "".join(f"(?>.*?{part})" for part in parts[:-1] if part)
+    return re.compile(f"{first}{middle}.*{parts[-1]}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, order=True)
