@@ -114,6 +114,8 @@ def _code_places(written: str) -> Iterator[Path]:
     root, name = Path.cwd(), written
     if is_path(written):
         file = Path(os.path.normpath(root / written.removesuffix(".py")))
+        if not (Path(f"{file}.py").is_file() or (file / "__init__.py").is_file()):
+            return  # There is none, which is told where it is looked for.
         root = root if root in file.parents else file.parent
         name = ".".join(file.relative_to(root).parts)
     elif name.partition(".")[0] in sys.builtin_module_names:

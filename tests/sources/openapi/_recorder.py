@@ -67,7 +67,7 @@ class Recorder:
         )
         server = uvicorn.Server(config)
         started = threading.Event()
-        thread = threading.Thread(target=anyio.run, args=[_serve, server, started])
+        thread = threading.Thread(target=anyio.run, args=[_serve, server, started], daemon=True)
         thread.start()
         started.wait(20)
         scheme = "https" if certificate else "http"
@@ -76,7 +76,8 @@ class Recorder:
             yield self
         finally:
             server.should_exit = True
-            thread.join()
+            # A simulation in this process may have moved the clock that the server sleeps by.
+            thread.join(5)
 
 
 async def _serve(server: uvicorn.Server, started: threading.Event) -> None:
