@@ -211,6 +211,20 @@ def test_a_folder_that_has_only_the_name_of_a_package_is_none(tmp_path: Path) ->
     assert "rgb_to_hsv" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["installed:f", "installed.deep:f"])
+def test_what_is_installed_below_the_directory_needs_no_trust(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As in an environment that lies beside the code."""
+    packages = foreign / ".venv" / "site-packages"
+    (packages / "installed").mkdir(parents=True)
+    for file in ("__init__.py", "deep.py"):
+        (packages / "installed" / file).write_text('def f(a: int) -> int:\n    """Add."""\n')
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    assert "f" in in_it(foreign, "tools", "list", "-a", name).stdout
+    assert not (foreign / "ran").exists()
+
+
 @pytest.mark.parametrize("where", ["agent.yaml", "mcp.json"])
 def test_servers_of_a_trusted_file_start_beside_it(
     tmp_path: Path, foreign: Path, where: str

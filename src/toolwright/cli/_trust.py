@@ -126,18 +126,27 @@ def _code_places(written: str) -> Iterator[Path]:
 def _imported_from(root: Path, name: str) -> Iterator[Path]:
     """Where Python would take a module and the packages around it from, if it looks in `root` first.
 
-    Nothing is imported. What is not below `root` is installed.
+    Nothing is imported. What Python finds by another entry of its path is installed, also where
+    that lies below `root`, as an environment may.
     """
     search = [str(root), *(entry for entry in sys.path if entry and Path(entry) != root)]
+    own = {root}
     for number in range(1, name.count(".") + 2):
         found = PathFinder.find_spec(".".join(name.split(".")[:number]), search)
         if found is None:
             return
         search = list(found.submodule_search_locations or ())
-        for place in map(Path, [*search, *([found.origin] if found.origin else [])]):
-            if root in place.parents:
-                yield root
-                yield _real(place) if place.is_dir() else _real(place).parent
+        places = [Path(place) for place in (*search, found.origin) if place]
+        inside = [place for place in places if _holder_of(place) in own]
+        for place in inside:
+            yield root
+            yield _real(place) if place.is_dir() else _real(place).parent
+        own = set(inside)
+
+
+def _holder_of(place: Path) -> Path:
+    """The directory in which a module or package is found."""
+    return place.parent.parent if place.name.startswith("__init__.") else place.parent
 
 
 def _require(directory: Path, wanted: str, names: Callable[[], str]) -> None:
@@ -192,6 +201,8 @@ def _of_file(path: Path) -> str:
 
 
 def _beginning(file: Path) -> str:
+    if not file.is_file():
+        return "(there is no such file)"
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
             text = opened.read(_MOST_READ)
