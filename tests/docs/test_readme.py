@@ -36,3 +36,11 @@ def test_anchors_exist() -> None:
         headings = re.findall(r"^#+ (.+)$", (ROOT / target).read_text(), re.MULTILINE)
         slugs = [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings]
         assert anchor in slugs
+
+
+def test_as_many_ways_out_of_a_sandbox_are_tried_as_it_says() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    table = page.partition("<!-- sandboxes: begin -->")[2].partition("<!-- sandboxes: end -->")[0]
+    attempts = re.findall(r"^\| (?!attempt )", table, re.MULTILINE)
+    assert "More than seventy ways out" in README
+    assert 70 < len(attempts) < 90
