@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.serve._web import MARKDOWN, SOURCES, run_sources
 
-from toolwright.messages import count_marks, lookalikes, visible
+from toolwright.messages import count_marks, lookalikes, pretences, visible
 
 NUMBERS = [
     "0", "-0", "1", "-17", "1.0", "0.10", "1e5", "1E+05", "1e400", "-1e-400", "12345678901234567891",
@@ -136,6 +136,16 @@ def test_terminal_and_page_name_the_same_lookalikes() -> None:
     assert named == [lookalikes(text) for text in MIXED]
     assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False] + [True] * 5 + [False] * 5  # fmt: skip
     assert max(len(word) for words in named for word in words) < 160
+
+
+def test_terminal_and_page_know_the_same_letters_from_right_to_left() -> None:
+    script = (
+        'import { inRuns } from "./visible.ts"; send(given.map((text) => inRuns(text).length > 1));'
+    )
+    texts = [f"a{char}b" for char in assigned() if not char.isascii()]
+    told = [any("right to left" in line for line in pretences(text)) for text in texts]
+    assert run_sources(script, texts) == told
+    assert 1000 < sum(told) < 10_000
 
 
 INLINE = {
