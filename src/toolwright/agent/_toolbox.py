@@ -9,7 +9,14 @@ from toolwright.agent._node import AgentNode, check_agent_names
 from toolwright.agent._rules import Guard, guards_around
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ServerTool, ToolSpec
-from toolwright.tools import ReadonlyContext, RequestShaper, Tool, Toolset, as_tool
+from toolwright.tools import (
+    ReadonlyContext,
+    RequestShaper,
+    Tool,
+    Toolset,
+    as_tool,
+    without_clashes,
+)
 
 __all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "sort_tools"]
 
@@ -152,8 +159,10 @@ def _with_those_inside(tools: Iterable[Tool]) -> Iterator[Tool]:
 def _build(
     agent: AgentNode, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
 ) -> Toolbox:
-    by_name = check_names(agent.name, tools)
-    check_agent_names(agent, tools)
-    specs = tuple(tool.spec for tool, show in zip(tools, shown, strict=True) if show)
+    kept = without_clashes(tools)
+    by_name = check_names(agent.name, kept)
+    check_agent_names(agent, kept)
+    hidden = {id(tool) for tool, show in zip(tools, shown, strict=True) if not show}
+    specs = tuple(tool.spec for tool in kept if id(tool) not in hidden)
     outside = tuple(tool for tool in _with_those_inside(tools) if tool.source)
-    return Toolbox(by_name, specs, free, outside, guards_around(tools))
+    return Toolbox(by_name, specs, free, outside, guards_around(kept))

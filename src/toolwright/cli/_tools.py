@@ -14,7 +14,7 @@ from toolwright.cli._show import Show, outcome
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
 from toolwright.messages import Event, Scope, ToolEnded, ToolResult
-from toolwright.tools import Tool
+from toolwright.tools import Tool, without_clashes
 
 __all__ = ["HAND", "all_tools", "call_tool", "find_tool", "parse_pairs"]
 
@@ -28,7 +28,7 @@ async def all_tools(runner: Runner) -> list[Tool]:
     if not isinstance(agent, Agent):
         raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
     listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
-    return [*agent.shelf.tools, *listed]
+    return without_clashes([*agent.shelf.tools, *listed])
 
 
 async def find_tool(runner: Runner, name: str) -> Tool:

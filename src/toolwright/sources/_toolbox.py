@@ -11,6 +11,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening, Unavailable
+from toolwright.sources._usable import LONGEST_DESCRIPTION, usable_tools
 from toolwright.tools import (
     Args,
     Output,
@@ -19,9 +20,9 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    checked_parser,
     digest_of,
     nearest,
-    schema_parser,
     to_output,
     with_timeout,
 )
@@ -103,7 +104,8 @@ class ToolboxToolset(Toolset):
             _log.error("%s Its tools are left out.", error)
             return []
         if loaded.tools is None:
-            loaded.tools = [self._make_tool(remote) for remote in loaded.remote]
+            whose = f"Toolbox server {self._url!r}"
+            loaded.tools = usable_tools(whose, loaded.remote, self._make_tool)
         return loaded.tools
 
     def _listed_as(self, tool: Tool) -> str:
@@ -150,8 +152,12 @@ class ToolboxToolset(Toolset):
                 raise ToolError(f"{name!r} failed: {error}") from error
 
         made = Tool(
-            spec=ToolSpec(name=name, description=remote._description, parameters=parameters),
-            parse=schema_parser(name, parameters),
+            spec=ToolSpec(
+                name=name,
+                description=remote._description[:LONGEST_DESCRIPTION],
+                parameters=parameters,
+            ),
+            parse=checked_parser(name, parameters),
             run=run,
             source=f"toolbox:{self._url}",
         )

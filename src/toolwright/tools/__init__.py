@@ -54,6 +54,7 @@ from toolwright.tools._toolset import (
     prefixed,
     renamed,
     reshaped,
+    without_clashes,
 )
 from toolwright.tools._wrappers import with_failure, with_name, with_retries, with_timeout
 
@@ -67,10 +68,11 @@ if TYPE_CHECKING:
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
     from toolwright.tools._edits import apply_edit, read_again, says, writable
-    from toolwright.tools._json_schema import schema_parser
+    from toolwright.tools._json_schema import checked_parser, schema_parser
     from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
     from toolwright.tools._ranking import Ranking
+    from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
     from toolwright.tools._search import SearchableToolset, searchable
     from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
     from toolwright.tools._yes_or_no import Spelling, is_decision, read_decision
@@ -87,7 +89,10 @@ _LAZY = {
     "read_again": "_edits",
     "says": "_edits",
     "writable": "_edits",
+    "checked_parser": "_json_schema",
     "schema_parser": "_json_schema",
+    "SchemaCheck": "_schema_check",
+    "TooMuchWork": "_schema_check",
     "Named": "_patterns",
     "NameKind": "_policy",
     "Rule": "_policy",
@@ -143,12 +148,14 @@ __all__ = [
     "Rule",
     "Rules",
     "RunInside",
+    "SchemaCheck",
     "SearchableToolset",
     "Services",
     "SessionInfo",
     "Spelling",
     "State",
     "StateTable",
+    "TooMuchWork",
     "Tool",
     "ToolConfirmation",
     "ToolContext",
@@ -162,6 +169,7 @@ __all__ = [
     "answer_from_text",
     "apply_edit",
     "as_tool",
+    "checked_parser",
     "checked_state",
     "combined",
     "decide",
@@ -198,6 +206,7 @@ __all__ = [
     "with_name",
     "with_retries",
     "with_timeout",
+    "without_clashes",
     "writable",
 ]
 

@@ -242,8 +242,9 @@ def _fitting(pending: Pending, schema: dict[str, Any] | None, value: Any) -> Any
         # Not mended as an argument would be: whoever sends a number has answered something else.
         raise _refused(pending, f"a text is wanted, not {reprlib.repr(value)}")
     shared = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in ("$id", "$schema")}
     wrapped = {
-        "type": "object", "properties": {"answer": schema}, "required": ["answer"], **shared
+        "type": "object", "properties": {"answer": inner}, "required": ["answer"], **shared
     }  # fmt: skip
     answer = {"answer": with_defaults(schema, value)}
     try:

@@ -7,13 +7,25 @@ from typing import Any
 
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.tools._arguments import Args, load_object
+from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
 
-__all__ = ["schema_parser"]
+__all__ = ["checked_parser", "schema_parser"]
+
+_TOLD = 20
+_LONGEST = 500
+"""Of what is wrong with arguments: places that the model is told, and letters for each."""
 
 
 def schema_parser(name: str, schema: Mapping[str, Any]) -> Callable[[str], Args]:
     """A tool's `parse` that validates against `schema`; the validator is built on first use."""
     return _SchemaParser(name, schema).parse
+
+
+def checked_parser(name: str, schema: Mapping[str, Any]) -> Callable[[str], Args]:
+    """The same for a schema from outside: what is wrong with it is a `UsageError` now, not at a call."""
+    parser = _SchemaParser(name, schema)
+    parser.check  # noqa: B018 - made now
+    return parser.parse
 
 
 class _SchemaParser:
@@ -22,28 +34,39 @@ class _SchemaParser:
         self.schema = schema
 
     @cached_property
-    def validator(self) -> Any:
-        # Imported here: most agents have only function tools, which do not need it.
-        import jsonschema_rs  # noqa: PLC0415
-
+    def check(self) -> SchemaCheck:
         try:
-            return jsonschema_rs.validator_for(dict(self.schema))
-        except (ValueError, jsonschema_rs.ValidationError) as error:
-            raise UsageError(f"The schema of tool {self.name!r} is not valid: {error}") from error
+            return SchemaCheck(self.schema)
+        except UsageError as error:
+            raise UsageError(
+                f"The schema of tool {self.name!r} cannot be used: {error}."
+            ) from error
 
     def parse(self, raw: str) -> Args:
         """Arguments that fit the schema; slips are mended in as many rounds as it nests."""
         args = load_object(self.name, raw)
-        for _ in range(8):
-            errors = list(self.validator.iter_errors(args))
-            if not errors:
-                return args
-            mended = [_mend(args, error) for error in errors]
-            if not any(mended):
-                break
-        raise ArgumentError(self.name, [self._explain(error) for error in errors])
+        try:
+            for _ in range(8):
+                errors = self.check.errors(args, len(raw))
+                if not errors:
+                    return args
+                mended = [_mend(args, error) for error in errors]
+                if not any(mended):
+                    break
+        except TooMuchWork as error:
+            known = ", ".join(self.schema.get("properties", {}))
+            raise ArgumentError(
+                self.name, [f"they cannot be checked: {error}; this tool takes: {known}"]
+            ) from None
+        told = [self._explain(error) for error in errors[:_TOLD]]
+        more = len(errors) - len(told)
+        raise ArgumentError(self.name, told + [f"and {more} more"] * bool(more))
 
     def _explain(self, error: Any) -> str:
+        told = self._in_words(error)
+        return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+
+    def _in_words(self, error: Any) -> str:
         where = ".".join(str(step) for step in error.instance_path)
         if "required" in error.schema_path[-1:]:
             missing = error.message.split(" is a required")[0].strip("\"'")

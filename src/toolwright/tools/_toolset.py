@@ -1,6 +1,7 @@
 """Lists of tools that are asked for before each turn, and ways to reshape them."""
 
 import difflib
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -32,7 +33,10 @@ __all__ = [
     "prefixed",
     "renamed",
     "reshaped",
+    "without_clashes",
 ]
+
+_log = logging.getLogger("toolwright.sources")
 
 ToolPredicate = Callable[[Tool, ReadonlyContext | None], bool]
 ToolFilter = Collection[str] | ToolPredicate | None
@@ -130,13 +134,30 @@ class Toolset(Sealed):
         self._note_listing(tools)
         self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
-        return [_with_prefix(tool, self.tool_name_prefix) for tool in kept]
+        return without_clashes([_with_prefix(tool, self.tool_name_prefix) for tool in kept])
 
     async def close(self) -> None:
         """Let go of connections and processes."""
 
     async def end_session(self, session: SessionInfo) -> None:
         """Let go of what is kept open for one session: it has ended or was deleted."""
+
+
+def without_clashes(tools: Sequence[Tool]) -> list[Tool]:
+    """The tools without those from outside whose name is taken: the program's own come first."""
+    taken = {tool.name: tool for tool in tools if not tool.source}
+    kept: list[Tool] = []
+    for tool in tools:
+        if tool.source and (other := taken.get(tool.name)) is not None:
+            whose = f"another of {other.source}" if other.source else "one of the program's own"
+            _log.error(
+                "Tool %r of %s is left out, since %s has its name; give its toolset a "
+                "tool_name_prefix to have both.", tool.name, tool.source, whose,
+            )  # fmt: skip
+            continue
+        taken[tool.name] = tool
+        kept.append(tool)
+    return kept
 
 
 BaseToolset = Toolset

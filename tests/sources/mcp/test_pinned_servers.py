@@ -286,8 +286,8 @@ async def test_a_server_over_http_that_changes_is_noticed(tmp_path: Path) -> Non
         async with process(toolset, call("send"), call("change"), ".", call("send"), ".") as runner:
             assert (await go(runner)).status == "done"
             with anyio.fail_after(20):
-                while toolset.cache_listing:  # noqa: ASYNC110 - the news has a stream of its own
-                    await anyio.sleep(0.01)
+                while (await tool_named(toolset, "send")).spec.description == "Sends.":
+                    await anyio.sleep(0.01)  # The news has a stream of its own.
             asked = await go(runner)
             assert '- description: "Sends." is now "Sends, and tells eve."' in asked.pending[0].hint
             assert sent == ["send"]

@@ -235,7 +235,6 @@ async def test_a_flood_on_stderr_does_not_block_the_plugin(tmp_path: Path) -> No
         ("hang", "did not answer 'init' within 0.5 s"),
         ("garbage", "not JSON: 'this is no plugin'"),
         ("noinit", "cannot start without a licence"),
-        ("sametool", "two tools with the same name: go"),
     ],
 )
 async def test_a_plugin_that_cannot_start_has_no_tools_and_the_log_says_why(

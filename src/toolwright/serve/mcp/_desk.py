@@ -15,7 +15,15 @@ from toolwright.backends import Store
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
 from toolwright.messages import Pending, SignedIn, ToolEnded, ToolProgress, ToolResult
-from toolwright.tools import MaxOutput, ReadonlyContext, SessionInfo, Tool, Toolset, as_tool
+from toolwright.tools import (
+    MaxOutput,
+    ReadonlyContext,
+    SessionInfo,
+    Tool,
+    Toolset,
+    as_tool,
+    without_clashes,
+)
 
 __all__ = ["Asked", "Desk", "OnProgress"]
 
@@ -61,7 +69,7 @@ class Desk:
         tools: list[Tool] = []
         for thing in self._things:
             tools += await thing.list_tools(None) if isinstance(thing, Toolset) else [thing]
-        return tools
+        return without_clashes(tools)
 
     async def call(
         self, session_id: str, name: str, arguments: dict[str, Any], on_progress: OnProgress

@@ -11,7 +11,7 @@ from toolwright.serve._by_hand import hand_session, written
 from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
-from toolwright.tools import Tool
+from toolwright.tools import Tool, without_clashes
 
 __all__ = ["ToolRoutes"]
 
@@ -79,7 +79,7 @@ class ToolRoutes(Routes):
         tools = list(agent.shelf.tools)
         for toolset in agent.shelf.toolsets:
             tools += await toolset.list_tools(None)
-        return tools
+        return without_clashes(tools)
 
 
 def _info(tool: Tool) -> ToolInfo:

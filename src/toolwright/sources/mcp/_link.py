@@ -23,12 +23,14 @@ from toolwright.concurrency import first_cause
 from toolwright.errors import ToolError
 from toolwright.sources.mcp._params import ConnectionParams
 from toolwright.sources.mcp._questions import Asking, Questions
+from toolwright.sources.mcp._returns import Returns
 from toolwright.sources.mcp._transport import Way, way_to
 from toolwright.tools import Tool
 
 __all__ = ["Link", "linked"]
 
 _log = logging.getLogger("toolwright.mcp")
+_LISTING = 64 * 1024 * 1024
 _PAGES = 1000
 """A server that always has a next page must not keep us listing for ever."""
 _LISTEN_AGAIN = 5.0
@@ -50,6 +52,9 @@ class Link:
         self.changes = 0
         """How often the server has said that its tools changed."""
         self._questions = questions
+        self._returns = Returns()
+        # In place of the SDK's own, which takes as long as a server's schema makes it.
+        client.session.validate_tool_result = self._returns.validate_tool_result  # type: ignore[method-assign]
         self._listing_ends = float("inf")
 
     def forget_listing(self) -> None:
@@ -70,8 +75,10 @@ class Link:
         self._listing_ends = float("inf") if ttl is None else time.monotonic() + ttl / 1000
         tools = [tool for page in pages for tool in page.tools]
         self.tools = None
+        by_name = {tool.name: tool for tool in reversed(tools)}  # Of one name, the first.
+        self._returns.tools = by_name
         if self.changes == changes:
-            self.listed = {tool.name: tool for tool in tools}
+            self.listed = by_name
         return tools
 
     async def current(self, name: str) -> types.Tool | None:
@@ -141,10 +148,13 @@ class Link:
 
     async def _pages(self, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
         pages: list[Any] = []
-        cursor: str | None = None
+        size, cursor = 0, None
         while len(pages) < _PAGES:
             page = await self.ask(fetch(cursor=cursor), "listing was under way")
             pages.append(page)
+            size += len(page.model_dump_json())
+            if size > _LISTING:
+                raise ToolError(f"{self.name} has more than {_LISTING:,} letters to list.")
             if page.next_cursor is None or page.next_cursor == cursor:
                 return pages
             cursor = page.next_cursor
@@ -159,6 +169,7 @@ class Link:
         while not self.broken:
             try:
                 async with self.client.listen(tools_list_changed=True) as events:
+                    self.forget_listing()  # What changed before anybody listened is not told.
                     async for _ in events:
                         self.forget_listing()
             except (MCPError, TimeoutError) as error:
@@ -166,7 +177,7 @@ class Link:
                 return
             except SubscriptionLost:
                 _log.debug("%s: the stream of changes ended; it is opened again", self.name)
-            self.forget_listing()  # What changed while nobody listened is not told.
+            self.forget_listing()
             await anyio.sleep(_LISTEN_AGAIN)
 
 

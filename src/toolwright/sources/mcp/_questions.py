@@ -14,9 +14,10 @@ import anyio
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
+from toolwright.errors import UsageError
 from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
 from toolwright.sources.mcp._content import part_of
-from toolwright.tools import Output, ToolContext, with_defaults
+from toolwright.tools import Output, SchemaCheck, ToolContext, with_defaults
 
 __all__ = ["LATER", "AllowSampling", "Asking", "Questions", "pending_for"]
 
@@ -144,6 +145,12 @@ class Questions:
         answer = asking.take_answer(params)
         if answer is not None:
             return _accepted(params, answer)
+        if isinstance(params, types.ElicitRequestFormParams):
+            try:
+                SchemaCheck(params.requested_schema)
+            except UsageError as error:
+                why = f"The schema of this question cannot be used: {error}."
+                return types.ErrorData(code=types.INVALID_PARAMS, message=why)
         asking.question = asking.question or params
         return _LATER
 

@@ -14,6 +14,7 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
 from toolwright.sources._as_listed import refuse_changed
+from toolwright.sources._usable import LONGEST_DESCRIPTION, usable_tools
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
@@ -26,6 +27,7 @@ from toolwright.sources.mcp._params import (
 from toolwright.sources.mcp._prompts import messages_of
 from toolwright.sources.mcp._questions import LATER, AllowSampling, Asking, Questions, pending_for
 from toolwright.sources.mcp._resources import LOAD_RESOURCE, read_resource, resource_tool
+from toolwright.sources.mcp._returns import check_returns
 from toolwright.sources.mcp._sign_in import sign_in_tool
 from toolwright.tools import (
     Args,
@@ -36,7 +38,7 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
-    schema_parser,
+    checked_parser,
     with_confirmation,
 )
 
@@ -164,7 +166,7 @@ class McpToolset(Toolset):
 
     async def _make_tools(self, link: Link) -> list[Tool]:
         changes = link.changes
-        tools = [self._make_tool(tool) for tool in await link.list_tools()]
+        tools = usable_tools(link.name, await link.list_tools(), self._make_tool)
         if self._use_resources:
             resources = await link.list_resources()
             templates = await link.list_resource_templates()
@@ -178,6 +180,8 @@ class McpToolset(Toolset):
         name = listed.name  # What the server calls it; the model may know it by a prefixed name.
         hints = listed.annotations
         parameters = {"type": "object", "properties": {}, **listed.input_schema}
+        parse = checked_parser(name, parameters)
+        check_returns(name, listed.output_schema)
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             return await self._call(listed, args, ctx)
@@ -185,11 +189,11 @@ class McpToolset(Toolset):
         tool = Tool(
             spec=ToolSpec(
                 name=_NOT_IN_NAMES.sub("_", name)[:64],
-                description=listed.description or listed.title or "",
+                description=(listed.description or listed.title or "")[:LONGEST_DESCRIPTION],
                 parameters=parameters,
                 returns=listed.output_schema,
             ),
-            parse=schema_parser(name, parameters),
+            parse=parse,
             run=run,
             effects=effects_of(hints),
             idempotent=bool(hints and (hints.idempotent_hint or hints.read_only_hint)),
@@ -201,10 +205,10 @@ class McpToolset(Toolset):
         if self._auth_config and await needs_sign_in(ctx, self._auth_config):
             return _ask_to_sign_in(ctx, self._auth_config)
         link, name = await self._connections.get(ctx), listed.name
-        now = await link.current(name)
-        refuse_changed(name, link.name, _said(listed), now and _said(now))
         asking = Asking(ctx, list(ctx.answers))
         try:
+            now = await link.current(name)
+            refuse_changed(name, link.name, _said(listed), now and _said(now))
             result = await self._ask_server(link, name, args, asking)
         except ToolError:
             if asking.question is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.messages import BlobPart, Content, TextPart, ToolSpec
+from toolwright.sources._usable import LONGEST_DESCRIPTION
 
 __all__ = [
     "FEATURES",
@@ -79,9 +80,6 @@ def read_hello(message: dict[str, Any]) -> Hello:
             f'{_short(message)} where {{"type": "init", "tools": […]}} was expected first'
         )
     specs = tuple(_read_tool(tool) for tool in tools)
-    names = [spec.name for spec in specs]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadMessage(f"two tools with the same name: {', '.join(twice)}")
     version = message.get("version", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise BadMessage(f'"version" {version!r} where a whole number was expected')
@@ -103,7 +101,7 @@ def _read_tool(tool: Any) -> ToolSpec:
         raise BadMessage(f'tool {name!r} whose "parameters" are not a JSON Schema of an object')
     return ToolSpec(
         name=name,
-        description=str(tool.get("description") or ""),
+        description=str(tool.get("description") or "")[:LONGEST_DESCRIPTION],
         parameters={"type": "object", "properties": {}, **parameters},
     )
 

@@ -14,6 +14,7 @@ from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._child import ChildCommand
 from toolwright.sources._reopening import Reopening, Unavailable
 from toolwright.sources._secret_names import digest_of_plain
+from toolwright.sources._usable import usable_tools
 from toolwright.sources.plugin._session import NotSent, PluginSession, running_plugin
 from toolwright.tools import (
     Args,
@@ -23,8 +24,8 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    checked_parser,
     digest_of,
-    schema_parser,
 )
 
 __all__ = ["PluginToolset"]
@@ -93,7 +94,8 @@ class PluginToolset(Toolset):
             return []
         self.cache_listing = True
         if self._made[0] is not session.tools:
-            self._made = (session.tools, [self._make_tool(spec) for spec in session.tools])
+            made = usable_tools(f"Plugin {self.name!r}", session.tools, self._make_tool)
+            self._made = (session.tools, made)
         return self._made[1]
 
     def _listed_as(self, tool: Tool) -> str:
@@ -124,7 +126,7 @@ class PluginToolset(Toolset):
                 except NotSent:
                     continue  # It broke while this call waited for its turn.
 
-        parse = schema_parser(name, spec.parameters)
+        parse = checked_parser(name, spec.parameters)
         return Tool(spec=spec, parse=parse, run=run, source=f"plugin:{self.name}")
 
 

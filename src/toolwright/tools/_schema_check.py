@@ -1,0 +1,317 @@
+"""Values judged by a JSON Schema that anybody may have written: what it costs is known before it is paid."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolwright.errors import UsageError
+
+__all__ = ["SchemaCheck", "TooMuchWork"]
+
+_MOST_BYTES = 512 * 1024
+_MOST_VALUES = 20_000
+_DEEPEST = 64
+_MOST_WORK = 1_000_000
+"""Schemas tried on values, alternatives multiplied; the validator does a million in some 0.05 s."""
+_MOST_PLAIN_WORK = 20 * _MOST_WORK
+"""The same by a bound that is quick to know: every part on every letter."""
+_STEPS_PER_LETTER = 10
+_FREE_STEPS = 20_000
+"""Pairs of a schema and a value that are looked at beforehand, at some 0.001 ms each."""
+_DEEPEST_PAIR = 200
+_MOST_ERRORS = 1_000
+_MOST_ERROR_BYTES = 20_000_000
+"""Each error is made with a copy of the value that it is about."""
+_UNEVALUATED = 4
+"""How much more work it is to know what the rest of a schema has looked at already."""
+_PATTERN_SIZE = 5_000_000
+_BACKTRACKS = 10_000
+_TOO_OFTEN = "the schema would have to be tried too many times on them"
+
+_UNIONS = ("anyOf", "oneOf")
+_LISTS = (*_UNIONS, "allOf", "prefixItems")
+_SINGLES = (
+    "not", "if", "then", "else", "contains", "additionalProperties", "additionalItems",
+    "propertyNames", "unevaluatedItems", "unevaluatedProperties", "items",
+)  # fmt: skip
+_NAMED = (
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+    "$defs",
+    "definitions",
+)
+_ELSEWHERE = ("$dynamicRef", "$recursiveRef")
+_LOOKING_AROUND = (
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?<!",
+    "(?>",
+    "\\k",
+    *(f"\\{digit}" for digit in range(1, 10)),
+)
+
+
+class TooMuchWork(ValueError):
+    """A value that would take too long to judge, or whose faults would take too long to tell."""
+
+
+class SchemaCheck:
+    """Whether values fit one schema. Nothing is fetched for it, and neither time nor memory run away.
+
+    The constructor raises `UsageError` for a schema that is too large, leads elsewhere, or is none.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = _plain(schema)
+        self._targets: dict[str, Any] = {}
+        parts = self._parts()
+        _refuse_endless(parts, self._targets)
+        # In a plain one no part is tried more than once on one value.
+        self._is_plain = not self._targets and not any(_multiplies(part) for part in parts)
+        self._count = len(parts)
+        self._validator = _compiled(self._schema)
+
+    def errors(self, value: Any, size: int) -> list[Any]:
+        """What is wrong with a value that has `size` letters as JSON, place by place.
+
+        Raises `TooMuchWork` when that cannot be found out in time.
+        """
+        work = _Work(self._targets, _FREE_STEPS + _STEPS_PER_LETTER * size)
+        if not self._is_plain or self._count * size > _MOST_PLAIN_WORK:
+            work.of(self._schema, value)
+        if self._validator.is_valid(value):
+            return []
+        most = max(20, min(_MOST_ERRORS, _MOST_ERROR_BYTES // (size or 1)))
+        if work.in_unions(self._schema, value) > most:
+            raise TooMuchWork("they fit none of the alternatives, which are too many to be told")
+        return list(itertools.islice(self._validator.iter_errors(value), most))
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """Every schema in it, once; what leads elsewhere is refused."""
+        todo: list[Any] = [self._schema]
+        parts: dict[int, dict[str, Any]] = {}
+        while todo:
+            schema = todo.pop()
+            if not isinstance(schema, dict) or id(schema) in parts:
+                continue
+            parts[id(schema)] = schema
+            if "$id" in schema and schema is not self._schema:
+                raise UsageError(
+                    "a part of it has a name of its own ('$id'), which is not supported"
+                )
+            for key in _ELSEWHERE:
+                if key in schema:
+                    raise UsageError(f"it uses {key!r}, which is not supported")
+            if "$ref" in schema:
+                todo.append(self._target(schema["$ref"]))
+            todo.extend(sub for _, sub in _subschemas(schema))
+        return list(parts.values())
+
+    def _target(self, reference: Any) -> Any:
+        if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+            raise UsageError(
+                f"it refers to {reference!r:.200}; only references into itself ('#/…') are followed"
+            )
+        if reference not in self._targets:
+            self._targets[reference] = _at(self._schema, reference)
+        return self._targets[reference]
+
+
+class _Work:
+    """How much there is to do for one value: schemas tried on values, counted before it is done."""
+
+    def __init__(self, targets: Mapping[str, Any], steps: int) -> None:
+        self._targets = targets
+        self._steps = steps
+        self._known: dict[tuple[int, int], float] = {}
+        self._unions: dict[tuple[int, int], float] = {}
+
+    def of(self, schema: Any, value: Any, depth: int = 0) -> float:
+        """The number of times that any schema is tried on any value; `TooMuchWork` if it is too high."""
+        if not isinstance(schema, dict):
+            return 1
+        pair = (id(schema), id(value))
+        known = self._known.get(pair)
+        if known is not None:
+            return known
+        self._known[pair] = float(
+            "inf"
+        )  # Found by a schema that leads to itself on the same value.
+        if depth > _DEEPEST_PAIR or len(self._known) > self._steps:
+            raise TooMuchWork(_TOO_OFTEN)
+        work = 1 + _pattern_work(schema, value)
+        for _, sub, inner in self._next(schema, value):
+            work += self.of(sub, inner, depth + 1)
+        if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
+            work *= _UNEVALUATED
+        if work > _MOST_WORK:
+            raise TooMuchWork(_TOO_OFTEN)
+        self._known[pair] = work
+        return work
+
+    def in_unions(self, schema: Any, value: Any) -> float:
+        """The part of the work that is done inside alternatives."""
+        if not isinstance(schema, dict):
+            return 0
+        pair = (id(schema), id(value))
+        known = self._unions.get(pair)
+        if known is None:
+            if len(self._unions) > self._steps:
+                raise TooMuchWork(_TOO_OFTEN)
+            known = self._unions[pair] = sum(
+                (self.of if key in _UNIONS else self.in_unions)(sub, inner)
+                for key, sub, inner in self._next(schema, value)
+            )
+        return known
+
+    def _next(self, schema: dict[str, Any], value: Any) -> Iterator[tuple[str, Any, Any]]:
+        """What the validator goes on with: which schema, on which value, and by what keyword."""
+        if "$ref" in schema:
+            yield "$ref", self._targets.get(schema["$ref"]), value
+        for key, sub in _subschemas(schema):
+            match key:
+                case "anyOf" | "oneOf" | "allOf" | "not" | "if" | "then" | "else":
+                    yield key, sub, value
+                case "dependentSchemas" | "dependencies" if isinstance(value, dict):
+                    yield key, sub, value
+                case "propertyNames" if isinstance(value, dict):
+                    yield from ((key, sub, name) for name in value)
+                case "items" | "prefixItems" | "contains" | "additionalItems" | "unevaluatedItems":
+                    if isinstance(value, list):
+                        yield from ((key, sub, inner) for inner in value)
+                case "patternProperties" | "additionalProperties" | "unevaluatedProperties":
+                    if isinstance(value, dict):
+                        yield from ((key, sub, inner) for inner in value.values())
+        if isinstance(value, dict):
+            properties = _named(schema, "properties")
+            for name in value.keys() & properties.keys():
+                yield "properties", properties[name], value[name]
+
+
+def _subschemas(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The schemas right below one, each with the keyword that it stands under."""
+    for key in _LISTS:
+        if isinstance(found := schema.get(key), list):
+            yield from ((key, sub) for sub in found)
+    for key in _SINGLES:
+        match schema.get(key):
+            case dict() as found:
+                yield key, found
+            case list() as several if key == "items":
+                yield from ((key, sub) for sub in several)
+    for key in _NAMED:
+        yield from ((key, sub) for sub in _named(schema, key).values())
+
+
+def _multiplies(part: dict[str, Any]) -> bool:
+    """Whether it takes more than one look at each value."""
+    patterns = [part.get("pattern"), *_named(part, "patternProperties")]
+    return (
+        "unevaluatedProperties" in part
+        or "unevaluatedItems" in part
+        or any(isinstance(pattern, str) and _looks_around(pattern) for pattern in patterns)
+    )
+
+
+def _pattern_work(schema: dict[str, Any], value: Any) -> float:
+    work = 0.0
+    if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str):
+        work += _matching(pattern, len(value))
+    if isinstance(value, dict):
+        for pattern in _named(schema, "patternProperties"):
+            work += sum(_matching(pattern, len(name)) for name in value)
+    return work
+
+
+def _matching(pattern: str, length: int) -> float:
+    """Plain expressions read a text once; those that look around may begin anew at every letter."""
+    return 1 + length * length / 10 if _looks_around(pattern) else 1 + length / 10
+
+
+def _looks_around(pattern: str) -> bool:
+    return any(sign in pattern for sign in _LOOKING_AROUND)
+
+
+def _named(schema: dict[str, Any], key: str) -> dict[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy, of JSON alone; `UsageError` when it is too large."""
+    values, level = 0, [dict(schema)]
+    for depth in itertools.count(1):
+        if not level:
+            break
+        values += len(level)
+        if depth > _DEEPEST:
+            raise UsageError(f"it is nested more than {_DEEPEST} levels deep")
+        if values > _MOST_VALUES:
+            raise UsageError(f"it has more than {_MOST_VALUES:,} values")
+        level = [inner for outer in level for inner in _inside(outer)]
+    try:
+        text = json.dumps(dict(schema))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"it cannot be written as JSON: {error}") from None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"it has {len(text):,} letters, more than {_MOST_BYTES:,}")
+    copied: dict[str, Any] = json.loads(text)
+    return copied
+
+
+def _refuse_endless(parts: list[dict[str, Any]], targets: Mapping[str, Any]) -> None:
+    """Alternatives that multiply, or lead to themselves, do so for the smallest value too."""
+    work, nothing = _Work(targets, 2 * _MOST_VALUES), dict[str, Any]()
+    try:
+        for part in parts:
+            work.of(part, nothing)
+    except TooMuchWork:
+        raise UsageError(
+            "its references lead to themselves without end, or to too many alternatives"
+        ) from None
+
+
+def _inside(value: Any) -> Any:
+    match value:
+        case dict():
+            return value.values()
+        case list() | tuple():
+            return value
+    return ()
+
+
+def _at(schema: Any, reference: str) -> Any:
+    found = schema
+    for step in reference.split("/")[1:]:
+        name = _unquoted(step)
+        try:
+            found = found[int(name)] if isinstance(found, list) else found[name]
+        except (LookupError, ValueError, TypeError):
+            raise UsageError(f"it refers to {reference!r:.200}, which is not there") from None
+    return found
+
+
+def _unquoted(step: str) -> str:
+    from urllib.parse import unquote  # noqa: PLC0415 - few schemas refer to anything
+
+    return unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def _compiled(schema: dict[str, Any]) -> Any:
+    # Imported here: most agents have only function tools, which do not need it.
+    import jsonschema_rs  # noqa: PLC0415
+
+    options = jsonschema_rs.FancyRegexOptions(
+        backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE
+    )
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True, pattern_options=options)
+    except jsonschema_rs.ValidationError as error:
+        where = "/".join(str(step) for step in error.instance_path)
+        raise UsageError(f"{where}: {error.message}".removeprefix(": ")[:500]) from error
+    except ValueError as error:
+        raise UsageError(str(error)[:500]) from error
