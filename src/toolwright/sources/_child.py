@@ -16,10 +16,10 @@ import anyio
 from anyio.abc import Process
 
 from toolwright.backends.executors import Limits, launcher_command
-from toolwright.backends.sandboxes import ServerSandbox, check_guest_json
+from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.backends.sandboxes._server_sandbox import Confined
-from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
+from toolwright.sources._measured import measured
 
 __all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
 
@@ -32,8 +32,6 @@ _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
 _SLACK = 6.0
 """Seconds that its launcher has to end what does not leave."""
-_LONG = 65536
-"""Bytes from which on it is quicker to look at a line in a thread."""
 _LOGGED_LINES = 1000
 """Lines of stderr that reach the log; a child that writes more is drained in silence."""
 
@@ -130,12 +128,9 @@ class Child:
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         try:
-            await in_io_thread(check_guest_json, line) if len(line) > _LONG else check_guest_json(
-                line
-            )
+            return await measured(line)
         except ValueError as error:
             raise LineTooLong(f"a message that is more than is read: {error}") from error
-        return line
 
     async def _receive(self) -> bytes:
         assert self._process.stdout is not None

@@ -11,7 +11,7 @@ __all__ = ["SchemaCheck", "TooMuchWork"]
 
 _MOST_BYTES = 512 * 1024
 _MOST_VALUES = 20_000
-_DEEPEST = 64
+_DEEPEST = 50
 _MOST_WORK = 1_000_000
 """Schemas tried on values, alternatives multiplied; the validator does a million in some 0.05 s."""
 _MOST_PLAIN_WORK = 20 * _MOST_WORK
@@ -127,31 +127,33 @@ class _Work:
     def __init__(self, targets: Mapping[str, Any], steps: int) -> None:
         self._targets = targets
         self._steps = steps
-        self._known: dict[tuple[int, int], float] = {}
+        self._known: dict[tuple[int, int], tuple[float, int]] = {}
         self._unions: dict[tuple[int, int], float] = {}
 
-    def of(self, schema: Any, value: Any, depth: int = 0) -> float:
+    def of(self, schema: Any, value: Any) -> float:
         """The number of times that any schema is tried on any value; `TooMuchWork` if it is too high."""
+        return self._of(schema, value, 0)[0]
+
+    def _of(self, schema: Any, value: Any, depth: int) -> tuple[float, int]:
+        """The work, and how many steps it goes down."""
         if not isinstance(schema, dict):
-            return 1
+            return 1, 0
         pair = (id(schema), id(value))
         known = self._known.get(pair)
-        if known is not None:
-            return known
-        self._known[pair] = float(
-            "inf"
-        )  # Found by a schema that leads to itself on the same value.
-        if depth > _DEEPEST_PAIR or len(self._known) > self._steps:
+        if known is None:
+            # Found by a schema that leads to itself on the same value.
+            self._known[pair] = (float("inf"), 0)
+            if depth > _DEEPEST_PAIR or len(self._known) > self._steps:
+                raise TooMuchWork(_TOO_OFTEN)
+            below = [self._of(sub, inner, depth + 1) for _, sub, inner in self._next(schema, value)]
+            work = 1 + _pattern_work(schema, value) + sum(part for part, _ in below)
+            if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
+                work *= _UNEVALUATED
+            known = (work, 1 + max((height for _, height in below), default=0))
+            self._known[pair] = known
+        if known[0] > _MOST_WORK or known[1] > _DEEPEST_PAIR:
             raise TooMuchWork(_TOO_OFTEN)
-        work = 1 + _pattern_work(schema, value)
-        for _, sub, inner in self._next(schema, value):
-            work += self.of(sub, inner, depth + 1)
-        if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
-            work *= _UNEVALUATED
-        if work > _MOST_WORK:
-            raise TooMuchWork(_TOO_OFTEN)
-        self._known[pair] = work
-        return work
+        return known
 
     def in_unions(self, schema: Any, value: Any) -> float:
         """The part of the work that is done inside alternatives."""

@@ -6,7 +6,30 @@ import sys
 import time
 from typing import Any
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+
 how = sys.argv[1]
+OBJECT = {"type": "object"}
+RETURNS: dict[str, tuple[dict[str, Any], Any]] = {
+    "returns_other": (OBJECT | {"properties": {"x": {"type": "string"}}}, {"x": 1}),
+    "returns_nothing": (OBJECT, ...),
+    "returns_slow": (
+        OBJECT | {"properties": {"x": {"pattern": "^(a+)+$"}}},
+        {"x": "a" * 5000 + "b"},
+    ),
+    "returns_looking": (
+        OBJECT | {"properties": {"x": {"pattern": "(?=(a+))\\1b"}}},
+        {"x": "a" * 90_000},
+    ),
+    "returns_many": (
+        OBJECT
+        | {
+            "$defs": {"n": {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/n"}}}] * 2}},
+            "$ref": "#/$defs/n",
+        },
+        json.loads('{"x":' * 40 + "1" + "}" * 40),
+    ),
+}
 grown = False
 
 
@@ -18,7 +41,39 @@ def tool(name: str) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object", "properties": {}}}
 
 
+def hostile_tools() -> list[dict[str, Any]]:
+    from hostile_schemas import HOSTILE_SCHEMAS
+
+    good = {"type": "object", "properties": {}}
+    return [
+        *({"name": name, "inputSchema": schema} for name, (schema, _) in HOSTILE_SCHEMAS.items()),
+        *(
+            {
+                "name": f"{name}_out",
+                "inputSchema": good,
+                "outputSchema": {"type": "object"} | schema,
+            }
+            for name, (schema, _) in HOSTILE_SCHEMAS.items()
+        ),
+    ]
+
+
 def page(cursor: str | None) -> dict[str, Any]:
+    if how == "schemas":
+        return {"tools": [*hostile_tools(), tool("go")]}
+    if how == "clashes":
+        return {"tools": [tool(name) for name in ("go", "a b", "a;b", "go", "own", "", "x" * 90)]}
+    if how == "crowd":
+        return {"tools": [tool("go"), *(tool(f"t{number}") for number in range(10_050))]}
+    if how == "wordy":
+        return {"tools": [tool("go") | {"description": "x" * 900_000}]}
+    if how == "growing":
+        return {
+            "tools": [tool(f"t{cursor}") | {"description": "x" * 900_000}],
+            "nextCursor": f"{cursor}1",
+        }
+    if how in RETURNS:
+        return {"tools": [tool("go") | {"outputSchema": RETURNS[how][0]}]}
     if how == "endless":
         return {"tools": [], "nextCursor": str(int(cursor or 0) + 1)}
     if how == "dielisting":
@@ -62,6 +117,64 @@ def call() -> dict[str, Any]:
     if how == "grow":
         grown = True
         say({"method": "notifications/tools/list_changed"})
+    if how == "strangers":
+        say({"id": 987_654, "result": {"content": []}})
+        say({"id": "nobody", "error": {"code": 1, "message": "for nobody"}})
+        say({"id": None, "result": {}})
+    if how == "asks":
+        for number, method in enumerate(
+            ["sampling/createMessage", "roots/list", "no/such", "ping"]
+        ):
+            say({"id": number + 1000, "method": method, "params": {}})
+    if how == "news":
+        for _ in range(2000):
+            say({"method": "notifications/tools/list_changed"})
+    if how == "progress":
+        for value in (1e308, -1, 0):
+            say(
+                {
+                    "method": "notifications/progress",
+                    "params": {"progressToken": "x", "progress": value},
+                }
+            )
+        say({"method": "notifications/no_such", "params": {"a": 1}})
+        say(
+            {
+                "method": "notifications/message",
+                "params": {"level": "error", "data": {"a": ["b"] * 50_000}},
+            }
+        )
+    if how == "image":
+        return {"content": [{"type": "image", "data": "!!", "mimeType": "image/png"}]}
+    if how == "kinds":
+        return {"content": [{"type": "hologram", "data": "x"}]}
+    if how == "blank":
+        return {"content": []}
+    if how == "number":
+        return {"content": [{"type": "text", "text": 7}]}
+    if how == "noresult":
+        say({"id": request["id"]})
+    if how == "twice":
+        say({"id": request["id"], "result": {"content": [{"type": "text", "text": "fine"}]}})
+    if how == "halves":
+        return {"content": [{"type": "text", "text": "half \ud800 of a letter"}]}
+    if how == "ill":
+        return {"content": [{"type": "text", "text": "no"}], "isError": "perhaps"}
+    if how in RETURNS:
+        content = {"content": [{"type": "text", "text": "fine"}]}
+        value = RETURNS[how][1]
+        return content if value is ... else content | {"structuredContent": value}
+    if how == "question":
+        bad = {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/"}}}
+        say(
+            {
+                "id": 77,
+                "method": "elicitation/create",
+                "params": {"message": "?", "requestedSchema": bad},
+            }
+        )
+        answer = json.loads(sys.stdin.readline())
+        return {"content": [{"type": "text", "text": answer["error"]["message"]}]}
     if how == "nonsense":
         return {"content": "should have been a list"}
     return {"content": [{"type": "text", "text": "fine"}]}
@@ -78,6 +191,8 @@ if how == "garbage":
 fresh = first_start()
 for line in sys.stdin:
     request = json.loads(line)
+    if "method" not in request:
+        continue
     params = request.get("params", {})
     match request["method"]:
         case "initialize":

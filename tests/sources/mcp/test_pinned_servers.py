@@ -286,8 +286,9 @@ async def test_a_server_over_http_that_changes_is_noticed(tmp_path: Path) -> Non
         async with process(toolset, call("send"), call("change"), ".", call("send"), ".") as runner:
             assert (await go(runner)).status == "done"
             with anyio.fail_after(20):
-                while (await tool_named(toolset, "send")).spec.description == "Sends.":
-                    await anyio.sleep(0.01)  # The news has a stream of its own.
+                # The news has a stream of its own.
+                while (await tool_named(toolset, "send")).spec.description == "Sends.":  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
             asked = await go(runner)
             assert '- description: "Sends." is now "Sends, and tells eve."' in asked.pending[0].hint
             assert sent == ["send"]

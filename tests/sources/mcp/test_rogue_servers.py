@@ -17,9 +17,11 @@ pytestmark = pytest.mark.anyio
 SERVER = Path(__file__).parent / "rogue_server.py"
 
 
-def rogue(how: str, tmp_path: Path, timeout: float = 10, **settings: Any) -> McpToolset:
+def rogue(
+    how: str, tmp_path: Path, timeout: float = 10, max_line: int = 1_000_000, **settings: Any
+) -> McpToolset:
     server = StdioServerParameters(command=sys.executable, args=[str(SERVER), how], cwd=tmp_path)
-    params = StdioConnectionParams(server, timeout=timeout, max_line=1_000_000)
+    params = StdioConnectionParams(server, timeout=timeout, max_line=max_line)
     return McpToolset(params, name=how, **settings)
 
 

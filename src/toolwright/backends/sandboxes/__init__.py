@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
-from toolwright.backends.sandboxes._guest_json import check_guest_json, read_guest_json
+from toolwright.backends.sandboxes._guest_json import (
+    TooDeep,
+    check_guest_json,
+    cut_guest_json,
+    read_guest_json,
+)
 from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
@@ -33,9 +38,11 @@ __all__ = [
     "Seatbelt",
     "ServerSandbox",
     "SshExecutor",
+    "TooDeep",
     "Walls",
     "check_guest_json",
     "check_guest_value",
+    "cut_guest_json",
     "open_executor",
     "open_sandbox",
     "read_guest_json",

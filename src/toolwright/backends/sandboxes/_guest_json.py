@@ -4,7 +4,15 @@ import json
 import re
 from typing import Any
 
-__all__ = ["DEEPEST", "MOST_BYTES", "MOST_VALUES", "check_guest_json", "read_guest_json"]
+__all__ = [
+    "DEEPEST",
+    "MOST_BYTES",
+    "MOST_VALUES",
+    "TooDeep",
+    "check_guest_json",
+    "cut_guest_json",
+    "read_guest_json",
+]
 
 MOST_BYTES = 16 * 1024 * 1024
 MOST_VALUES = 200_000
@@ -14,6 +22,11 @@ DEEPEST = 64
 # Matches from any quote on, closed or not, and never tries twice: else it could take for ever.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.S)
 _BRACKET = re.compile(rb"[\[\]{}]")
+_STRING_OR_BRACKET = re.compile(_STRING.pattern + rb"|[\[\]{}]", re.S)
+
+
+class TooDeep(ValueError):
+    """JSON with more levels than are read."""
 
 
 def read_guest_json(data: bytes | bytearray | str) -> Any:
@@ -45,4 +58,21 @@ def check_guest_json(text: bytes) -> None:
     for bracket in _BRACKET.findall(bare):
         depth += 1 if bracket in b"[{" else -1
         if depth > DEEPEST:
-            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+            raise TooDeep(f"it is nested more than {DEEPEST} levels deep")
+
+
+def cut_guest_json(text: bytes) -> bytes:
+    """The same with null in place of what is nested too deep."""
+    kept: list[bytes] = []
+    depth = begin = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        match found[0]:
+            case b"[" | b"{":
+                depth += 1
+                if depth == DEEPEST + 1:
+                    kept += text[begin : found.start()], b"null"
+            case b"]" | b"}":
+                depth -= 1
+                if depth == DEEPEST:
+                    begin = found.end()
+    return b"".join(kept) + (text[begin:] if depth <= DEEPEST else b"")

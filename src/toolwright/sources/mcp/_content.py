@@ -74,6 +74,7 @@ def _split(parts: Sequence[Content]) -> tuple[str, tuple[Content, ...]]:
 
 def _blob(data: str, media_type: str, name: str | None = None) -> Content:
     try:
-        return BlobPart(media_type=media_type, data=base64.b64decode(data), name=name)
+        decoded = base64.b64decode("".join(data.split()), validate=True)
+        return BlobPart(media_type=media_type, data=decoded, name=name)
     except (binascii.Error, ValueError):
         return TextPart(f"({media_type} that could not be read: its data is not base64)")

@@ -65,6 +65,8 @@ class StreamableHTTPConnectionParams:
     sse_read_timeout: float = 300.0
     """Seconds without any event until a stream counts as dead."""
     terminate_on_close: bool = True
+    max_message: int = 64 * 1024 * 1024
+    """Bytes of one message; a longer one is not read, and the call that waits for it fails."""
     httpx_client_factory: Callable[..., Any] | None = None
     """Called with `headers`, `timeout` and `auth`; returns an `httpx2.AsyncClient`."""
 
@@ -93,6 +95,7 @@ class SseConnectionParams:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 30.0
     sse_read_timeout: float = 300.0
+    max_message: int = 64 * 1024 * 1024
     httpx_client_factory: Callable[..., Any] | None = None
 
     @property

@@ -180,6 +180,8 @@ class McpToolset(Toolset):
         name = listed.name  # What the server calls it; the model may know it by a prefixed name.
         hints = listed.annotations
         parameters = {"type": "object", "properties": {}, **listed.input_schema}
+        if not name:
+            raise UsageError("It has no name.")
         parse = checked_parser(name, parameters)
         check_returns(name, listed.output_schema)
 

@@ -18,6 +18,8 @@ from pydantic import ValidationError
 
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
+from toolwright.sources._measured import mended
+from toolwright.sources.mcp._bounded import bounded
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -60,7 +62,7 @@ def way_to(
                     headers=headers,
                     timeout=params.timeout,
                     sse_read_timeout=params.sse_read_timeout,
-                    httpx_client_factory=factory,
+                    httpx_client_factory=lambda **kw: bounded(factory(**kw), params.max_message),
                     auth=auth,
                 )
             )
@@ -75,7 +77,10 @@ async def _over_http(
     async with (
         factory(headers=headers, timeout=timeout, auth=auth) as http,
         streamable_http_client(
-            params.url, http_client=http, terminate_on_close=params.terminate_on_close
+            params.url,
+            http_client=bounded(http, params.max_message),
+            terminate_on_close=params.terminate_on_close,
+            max_sse_event_size=None,  # Each is measured before.
         ) as streams,
     ):
         yield streams
@@ -122,7 +127,7 @@ async def _read(child: Child, to_client: MemoryObjectSendStream[Any], name: str)
         try:
             while (line := await child.line()) is not None:
                 try:
-                    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    message = _read_message(line)
                 except ValidationError:
                     strays += 1
                     if strays <= 20 and line.strip():
@@ -135,6 +140,13 @@ async def _read(child: Child, to_client: MemoryObjectSendStream[Any], name: str)
             await child.stop()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # The session has ended.
+
+
+def _read_message(line: bytes) -> Any:
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        return types.jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
 
 
 async def _write(
