@@ -4,9 +4,10 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 
 how = sys.argv[1]
 OBJECT = {"type": "object"}
@@ -42,7 +43,7 @@ def tool(name: str) -> dict[str, Any]:
 
 
 def hostile_tools() -> list[dict[str, Any]]:
-    from hostile_schemas import HOSTILE_SCHEMAS
+    from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
 
     good = {"type": "object", "properties": {}}
     return [

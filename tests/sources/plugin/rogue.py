@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 how = sys.argv[1]
@@ -122,8 +123,8 @@ if how == "changed" and again:
 if how == "vanished" and again:
     TOOLS[0]["name"] = "stay"
 if how == "schemas":
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from hostile_schemas import HOSTILE_SCHEMAS
+    sys.path.insert(0, str(Path(__file__).parents[3]))
+    from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
 
     TOOLS += [{"name": name, "parameters": schema} for name, (schema, _) in HOSTILE_SCHEMAS.items()]
 if how == "crowd":

@@ -62,10 +62,14 @@ def way_to(
                     headers=headers,
                     timeout=params.timeout,
                     sse_read_timeout=params.sse_read_timeout,
-                    httpx_client_factory=lambda **kw: bounded(factory(**kw), params.max_message),
+                    httpx_client_factory=_bounding(factory, params.max_message),
                     auth=auth,
                 )
             )
+
+
+def _bounding(factory: Callable[..., Any], most: int) -> Any:
+    return lambda *args, **settings: bounded(factory(*args, **settings), most)
 
 
 @asynccontextmanager

@@ -1,0 +1,135 @@
+"""Schemas from anywhere: whatever they say, to judge a value takes little time and memory."""
+
+import contextlib
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
+
+from toolwright.errors import ArgumentError, UsageError
+from toolwright.tools import SchemaCheck, TooMuchWork, schema_parser
+
+Schema = dict[str, Any]
+_REFERENCES = st.sampled_from([f"#/$defs/d{number}" for number in range(4)])
+_LEAVES: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from([{}, {"type": "string"}, {"type": "integer"}, {"pattern": "^(a+)+$"}, True]),
+    st.sampled_from([{"pattern": "(?=(a+))\\1b"}, {"uniqueItems": True}, {"const": 1}]),
+    _REFERENCES.map(lambda reference: {"$ref": reference}),
+)
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(inner, min_size=1, max_size=3)
+    by_name = st.dictionaries(st.sampled_from(["a", "b", "$ref"]), inner, max_size=3)
+    return st.one_of(
+        st.sampled_from(["anyOf", "oneOf", "allOf", "prefixItems"]).flatmap(
+            lambda key: several.map(lambda subs: {key: subs})
+        ),
+        st.sampled_from(
+            ["not", "if", "items", "contains", "additionalProperties", "unevaluatedProperties"]
+        ).flatmap(lambda key: inner.map(lambda sub: {key: sub})),
+        by_name.map(lambda subs: {"properties": subs}),
+        by_name.map(lambda subs: {"dependentSchemas": subs}),
+    )
+
+
+_SCHEMAS = st.recursive(_LEAVES, _nested, max_leaves=12)
+_VALUES = st.recursive(
+    st.one_of(st.none(), st.integers(), st.sampled_from(["a" * 50, "ab", "a" * 3000 + "c"])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["a", "b", "$ref"]), inner, max_size=3),
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_SCHEMAS, min_size=4, max_size=4), _SCHEMAS, _VALUES)
+def test_any_schema_is_refused_or_judges_any_value_in_time(
+    parts: list[Any], schema: Any, value: Any
+) -> None:
+    whole = {"$defs": {f"d{n}": part for n, part in enumerate(parts)}, "allOf": [schema]}
+    began = time.perf_counter()
+    with contextlib.suppress(UsageError, TooMuchWork):
+        SchemaCheck(whole).errors(value, len(json.dumps(value)))
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("name", HOSTILE_SCHEMAS)
+def test_a_hostile_schema_is_refused_with_the_reason_at_once(name: str) -> None:
+    schema, said = HOSTILE_SCHEMAS[name]
+    began = time.perf_counter()
+    with pytest.raises(UsageError, match=".*".join(said.split("$"))):
+        SchemaCheck(schema)
+    assert time.perf_counter() - began < 1
+
+
+def _tree(kinds: int) -> Schema:
+    sides = {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}
+    nodes = [
+        {"type": "object", "properties": {"kind": {"const": k}, **sides}} for k in range(kinds)
+    ]
+    node = {"anyOf": [*nodes, {"type": "string"}]}
+    return {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": node},
+    }
+
+
+def test_a_tree_of_alternatives_is_judged_while_it_is_small_and_refused_when_it_is_not() -> None:
+    parse = schema_parser("plant", _tree(3))
+    tree: Any = "leaf"
+    for _ in range(6):
+        tree = {"kind": 2, "left": tree, "right": "leaf"}
+    assert parse(json.dumps({"tree": tree}))["tree"] == tree
+    for _ in range(20):
+        tree = {"kind": 2, "left": tree, "right": "leaf"}
+    began = time.perf_counter()
+    with pytest.raises(ArgumentError, match=r"cannot be checked.*this tool takes: tree"):
+        parse(json.dumps({"tree": tree}))
+    assert time.perf_counter() - began < 1
+
+
+def test_many_rows_are_judged_quickly_and_those_that_are_wrong_are_told() -> None:
+    row = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    parse = schema_parser("add", {"type": "object", "properties": {"rows": {"items": row}}})
+    rows: list[Any] = [{"id": number} for number in range(20_000)]
+    began = time.perf_counter()
+    assert len(parse(json.dumps({"rows": rows}))["rows"]) == 20_000
+    assert time.perf_counter() - began < 2
+    with pytest.raises(ArgumentError) as failed:
+        parse(json.dumps({"rows": rows + [{}] * 30}))
+    assert len(failed.value.issues) == 21
+    assert failed.value.issues[0] == "missing required parameter 'rows.20000.id'"
+    assert failed.value.issues[-1] == "and 10 more"
+
+
+def test_what_is_said_of_a_long_value_is_short() -> None:
+    parse = schema_parser("t", {"type": "object", "properties": {"x": {"maxLength": 3}}})
+    with pytest.raises(ArgumentError) as failed:
+        parse(json.dumps({"x": "y" * 100_000}))
+    assert len(str(failed.value)) < 700
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"properties": {"$ref": {"type": "string"}}}, {"$ref": "x"}, {"$ref": 1}),
+        ({"properties": {"x": {"enum": [{"$ref": "http://127.0.0.1:9/"}]}}}, {}, {"x": 1}),
+        ({"properties": {"x": {"$ref": "#"}}}, {"x": {"x": {}}}, {"x": {"x": 1}}),
+        ({"properties": {"x": {"$ref": "#/properties/a~1b%20c"}, "a/b c": {"type": "null"}}}, {"x": None}, {"x": 1}),
+        ({"properties": {"x": {"prefixItems": ({"type": "null"},)}}}, {"x": [None]}, {"x": [1]}),
+        ({"properties": {"x": {"pattern": "^(?!admin)"}}}, {"x": "ada"}, {"x": "admin"}),
+        ({"$id": "https://schemas.example/x", "required": ["x"]}, {"x": 1}, {}),
+    ],
+)  # fmt: skip
+def test_what_schemas_have_in_practice_works(schema: Schema, good: Any, bad: Any) -> None:
+    check = SchemaCheck({"type": "object", **schema})
+    assert check.errors(good, len(json.dumps(good))) == []
+    assert check.errors(bad, len(json.dumps(bad)))
