@@ -34,6 +34,15 @@ _GEMINI = frozenset(
 _GEMINI_FORMATS = frozenset(
     {"date-time", "date", "time", "enum", "int32", "int64", "float", "double"}
 )
+_OF_ARRAYS = frozenset(
+    {"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "unevaluatedItems",
+     "additionalItems", "minContains", "maxContains"}
+)  # fmt: skip
+_OF_OBJECTS = frozenset(
+    {"properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+     "dependentSchemas", "dependentRequired", "unevaluatedProperties", "minProperties",
+     "maxProperties", "dependencies"}
+)  # fmt: skip
 
 
 class _NotStrict(Exception):
@@ -130,7 +139,7 @@ def _without_noise(schema: Mapping[str, Any]) -> Schema:
 def _without_all_of(schema: Mapping[str, Any]) -> Schema:
     """`allOf` merged into one schema; left alone where its members say different things."""
     members = schema.get("allOf")
-    if not isinstance(members, list) or not members:
+    if not isinstance(members, list) or not all(isinstance(part, Mapping) for part in members):
         return dict(schema)
     rest = {key: value for key, value in schema.items() if key != "allOf"}
     parts = [*(_without_all_of(member) for member in members), rest]
@@ -175,8 +184,17 @@ def _type_list_to_any_of(schema: Schema) -> None:
         del schema["type"]
         rest = {key: schema.pop(key) for key in list(schema) if key not in ("description", "$defs")}
         schema["anyOf"] = [
-            {"type": kind} if kind == "null" else {"type": kind, **rest} for kind in kinds
+            {"type": kind, **{key: rest[key] for key in rest if _is_about(key, kind)}}
+            for kind in kinds
         ]
+
+
+def _is_about(key: str, kind: str) -> bool:
+    """Whether a keyword says anything of values of a kind."""
+    if kind == "null":
+        return False
+    whose = "array" if key in _OF_ARRAYS else "object" if key in _OF_OBJECTS else kind
+    return whose == kind
 
 
 def _noted(schema: Schema, known: frozenset[str], formats: frozenset[str]) -> Schema:

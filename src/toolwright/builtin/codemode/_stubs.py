@@ -58,6 +58,7 @@ class _Types:
     schema: Mapping[str, Any]
     declarations: list[str] = field(default_factory=list)
     _declared: set[str] = field(default_factory=set)
+    _references: dict[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str) -> str:
         """One parameter of the function."""
@@ -65,9 +66,10 @@ class _Types:
         written = self.type(schema, f"{self.name}{_camel(name)}")
         if name in self.schema.get("required", ()):
             return f"{name}: {written}"
-        if "default" not in schema and "None" not in written:
+        given = schema if isinstance(schema, Mapping) else {}
+        if "default" not in given and "None" not in written:
             written = f"{written} | None"
-        return f"{name}: {written} = {_default(schema)}"
+        return f"{name}: {written} = {given.get('default')!r}"
 
     def root(self, writer: "_Types") -> str:
         """The type of the whole schema; its classes go to `writer`."""
@@ -99,12 +101,19 @@ class _Types:
     def _reference(self, reference: str) -> str:
         name = reference.rsplit("/", 1)[-1]
         target = self.schema.get("$defs", {}).get(name)
-        # Named after the tool as well: two tools may mean different things by one name.
-        return "Any" if target is None else self.type(target, f"{self.name}{_camel(name)}")
+        if target is None:
+            return "Any"
+        if name not in self._references:
+            # Named after the tool as well: two tools may mean different things by one name.
+            own = f"{self.name}{_camel(name)}"
+            # Found inside itself: a class has a name, what else it is cannot be said there.
+            self._references[name] = own if _is_class(target) else "Any"
+            self._references[name] = self.type(target, own)
+        return self._references[name]
 
     def _object(self, schema: Mapping[str, Any], name: str) -> str:
         properties = schema.get("properties") or {}
-        if not properties or not all(_is_name(key) for key in properties):
+        if not _is_class(schema):
             values = schema.get("additionalProperties")
             return f"dict[str, {self.type(values, f'{name}Value')}]"
         if name not in self._declared:
@@ -118,6 +127,13 @@ class _Types:
         return name
 
 
+def _is_class(schema: Any) -> bool:
+    """Whether it is an object whose fields have names that Python takes."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    is_object = bool(properties) and schema.get("type") == "object"
+    return is_object and all(_is_name(key) for key in properties or ())
+
+
 def _required(written: str, required: bool) -> str:
     return written if required else f"NotRequired[{written}]"
 
@@ -127,10 +143,6 @@ def _ordered(schema: Mapping[str, Any]) -> list[str]:
     names = [name for name in schema.get("properties", {}) if _is_name(name)]
     required = set(schema.get("required", ()))
     return sorted(names, key=lambda name: name not in required)
-
-
-def _default(schema: Mapping[str, Any]) -> str:
-    return repr(schema.get("default"))
 
 
 def _literal(values: Sequence[Any]) -> str:
