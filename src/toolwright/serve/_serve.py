@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from toolwright.errors import ToolwrightError
 from toolwright.serve._listen import listen
+from toolwright.serve._patience import Patience, waiting_with
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
@@ -22,18 +23,24 @@ __all__ = ["GRACE_SECONDS", "StartedServer", "StoppingServer", "serve_app", "wit
 
 GRACE_SECONDS = 5
 """How long requests may go on when the server is told to stop."""
+_PATIENCE = Patience()
 
 
 class StartedServer(uvicorn.Server):
     """Says when it has started; a start that fails is an error, not the end of the program."""
 
     def __init__(
-        self, app: ASGIApp, started: Callable[[], object] = lambda: None, **settings: Any
+        self,
+        app: ASGIApp,
+        started: Callable[[], object] = lambda: None,
+        patience: Patience = _PATIENCE,
+        **settings: Any,
     ) -> None:
         # Where the log goes is for the program to say. Addresses of signed links are keys: they
         # have no place in it.
         quiet: dict[str, Any] = {"access_log": False, "log_config": None, "log_level": "warning"}
-        super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
+        http: Any = waiting_with(patience)
+        super().__init__(uvicorn.Config(app, http=http, ws="none", **{**quiet, **settings}))
         self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -50,9 +57,13 @@ class StoppingServer(StartedServer):
     """Ends event streams when it is told to stop; they would not end by themselves."""
 
     def __init__(
-        self, app: Starlette, started: Callable[[], object] = lambda: None, **settings: Any
+        self,
+        app: Starlette,
+        started: Callable[[], object] = lambda: None,
+        patience: Patience = _PATIENCE,
+        **settings: Any,
     ) -> None:
-        super().__init__(app, started, **settings)
+        super().__init__(app, started, patience, **settings)
         self._streams: Streams = app.state.streams
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -92,6 +103,7 @@ def serve_app(
     server = StoppingServer(
         make_app(settings),
         started,
+        Patience(connections=settings.max_connections),
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,

@@ -34,6 +34,8 @@ class ServeSettings:
     requests_per_second: float = 50.0
     """Sustained rate for one client address; 0 turns the limit off."""
     burst: int = 200
+    max_connections: int = 500
+    """Connections open at once from one client address."""
     max_streams: int = 2000
     """Event streams open at once."""
     work: bool = False

@@ -1,0 +1,101 @@
+"""How long the server waits for a client, and how many connections one may have."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+__all__ = ["Patience", "waiting_with"]
+
+_PROGRESS = 16 * 1024
+_Protocol: Any = AutoHTTPProtocol
+"""One of two, with h11 or httptools; both have what is used here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """What one client address may hold, and for how long it may do nothing with it."""
+
+    head: float = 10.0
+    """Seconds for the first line and headers of a request, from the connection's first moment on."""
+    body: float = 20.0
+    """Seconds for each 16 KB of a request's body, and for what is left of it."""
+    reading: float = 60.0
+    """Seconds without reading anything of an answer that waits to be read."""
+    connections: int = 500
+    """Open at once from one address."""
+
+
+def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
+    """uvicorn's protocol, which closes connections of clients that wait for its patience to end."""
+
+    class Impatient(_Protocol):  # type: ignore[misc]
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            super().__init__(*args, **settings)
+            self._coming: asyncio.TimerHandle | None = None
+            """Ends the connection when the request does not come."""
+            self._going: asyncio.TimerHandle | None = None
+            """Ends it when the answer does not go."""
+            self._since = 0
+            """Bytes of the body since the clock was set."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            same = [one for one in self.connections if _address(one) == _address(self)]
+            if len(same) > patience.connections:
+                transport.abort()
+            else:
+                self._expect(patience.head)
+
+        def data_received(self, data: bytes) -> None:
+            if not self._is_answering and self._coming is None:
+                self._expect(patience.head)  # The next request on a connection that was kept.
+            was_answering = self._is_answering
+            super().data_received(data)
+            if not self._is_answering:
+                return
+            self._since += len(data)
+            if not self.cycle.more_body:
+                self._expect(None)
+            elif not was_answering or self._since >= _PROGRESS:
+                self._expect(patience.body)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._expect(None)
+            self.resume_writing()
+            super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._going = self.loop.call_later(patience.reading, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            if self._going is not None:
+                self._going.cancel()
+                self._going = None
+            super().resume_writing()
+
+        @property
+        def _is_answering(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _expect(self, seconds: float | None) -> None:
+            """Set the clock for what must come; None when nothing must."""
+            if self._coming is not None:
+                self._coming.cancel()
+            self._since = 0
+            self._coming = None if seconds is None else self.loop.call_later(seconds, self._late)
+
+        def _late(self) -> None:
+            self._coming = None
+            if self._is_answering and (self.flow.read_paused or not self.cycle.more_body):
+                return  # It is we who do not read, or all has come meanwhile.
+            self.transport.abort()
+
+    return Impatient
+
+
+def _address(connection: Any) -> str | None:
+    return connection.client[0] if connection.client else None
