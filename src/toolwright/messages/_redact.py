@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolwright._sealed import Sealed
+from toolwright.messages._encodings import encodings
+from toolwright.messages._logged import keep_out_of_logs
 
 __all__ = ["REDACTED", "Redactor", "redact"]
 
@@ -53,19 +55,25 @@ class Redactor(Sealed):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
+        self._written: tuple[str, ...] = ()
+        """The secrets in every encoding, the longest first."""
         for secret in secrets:
             self.add(secret)
 
     def add(self, secret: str) -> None:
         """Hide this value from now on. Very short ones are left alone: they would hide words."""
-        if len(secret) >= 4:
+        if len(secret) >= 4 and secret not in self._secrets:
             self._secrets.add(secret)
+            self._written = tuple(
+                sorted({*self._written, *encodings(secret)}, key=len, reverse=True)
+            )
+            keep_out_of_logs(self)
 
     def exact(self, text: str) -> str:
-        """`text` without the known secrets; nothing else is touched."""
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, REDACTED)
+        """`text` without the known secrets, however they are encoded; nothing else is touched."""
+        for written in self._written:
+            if written in text:
+                text = text.replace(written, REDACTED)
         return text
 
     def inside(self, value: Any) -> Any:

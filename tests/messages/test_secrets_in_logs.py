@@ -1,0 +1,150 @@
+"""Secrets that a run knows: in no encoding that comes back, and in nobody's log."""
+
+import base64
+import gc
+import html
+import json
+import logging
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus, urlencode
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolwright.messages import REDACTED, Redactor
+
+SECRETS = ["abcDEF1234567890", "s3cr3t/key+value==", "p\"a's&s<w>o\\r d", "pä$$wörd/ü"]
+
+
+@pytest.fixture
+def factory() -> Iterator[None]:
+    """What makes records, as it was."""
+    before = logging.getLogRecordFactory()
+    yield
+    logging.setLogRecordFactory(before)
+
+
+def encoded(secret: str) -> dict[str, str]:
+    data = secret.encode()
+    basic = base64.b64encode(b"user:" + data).decode()
+    return {
+        "as it is": secret,
+        "address": quote(secret),
+        "all of an address": quote(secret, safe=""),
+        "query": urlencode({"key": secret}),
+        "small digits": re.sub("%..", lambda found: found[0].lower(), quote(secret, safe="")),
+        "address twice": quote(quote(secret, safe=""), safe=""),
+        "plus": quote_plus(secret),
+        "json": json.dumps({"key": secret}),
+        "json of letters": json.dumps({"key": secret}, ensure_ascii=False),
+        "json in json": json.dumps(json.dumps({"key": secret})),
+        "json with slashes": json.dumps(secret).replace("/", "\\/"),
+        "address in json": json.dumps(quote(secret)),
+        "html": html.escape(f"<p>{secret}</p>"),
+        "html of json": html.escape(json.dumps(secret)),
+        "repr": repr(secret),
+        "repr of a list": repr([secret]),
+        "basic": f"Authorization: Basic {basic}",
+        "bytes": str(f"Basic {basic}".encode()),
+        "base64": base64.b64encode(data).decode(),
+        "for addresses": base64.urlsafe_b64encode(b"xx" + data).decode().rstrip("="),
+        "base64 in an address": quote(base64.b64encode(data).decode(), safe=""),
+        "hex": data.hex(),
+        "HEX": data.hex().upper(),
+    }
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_taken_out_in_every_encoding(secret: str, factory: None) -> None:
+    redactor = Redactor([secret])
+    for name, text in encoded(secret).items():
+        shown = redactor.exact(f"before {text} after")
+        assert REDACTED in shown, name
+        assert shown.startswith("before ")
+        assert shown.endswith(" after")
+        for other in (secret, base64.b64encode(secret.encode()).decode()[4:-6]):
+            assert other not in shown, name
+
+
+@given(st.text(min_size=8, max_size=40), st.text(max_size=30), st.text(max_size=30))
+def test_whatever_the_secret_is_it_is_not_in_an_address_or_json(
+    secret: str, before: str, after: str
+) -> None:
+    redactor = Redactor([secret])
+    text = f"{before}{secret}{after}".encode("utf-8", "replace").decode()
+    for written in (quote(text, safe=""), quote_plus(text), json.dumps(text)):
+        if secret in text:
+            assert REDACTED in redactor.exact(written)
+
+
+def test_short_words_are_found_as_they_are_and_not_in_what_only_looks_like_them(
+    factory: None,
+) -> None:
+    redactor = Redactor(["a/bc"])
+    assert redactor.exact("a/bc a%2Fbc") == f"{REDACTED} {REDACTED}"
+    packed = base64.b64encode(b"a/bc").decode()
+    assert redactor.exact(packed) == packed
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_logger_prints_a_secret_while_a_run_knows_it(
+    secret: str, factory: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    redactor = Redactor([secret])
+    caplog.set_level(logging.DEBUG)
+    for name in ("httpx2", "mcp.client", "some.application"):
+        for text in encoded(secret).values():
+            logging.getLogger(name).info("GET %s took %d ms", text, 7)
+            try:
+                raise ValueError(text)
+            except ValueError:
+                logging.getLogger(name).exception("failed")
+    assert "took 7 ms" in caplog.text
+    assert REDACTED in caplog.text
+    for text in encoded(secret).values():
+        assert text not in caplog.text
+    assert redactor
+
+
+async def test_a_key_in_an_address_is_not_in_the_log_of_the_client(
+    anyio_backend: str, factory: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    redactor = Redactor(["s3cr3t/key+value=="])
+    caplog.set_level(logging.DEBUG)
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200))
+    async with httpx2.AsyncClient(transport=transport) as client:
+        await client.get("http://127.0.0.1:9/", params={"key": "s3cr3t/key+value=="})
+    assert "HTTP Request: GET" in caplog.text
+    assert "s3cr3t" not in caplog.text
+    assert redactor
+
+
+def test_what_nobody_knows_any_more_is_logged_as_it_is_and_other_factories_still_work(
+    factory: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[str] = []
+    before = logging.getLogRecordFactory()
+
+    def counting(*args: object, **settings: object) -> logging.LogRecord:
+        record = before(*args, **settings)
+        made.append(record.name)
+        return record
+
+    logging.setLogRecordFactory(counting)
+    redactor = Redactor(["abcDEF1234567890"])
+    logging.getLogger("one").warning("abcDEF1234567890")
+    del redactor
+    gc.collect()
+    logging.getLogger("two").warning("abcDEF1234567890")
+    assert made == ["one", "two"]
+    assert caplog.messages == [REDACTED, "abcDEF1234567890"]
+
+
+def test_a_message_that_cannot_be_formatted_is_left_to_logging(factory: None) -> None:
+    redactor = Redactor(["abcDEF1234567890"])
+    record = logging.getLogRecordFactory()("x", 20, "f", 1, "%d of %d", ("abc",), None)
+    assert record.args == ("abc",)
+    assert redactor
