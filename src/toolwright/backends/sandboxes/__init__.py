@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
 from toolwright.backends.sandboxes._guest_json import check_guest_json, read_guest_json
-from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
@@ -16,10 +15,11 @@ from toolwright.backends.sandboxes._server_sandbox import ServerSandbox
 from toolwright.backends.sandboxes._walls import Room, Walls
 
 if TYPE_CHECKING:
+    from toolwright.backends.sandboxes._monty import run_on_fresh_monty
     from toolwright.backends.sandboxes._portable import PortableSandbox
     from toolwright.backends.sandboxes._ssh import SshExecutor
 
-_LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh"}
+_LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh", "run_on_fresh_monty": "_monty"}
 """Names that need an optional dependency, and the file each is in."""
 
 __all__ = [
@@ -35,10 +35,10 @@ __all__ = [
     "SshExecutor",
     "Walls",
     "check_guest_json",
-    "check_guest_value",
     "open_executor",
     "open_sandbox",
     "read_guest_json",
+    "run_on_fresh_monty",
 ]
 
 
