@@ -226,8 +226,21 @@ async def test_a_process_serves_one_piece_of_code_after_another_and_each_starts_
     assert len(started) == 1
     await in_code_mode("1", output=5000)  # These limits hold from the start of a process.
     assert len(started) == 2
-    for _, python in _monty._idle._waiting:
+    for _, _, python in _monty._idle._waiting:
         await python.end()
+
+
+async def test_one_that_nobody_asks_ends_itself_and_the_next_code_has_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_monty, "_IDLE_SECONDS", 0.01)
+    started = counted(monkeypatch)
+    await in_code_mode("1")
+    monkeypatch.setattr(_monty, "_SURELY_IDLE", 0.0)
+    with anyio.fail_after(30):
+        assert await anyio.to_thread.run_sync(started[0]._popen.wait) == 0
+    assert (await in_code_mode("1 + 1")).text == "2"
+    assert (len(started), _monty._idle._waiting) == (2, [])
 
 
 async def test_no_more_than_four_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +248,7 @@ async def test_no_more_than_four_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     for output in range(5000, 5006):
         await in_code_mode("1", output=output)
     assert [process._popen.poll() is None for process in started] == [False, False] + [True] * 4
-    for _, python in _monty._idle._waiting:
+    for _, _, python in _monty._idle._waiting:
         await python.end()
 
 

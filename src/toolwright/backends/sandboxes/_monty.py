@@ -5,6 +5,7 @@ import os
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -28,6 +29,10 @@ _OWN_MEMORY = 256 * 1024 * 1024
 _SPARE = 1.0
 """Seconds after which a process that did not end the code by its own clock is ended."""
 _MOST_IDLE = 4
+_IDLE_SECONDS = 60.0
+"""How long a process waits for code that may come from anybody; then it ends itself."""
+_SURELY_IDLE = 50.0
+"""How long it is taken for waiting: it must not end just when it is asked."""
 
 
 class MontyPython:
@@ -35,7 +40,7 @@ class MontyPython:
 
     def __init__(self, workspace: Path, inside: str) -> None:
         mount = {"host_path": str(workspace), "virtual_path": inside}
-        self._python = WarmPython(_start(mount))
+        self._python = WarmPython(_start(mount, idle=None))
 
     async def run(self, code: str, limits: Limits) -> Finished:
         """Run one piece of code; concurrent ones take turns."""
@@ -74,7 +79,8 @@ class _Idle:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Limits, WarmPython]] = []
+        self._waiting: list[tuple[float, Limits, WarmPython]] = []
+        """Since when, with which limits; in this order."""
         self._lock = threading.Lock()
         if hasattr(os, "register_at_fork"):
             # Two processes must not talk to the same one.
@@ -82,22 +88,23 @@ class _Idle:
 
     def take(self, limits: Limits) -> WarmPython:
         """The one that waited last, whose memory is warm; else one that has not started yet."""
-        wanted = _from_start(limits)
         with self._lock:
-            for position in reversed(range(len(self._waiting))):
-                if self._waiting[position][0] == wanted:
-                    return self._waiting.pop(position)[1]
-        return WarmPython(_start(None))
+            for one in reversed(self._waiting):
+                if one[0] + _SURELY_IDLE > time.monotonic() and one[1] == _from_start(limits):
+                    self._waiting.remove(one)
+                    return one[2]
+        return WarmPython(_start(None, idle=_IDLE_SECONDS))
 
     def give_back(self, python: WarmPython, limits: Limits) -> list[WarmPython]:
-        """Keep it; returns those that are too many now."""
-        if not python.is_running:
-            return []
+        """Keep it; returns those that are too many now, or have ended themselves."""
+        now = time.monotonic()
         with self._lock:
-            self._waiting.append((_from_start(limits), python))
-            too_many = self._waiting[:-_MOST_IDLE]
-            del self._waiting[:-_MOST_IDLE]
-        return [other for _, other in too_many]
+            if python.is_running:
+                self._waiting.append((now, _from_start(limits), python))
+            kept = [one for one in self._waiting if one[0] + _SURELY_IDLE > now][-_MOST_IDLE:]
+            gone = [one[2] for one in self._waiting if one not in kept]
+            self._waiting[:] = kept
+        return gone
 
 
 _idle = _Idle()
@@ -132,8 +139,8 @@ def _ended(done: Finished) -> Finished:
     return replace(done, exit_code=1, ended="timeout") if done.exit_code == LATE else done
 
 
-def _start(mount: Mapping[str, str] | None) -> Start:
-    """How a process is started that has a directory, or none."""
+def _start(mount: Mapping[str, str] | None, *, idle: float | None) -> Start:
+    """How a process is started that has a directory, or none, and ends when nobody asks so long."""
     if sys.platform == "win32":
         raise UsageError("Python on Monty needs POSIX processes; on Windows use WSL.")
 
@@ -145,6 +152,7 @@ def _start(mount: Mapping[str, str] | None) -> Start:
             "library": _library(),
             "binary": _binary(),
             "mount": mount,
+            "idle": idle,
         }
         return Process(
             ProcessSpec(

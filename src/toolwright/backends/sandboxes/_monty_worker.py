@@ -11,6 +11,7 @@ limits of the code and, for code whose calls are answered outside, the settings 
 import base64
 import json
 import os
+import select
 import socket
 import sys
 from contextlib import ExitStack
@@ -27,7 +28,7 @@ _GRACE = 0.5
 
 
 def main() -> None:
-    """Answer requests until the socket is closed."""
+    """Answer requests until the socket is closed, or nobody asks any more."""
     started = json.loads(sys.argv[1])
     connection = socket.socket(fileno=started["socket"])
     connection.set_inheritable(False)
@@ -37,7 +38,7 @@ def main() -> None:
     outside = _Outside(connection)
     interpreter = _Interpreter(started, outside)
     errors = _own_errors()
-    while (request := outside.receive()) is not None:
+    while (request := outside.request(started["idle"])) is not None:
         outside.most_bytes = request["most_bytes"]
         answer, problem = interpreter.answer(request, errors)
         line = outside.line(answer)
@@ -82,6 +83,12 @@ class _Outside:
         self._connection = connection
         self._lines = connection.makefile("rb")
         self.most_bytes = 0
+
+    def request(self, idle: float | None) -> Any:
+        """The next request; None when there will be none, or none has come for so long."""
+        # Nothing of it has been read yet: each side waits for the other's answer.
+        found, _, _ = select.select([self._connection], [], [], idle)
+        return self.receive() if found else None
 
     def receive(self) -> Any:
         line = self._lines.readline()
