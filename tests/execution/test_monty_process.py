@@ -1,5 +1,6 @@
 """Whatever code on Monty makes, it holds up and ends only a process of its own."""
 
+import json
 import os
 import sys
 import warnings
@@ -113,6 +114,8 @@ async def test_others_go_on_meanwhile_and_a_cancelled_run_leaves_no_process(
          "of count() cannot be handed over: it has more than 16,777,201 bytes, with the calls that w"),
         ("import asyncio\nawait asyncio.gather(*[count([[]] * 60_000) for _ in range(2)])",
          "The arguments of these calls cannot be handed over together: it has more than 200,000"),
+        ("x = []\nfor _ in range(60): x = [x]\nawait count(x)",
+         "The arguments of count() cannot be handed over: it is nested more than 64 levels"),
         ("absent(1)  # type: ignore", "NameError: name 'absent' is not defined"),
     ],
 )  # fmt: skip
@@ -178,6 +181,7 @@ async def test_a_process_without_memory_is_an_error_without_places_of_the_machin
         ("{1: 2, None: 3, (4, 5): 6}", {"1": 2, "None": 3, "4,5": 6}),
         ("float('nan')", "NaN"),
         ("'é\\n'", "é\n"),
+        (f"{'[' * 60}{']' * 60}", json.loads("[" * 60 + "]" * 60)),
         ("10 ** 4000 * 0 + 10 ** 30", 10**30),
         ("...", "Ellipsis"),
     ],

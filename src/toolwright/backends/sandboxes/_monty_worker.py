@@ -231,9 +231,12 @@ class _Interpreter:
 
     def _hold(self, call: bytes) -> bytes:
         """Count a call that waits to be sent with others; `ValueError` if that were too much."""
+        from toolwright.backends.sandboxes._guest_json import check_guest_json  # noqa: PLC0415
+
         most = self._outside.most_bytes - len(_CALLS)
         if self._held + len(call) >= most:
             raise ValueError(f"it has more than {most:,} bytes, with the calls that wait")
+        check_guest_json(_CALLS % call)
         self._held += len(call) + 1
         return call
 
