@@ -38,6 +38,9 @@ ARGUMENTS = {
 ROOM = 64 * 2**20
 
 
+RAN_OUT = "MemoryError: the worker exceeded its memory limit and was terminated\n"
+
+
 async def count(items: Any) -> int:
     """Count."""
     return len(items)
@@ -45,7 +48,7 @@ async def count(items: Any) -> int:
 
 async def in_code_mode(code: str, timeout: float = 30.0, **more: Any) -> ToolResult:
     model = ScriptedModel(call("run_code", code=code), "Done.")
-    limits = Limits(timeout=timeout, memory=ROOM, **more)
+    limits = Limits(**{"timeout": timeout, "memory": ROOM, **more})
     tools = [code_mode([count], limits=limits)]
     result = await Agent(name="a", model=model, tools=tools).run("go")
     return next(r for m in result.history if m.kind == "tool" for r in m.results)
@@ -129,8 +132,9 @@ async def test_what_is_too_much_is_an_error_that_says_so(code: str, said: str) -
 async def test_arguments_are_not_collected_for_ever() -> None:
     code = "import asyncio\nn = [count('x' * 10_000_000) for _ in range(9000)]\n1"
     assert "it has more than 16,777,201 bytes, with the calls" in (await in_code_mode(code)).text
-    code = "for _ in range(6):\n    await count('x' * 2_500_000)\n    n = await count([])\nn"
-    assert (await in_code_mode(code)).text == "0"  # What has been sent is not counted any more.
+    # What has been sent is not counted any more.
+    code = "n = 0\nfor _ in range(8):\n    n += await count('x' * 2_500_000)\nn"
+    assert (await in_code_mode(code, memory=4 * ROOM)).text == "20000000"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
@@ -144,6 +148,13 @@ async def test_the_kernel_holds_the_memory_of_both_processes(
         client = children(started[0]._popen.pid)
         for pid in [*client, *children(client[0])]:
             assert address_space(pid) == str(2 * ROOM + 256 * 2**20)
+
+
+async def test_each_piece_of_code_has_its_own_time(tmp_path: Path) -> None:
+    async with PortableSandbox(tmp_path) as sandbox:
+        await sandbox.run_code("1")
+        done = await sandbox.run_code("while True: pass", limits=Limits(timeout=0.05))
+    assert (done.ended, "TimeoutError" in done.stderr) == ("timeout", True)
 
 
 def address_space(pid: int) -> str:
@@ -163,12 +174,7 @@ async def test_a_process_without_memory_is_an_error_without_places_of_the_machin
     async with PortableSandbox(tmp_path, limits=Limits(memory=512 * 2**20)) as sandbox:
         for code in ("[[] for _ in range(500_000)]", "x = 'x' * 150_000_000\nx + x"):
             done = await sandbox.run_code(code)
-            assert (done.ok, "memory" in done.stderr, "site-packages" in done.stderr) == (
-                False,
-                True,
-                False,
-            )
-            assert str(Path(_monty.__file__).parent) not in done.stderr
+            assert (done.ok, done.stderr) == (False, RAN_OUT)
             assert (await sandbox.run_code("1 + 1")).value == "2"
 
 
@@ -242,7 +248,8 @@ async def test_one_that_nobody_asks_ends_itself_and_the_next_code_has_another(
     await in_code_mode("1")
     monkeypatch.setattr(_monty, "_SURELY_IDLE", 0.0)
     with anyio.fail_after(30):
-        assert await anyio.to_thread.run_sync(started[0]._popen.wait) == 0
+        wait = started[0]._popen.wait
+        assert await anyio.to_thread.run_sync(wait, abandon_on_cancel=True) == 0
     assert (await in_code_mode("1 + 1")).text == "2"
     assert (len(started), _monty._idle._waiting) == (2, [])
 
