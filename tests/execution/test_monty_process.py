@@ -46,9 +46,11 @@ async def count(items: Any) -> int:
     return len(items)
 
 
-async def in_code_mode(code: str, timeout: float = 30.0, **more: Any) -> ToolResult:
+async def in_code_mode(
+    code: str, *, timeout: float = 30.0, memory: int = ROOM, output: int = 100_000
+) -> ToolResult:
     model = ScriptedModel(call("run_code", code=code), "Done.")
-    limits = Limits(**{"timeout": timeout, "memory": ROOM, **more})
+    limits = Limits(timeout=timeout, memory=memory, output=output)
     tools = [code_mode([count], limits=limits)]
     result = await Agent(name="a", model=model, tools=tools).run("go")
     return next(r for m in result.history if m.kind == "tool" for r in m.results)

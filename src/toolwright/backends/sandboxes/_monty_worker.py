@@ -128,6 +128,7 @@ class _Interpreter:
         self._binary = started["binary"]
         self._mount = self._mounted(started["mount"])
         self._outside = outside
+        self._stack = ExitStack()
         self._session: Any = None
         self._limits: Any = None
         self._held = 0
@@ -198,9 +199,8 @@ class _Interpreter:
     def _end(self) -> None:
         """End the session and its process, and start the process of the next."""
         self._held = 0
-        if self._session is not None or hasattr(self, "_stack"):
-            self._stack.close()
-        self._stack, self._session = ExitStack(), None
+        self._stack.close()
+        self._session = None
         pool = self._monty.Monty(
             binary_path=self._binary, max_processes=1, feed_duration_limit_grace=_GRACE
         )
