@@ -47,6 +47,10 @@ async def test_a_worker_that_is_silent_is_crossed_out_and_learns_of_it(
     roll.beat_now("alive")
     clock = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: clock() + 25)
+    assert await roll.cross_out_dead() == 0
+    roll.beat_now("alive")
+    assert await roll.cross_out_dead() == 0
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 31)
     assert await roll.cross_out_dead() == 1
     assert not roll.beat_now("silent")
     assert roll.beat_now("alive")
