@@ -123,7 +123,9 @@ async def silent_holder(sim: Simulation) -> None:
             await anyio.sleep(LEASE_SECONDS / LOOKS_PER_LEASE)
 
     async def until_done(name: str) -> None:
-        while await sim.run(name, hold) != "done":
+        status = ""
+        while status != "done":
+            status = await sim.run(name, hold)
             await anyio.sleep(2.0)
 
     sim.start("worker", look)
