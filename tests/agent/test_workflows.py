@@ -151,8 +151,9 @@ async def test_an_edge_to_nowhere_is_refused_when_the_graph_is_built() -> None:
 async def test_a_node_whose_calls_could_be_mistaken_for_others_is_refused_when_the_graph_is_built(
     wrong: str,
 ) -> None:
+    node = Agent(name="a", model=ScriptedModel())
     with pytest.raises(UsageError, match=r"rename it\.$|has 161 bytes and may have 160"):
-        Workflow(name="w", nodes={wrong: len}, edges=[(START, wrong)])
+        Workflow(name="w", nodes={wrong: node}, edges=[(START, wrong)])
 
 
 @pytest.mark.parametrize("name", ["a.b", "v1.2 draft", ".", "a@2", "é", "n" * 160])

@@ -19,13 +19,13 @@ from toolwright.agent._credentials import (
     waiting_for_state,
 )
 from toolwright.agent._explain import Explanation, explain
+from toolwright.agent._going import Going
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._rules import ABOVE_ALL, Above, compiled
-from toolwright.agent._run import Run
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
@@ -125,8 +125,7 @@ class Runner(Sealed):
             auth=flows,
         )
         self.deps = deps
-        self._going: dict[str, anyio.CancelScope] = {}
-        self._runs: dict[str, Run] = {}
+        self._going = Going()
 
     # -- running ----------------------------------------------------------------------------
 
@@ -232,11 +231,11 @@ class Runner(Sealed):
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""
-        return session_id in self._runs
+        return session_id in self._going.runs
 
     def cancel(self, session_id: str) -> bool:
         """Stop the run that this runner has going in a session; whether there was one."""
-        scope = self._going.get(session_id)
+        scope = self._going.scopes.get(session_id)
         if scope is not None:
             scope.cancel()
         return scope is not None
@@ -247,7 +246,7 @@ class Runner(Sealed):
         It is stored when this returns: should the run pause, or its process die, it is delivered
         when the session goes on. `StoreError` when it could not be stored.
         """
-        message, run = user_message(prompt), self._runs.get(session_id)
+        message, run = user_message(prompt), self._going.runs.get(session_id)
         if run is None or run.thread.ended is not None:
             return False
         run.queue(message)
@@ -530,7 +529,7 @@ class Runner(Sealed):
         session_id, latest = scope.session_id, holder
         self._refuse_second(session_id)
         with anyio.CancelScope() as waiting:
-            self._going[session_id] = waiting
+            self._going.scopes[session_id] = waiting
             try:
                 while not latest.is_gone:
                     await patience.wait(latest.refusal(session_id), latest.known_in)
@@ -540,11 +539,11 @@ class Runner(Sealed):
                     latest = found
                 return
             finally:
-                del self._going[session_id]
+                self._going.end(session_id)
         raise latest.refusal(session_id)
 
     def _refuse_second(self, session_id: str) -> None:
-        if session_id in self._going:
+        if session_id in self._going.scopes:
             raise UsageError(
                 f"Session {session_id!r} has a run going; wait for it, steer it or cancel it."
             )
@@ -565,7 +564,8 @@ class Runner(Sealed):
             self._refuse_second(session_id)
             faster: StoreConflict | None = None
             with anyio.CancelScope() as scope:
-                self._going[session_id], self._runs[session_id] = scope, job.run
+                self._going.scopes[session_id] = scope
+                self._going.runs[session_id] = job.run
                 try:
                     return await run_to_end(job, on_open)
                 except StoreConflict as error:
@@ -573,7 +573,7 @@ class Runner(Sealed):
                         raise
                     faster = error
                 finally:
-                    del self._going[session_id], self._runs[session_id]
+                    self._going.end(session_id)
             if faster is None:
                 stopped = Outcome(status="stopped", reason="cancelled")
                 return make_result(job.run, stopped, job.first_event)
