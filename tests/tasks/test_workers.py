@@ -12,7 +12,7 @@ from toolwright import Agent, deferred_tool
 from toolwright.agent import SequentialAgent
 from toolwright.messages import VERSION as CODEC
 from toolwright.messages import Steered
-from toolwright.tasks import Orchestrator
+from toolwright.tasks import Orchestrator, _task
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.testing import ScriptedModel, call
 
@@ -67,6 +67,26 @@ async def test_a_worker_signs_in_under_a_name_that_no_copy_of_it_has(url: str) -
         names.append(worker.name)
     assert len(set(names)) == 3
     await orchestrator.close()
+
+
+async def test_tasks_of_an_owner_whose_name_was_not_measured_are_run_and_cancelled(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Orchestrator(url) as orchestrator:
+        orchestrator.register(Agent(name="a", model=ScriptedModel("done")))
+        with monkeypatch.context() as earlier:
+            earlier.setattr(_task, "refuse_long", lambda *_: None)
+            cancelled, run = [
+                await orchestrator.enqueue("a", "go", owner_id="o" * 700) for _ in range(2)
+            ]
+        assert await orchestrator.cancel(cancelled)
+        assert (await orchestrator.status(cancelled)).status == "CANCELLED"
+        worker = orchestrator.worker()
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                group.start_soon(worker.run)
+                assert (await orchestrator.wait(run)).status == "COMPLETED"
+                worker.drain()
 
 
 async def test_a_journal_of_a_newer_version_is_refused_with_the_reason_and_kept(

@@ -45,7 +45,6 @@ from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, ope
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
-    NAME_BYTES,
     Answered,
     AnyEvent,
     Event,
@@ -58,8 +57,6 @@ from toolwright.messages import (
     UserMessage,
     call_of,
     fold_members,
-    refuse_long,
-    refuse_long_scope,
     user_message,
 )
 from toolwright.tools import (
@@ -112,7 +109,6 @@ class Runner(Sealed):
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
         self.guards = compiled("the runner", policy)
-        refuse_long("The app_name", app_name, NAME_BYTES)
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -481,11 +477,10 @@ class Runner(Sealed):
         for name, value in (("user_id", user_id), ("session_id", session_id or "")):
             if not isinstance(value, str):
                 raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
-        scope = Scope(
+        # How long they may be is the store's to say: of sessions that it has, they may be longer.
+        return Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
-        refuse_long_scope(scope)
-        return scope
 
     async def _session(self, session_id: str) -> SessionRow:
         row = await self.store.find(self.app_name, session_id)
