@@ -50,6 +50,7 @@ from toolwright.messages import (
     Event,
     Given,
     Pending,
+    PendingChanged,
     PendingOpened,
     Prompt,
     Reject,
@@ -280,44 +281,60 @@ class Runner(Sealed):
             call_id: await self._question_of(rows, call_id, value)
             for call_id, value in answers.items()
         }
+        # What has been answered takes nothing more, whether it would fit or not.
+        waiting = {at: row for at, row in rows.items() if not row.answered}
         checked = {
-            call_id: await self._checked(rows.get(meant[call_id]), value)
+            call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
         return {
-            call_id: await self._store_answer(session_id, at, rows.get(at), checked[call_id])
+            call_id: await self._store_answer(session_id, at, waiting.get(at), checked[call_id])
             for call_id, at in meant.items()
         }
 
     async def _question_of(self, rows: Mapping[str, OpenCall], call_id: str, value: Any) -> str:
         """The id of the question that `value` is meant for.
 
-        A function knows its call by the id that the call's first question has. When that was a
-        confirmation, which has been answered, a result brought under that id is for the call.
-        What could be that confirmation's answer once more is never taken for the result.
+        A function knows its call by the id that the call's first question has. When that question
+        has been answered, and the call asks another, what cannot be one more answer to the first is
+        for the present one if the first was a confirmation, and is else refused with its id: a
+        secret, or somebody's late choice, must never be taken for a result.
         """
-        exact = rows.get(call_id)
-        later = [
-            row
-            for row in rows.values()
-            if row.pending.kind == "result"
-            and row.pending.call_id != call_id
-            and call_of(row.pending.call_id) == call_id
-        ]
-        if not later or (exact is not None and not exact.answered) or is_decision(value):
+        first = rows.get(call_id)
+        later = [row for at, row in rows.items() if at != call_id and call_of(at) == call_id]
+        if not later or (first is not None and not first.answered):
             return call_id
-        first = (
-            await self._first_question(later[0].scope, call_id) if exact is None else exact.pending
+        now = later[-1]
+        asked = first or await self._closed_question(now.scope, call_id)
+        if asked is None or await self._could_answer(asked, value):
+            return call_id
+        if asked.pending.kind == "confirmation" or now.answered:
+            return now.pending.call_id
+        raise UsageError(
+            f"Call {call_id!r} has got the {asked.pending.kind} that it asked for first, which this "
+            f"is not, and waits for the {now.pending.kind} now: answer {now.pending.call_id!r} "
+            "(tool_context.pending_id)."
         )
-        is_confirmed = first is not None and first.kind == "confirmation"
-        return later[0].pending.call_id if is_confirmed else call_id
 
-    async def _first_question(self, scope: Scope, call_id: str) -> Pending | None:
-        """What a call has asked first, when that is closed already."""
-        for event in await self.store.events(scope):
-            if isinstance(event, PendingOpened) and event.pending.call_id == call_id:
-                return event.pending
-        return None
+    async def _could_answer(self, row: OpenCall, value: Any) -> bool:
+        """Whether somebody may mean `value` for this question."""
+        if row.pending.kind == "confirmation":
+            return is_decision(value)
+        try:
+            await self._checked(row, value)
+        except UsageError:
+            return False
+        return True
+
+    async def _closed_question(self, scope: Scope, call_id: str) -> OpenCall | None:
+        """What a call has asked first, as it was when it was answered, when that is closed already."""
+        found = [
+            event.pending
+            for event in await self.store.events(scope)
+            if isinstance(event, PendingOpened | PendingChanged)
+            and event.pending.call_id == call_id
+        ]
+        return OpenCall(scope=scope, pending=found[-1], answered=True) if found else None
 
     async def _checked(self, row: OpenCall | None, value: Any) -> Any:
         """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""
