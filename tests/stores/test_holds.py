@@ -388,6 +388,32 @@ async def test_what_could_not_be_released_is_released_with_the_next_beat(
     assert first._holds._owed == {}
 
 
+@pytest.mark.parametrize("is_back", [True, False])
+async def test_a_store_that_is_closed_releases_what_it_owes_if_it_can(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_back: bool
+) -> None:
+    first, second = store(), store()
+    await take(first)
+
+    async def refuse(work: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as away:
+        away.setattr(first.database, "write", refuse)
+        await first.release(ADA, "mine")
+        if not is_back:
+            await first.close()
+    if is_back:
+        await first.close()
+        assert await second.holder(ADA) is None
+        assert first._holds._owed == {}
+    else:
+        assert not (await held(second)).is_gone
+        assert list(first._holds._owed) == ["mine"], "it may be used again, and pay then"
+        assert "1 sessions are free when the lease is over: the disk is full" in caplog.text
+    assert not first._holds._beats
+
+
 @pytest.mark.parametrize("times", [1, 2])
 async def test_a_run_whose_append_is_under_way_when_it_is_cancelled_leaves_its_session_free(
     store: Store, times: int
