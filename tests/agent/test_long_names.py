@@ -133,6 +133,8 @@ async def test_a_session_with_longer_names_of_an_earlier_version_is_run_read_and
         assert shown
         assert await runner.holder(session) is None
         assert [row.scope.session_id for row in await runner.sessions(user)] == [session]
+        with pytest.raises(UsageError, match="and may have"):
+            await runner.branch(session, new_id=longest(LETTERS[0], 9000))
         await runner.abandon(session)
         await runner.delete(session)
         assert await runner.sessions() == []

@@ -150,6 +150,7 @@ async def test_after_another_first_question_the_present_one_is_named_and_nothing
         [asked] = (await runner.run("go", session_id="s")).pending
         assert (asked.kind, asked.call_id) == (kind, call_of(asked.call_id))
         assert await runner.answer("s", asked.call_id, answer) == "accepted"
+        assert await runner.answer("s", asked.call_id, ["no answer at all"]) == "duplicate"
         [waits] = (await runner.resume("s")).pending
         assert ids == [(asked.call_id, waits.call_id)]
         assert await runner.answer("s", asked.call_id, late) == "duplicate"
@@ -160,6 +161,23 @@ async def test_after_another_first_question_the_present_one_is_named_and_nothing
         assert await runner.answer("s", asked.call_id, {"status": "approved"}) == "duplicate"
         done = await runner.resume("s")
         assert (done.status, done.text) == ("done", "bought")
+
+
+@pytest.mark.parametrize("kind", FIRST)
+async def test_nothing_is_mistaken_either_when_the_person_has_gone_on_meanwhile(kind: str) -> None:
+    _, answer, late = FIRST[kind]
+    model = ScriptedModel(call("buy", first=kind), "It is on its way.", "It is here.")
+    agent = Agent(name="a", model=model, tools=[buy])
+    runner = Runner(agent, credentials="memory://")
+    [asked] = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, answer)
+    [waits] = (await runner.resume("s")).pending
+    await runner.run("Where is it?", session_id="s")
+    assert await runner.answer("s", asked.call_id, late) in ("duplicate", "finished")
+    with pytest.raises(UsageError, match=f"waits for the result now: answer {waits.call_id!r}"):
+        await runner.answer("s", asked.call_id, {"status": "approved"})
+    assert await runner.answer("s", waits.call_id, {"status": "approved"}) == "accepted"
+    assert (await runner.resume("s")).text == "It is here."
 
 
 @deferred_tool(require_confirmation=True)

@@ -161,11 +161,11 @@ async def test_a_process_that_is_silent_for_less_than_its_lease_keeps_its_sessio
         assert await workers.cross_out_dead() == 0
         second._holds._beat()
         assert not (await held(second)).is_gone
-        clocks.steady += LEASE * 0.3
+        clocks.steady += LEASE * 0.33
     assert await workers.cross_out_dead() == 0
     second._holds._beat()
     assert not (await held(second)).is_gone
-    clocks.steady += LEASE * 0.1
+    clocks.steady += LEASE * 0.01
     assert (await held(second)).is_gone
     assert await workers.cross_out_dead() == 1
 
