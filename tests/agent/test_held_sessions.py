@@ -132,7 +132,7 @@ async def test_a_run_that_may_wait_goes_on_from_what_the_other_has_left(open_it:
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group, desk.paying(first):
             group.start_soon(lambda: second.run("And?", session_id="s"))
-            while not second._going:
+            while not second._going.scopes:
                 await anyio.lowlevel.checkpoint()
     texts = [m.text for m in model.requests[-1].history if isinstance(m, UserMessage)]
     assert texts == ["pay", "And?"]
@@ -222,7 +222,7 @@ async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing(
 
     async with desk.paying(desk.runner(open_it(), *FIRST)), anyio.create_task_group() as group:
         group.start_soon(wait)
-        while not second._going:
+        while not second._going.scopes:
             await anyio.lowlevel.checkpoint()
         assert not second.is_going("s")
         if by == "the caller":
@@ -230,7 +230,7 @@ async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing(
         else:
             assert second.cancel("s")
     assert len(refused) == (by == "the runner")
-    assert (second._going, desk.paid) == ({}, ["first"])
+    assert (second._going.scopes, desk.paid) == ({}, ["first"])
     assert (await second.run("pay", session_id="s")).status == "done"
 
 

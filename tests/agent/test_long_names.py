@@ -10,6 +10,9 @@ import pytest
 from tests._postgres import new_database
 
 from toolwright import Agent, Runner, ToolContext, tool
+from toolwright.backends import _memory_store as memory_store
+from toolwright.backends import open_store
+from toolwright.backends.sql import _store as sql_store
 from toolwright.errors import UsageError
 from toolwright.messages import ID_BYTES, KEY_BYTES, NAME_BYTES, ONCE_BYTES, ToolCall, size
 from toolwright.tasks import NewTask
@@ -78,7 +81,6 @@ async def test_longer_names_are_refused_with_the_bound_before_anything_happens(
         return longest(letter, most) + letter[0]
 
     attempts: list[tuple[Callable[[], Any], int]] = [
-        (lambda: Runner(agent, app_name=over(NAME_BYTES)), NAME_BYTES),
         (lambda: NewTask(agent=over(NAME_BYTES), prompt="x"), NAME_BYTES),
         (lambda: NewTask(agent="a", prompt="x", owner_id=over(ID_BYTES)), ID_BYTES),
         (lambda: NewTask(agent="a", prompt="x", idempotency_key=over(ONCE_BYTES)), ONCE_BYTES),
@@ -86,6 +88,8 @@ async def test_longer_names_are_refused_with_the_bound_before_anything_happens(
     for attempt, most in attempts:
         with pytest.raises(UsageError, match=f"may have {most:,}"):
             attempt()
+    with pytest.raises(UsageError, match=r"app_name has .* may have 256"):
+        await Runner(agent, app_name=over(NAME_BYTES), store=runner.store).run("x")
     with pytest.raises(UsageError, match=r"user_id has .* may have 512"):
         await runner.run("x", user_id=over(ID_BYTES))
     with pytest.raises(UsageError, match=r"session_id has .* may have 512"):
@@ -96,6 +100,46 @@ async def test_longer_names_are_refused_with_the_bound_before_anything_happens(
     with pytest.raises(UsageError, match="may have 512"):
         await runner.branch("s", new_id=over(ID_BYTES))
     assert [row.scope.session_id for row in await runner.sessions()] == ["s"]
+
+
+LONGER = {"app_name": "a" * 300, "user_id": "u" * 700, "session_id": "s" * 700}
+
+
+@pytest.mark.parametrize("which", [*LONGER, "all"])
+async def test_a_session_with_longer_names_of_an_earlier_version_is_run_read_and_deleted(
+    url: str, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"app_name": which, "user_id": "ada", "session_id": "s"}
+    names |= LONGER if which == "all" else {which: LONGER[which]}
+    app, user, session = names.values()
+
+    @tool(require_confirmation=True)
+    async def put() -> str:
+        """Put."""
+        return "ok"
+
+    model = ScriptedModel(call("put"), "done", "again", "streamed")
+    agent = Agent(name="a", model=model, tools=[put])
+    store = open_store(url)
+    async with Runner(agent, app_name=app, store=store, artifacts="memory://") as runner:
+        with monkeypatch.context() as earlier:
+            for module in (sql_store, memory_store):
+                earlier.setattr(module, "refuse_long_scope", lambda scope: None)
+            paused = await runner.run("go", user_id=user, session_id=session)
+        assert await runner.answer(session, paused.pending[0].call_id, True) == "accepted"
+        assert (await runner.resume(session)).status == "done"
+        assert (await runner.run("x", user_id=user, session_id=session)).text == "again"
+        shown = [event async for event in runner.stream("x", user_id=user, session_id=session)]
+        assert shown
+        assert await runner.holder(session) is None
+        assert [row.scope.session_id for row in await runner.sessions(user)] == [session]
+        with pytest.raises(UsageError, match="and may have"):
+            await runner.branch(session, new_id=longest(LETTERS[0], 9000))
+        await runner.abandon(session)
+        await runner.delete(session)
+        assert await runner.sessions() == []
+        with pytest.raises(UsageError, match="and may have"):
+            await runner.run("x", user_id=user, session_id=session)
 
 
 async def test_a_tool_that_writes_too_long_a_key_is_told_and_the_run_goes_on(url: str) -> None:

@@ -147,6 +147,36 @@ async def test_an_edge_to_nowhere_is_refused_when_the_graph_is_built() -> None:
         Workflow(name="w", nodes={"reply": reply}, edges=[(START, "reply"), ("reply", "missing")])
 
 
+@pytest.mark.parametrize("wrong", ["a~b", "a~2", "~", "a/b", "/", "a.1", "a.1.12", "n" * 161])
+async def test_a_node_whose_calls_could_be_mistaken_for_others_is_refused_when_the_graph_is_built(
+    wrong: str,
+) -> None:
+    node = Agent(name="a", model=ScriptedModel())
+    with pytest.raises(UsageError, match=r"rename it\.$|has 161 bytes and may have 160"):
+        Workflow(name="w", nodes={wrong: node}, edges=[(START, wrong)])
+
+
+@pytest.mark.parametrize("name", ["a.b", "v1.2 draft", ".", "a@2", "é", "n" * 160])
+async def test_a_node_may_have_any_other_name_and_asks_under_it(name: str) -> None:
+    ran: list[str] = []
+
+    async def pay() -> str:
+        """Pay."""
+        ran.append("paid")
+        return "paid"
+
+    flow = Workflow(
+        name="w", nodes={name: FunctionTool(pay, require_confirmation=True)}, edges=[(START, name)]
+    )
+    runner = Runner(flow)
+    for _ in range(2):
+        paused = await runner.run("go", session_id="s")
+        [asked] = paused.pending
+        assert await runner.answer("s", asked.call_id, Approve()) == "accepted"
+        assert (await runner.resume("s")).status == "done"
+    assert ran == ["paid", "paid"]
+
+
 async def test_workflows_are_tools_of_other_agents() -> None:
     from toolwright import AgentTool
 

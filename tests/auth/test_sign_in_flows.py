@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -22,6 +23,7 @@ from toolwright.backends import (
     service_account_scheme_credential,
     token_to_scheme_credential,
 )
+from toolwright.backends.auth import _flows
 from toolwright.backends.auth._oauth import tokens_from
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import (
@@ -111,6 +113,48 @@ async def test_a_sign_in_can_be_finished_by_another_process(
     credential = await AuthlibFlows(store).finish(ADA, config, provider.sign_in(shown["auth_uri"]))
 
     assert await calendar(provider, credential) == 200
+
+
+@pytest.mark.parametrize("saved", ["before the refusal", "after it"])
+async def test_a_sign_in_that_two_processes_finish_at_once_is_finished_for_both(
+    provider: Provider, saved: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, config = SlowStore(), provider.oidc()
+    here, there = AuthlibFlows(store), AuthlibFlows(store)
+    shown = await here.begin(ADA, config)
+    address = provider.sign_in(shown["auth_uri"])
+    redeem, redeeming, found = _flows.redeem, list[bool](), list[Any]()
+    used_up, finished = anyio.Event(), anyio.Event()
+
+    async def one_after_the_other(*given: Any) -> Any:
+        """The second has read the open sign-in as well, and comes when the code is used up."""
+        redeeming.append(True)
+        if len(redeeming) > 1:
+            await used_up.wait()
+        tokens = await redeem(*given)
+        if saved == "after it":
+            used_up.set()
+        return tokens
+
+    async def pause(seconds: float) -> None:
+        store.go_on.set()
+        await finished.wait()
+
+    async def finish(flows: AuthlibFlows) -> None:
+        found.append(await flows.finish(ADA, config, address))
+        finished.set()
+        used_up.set()
+
+    monkeypatch.setattr(_flows, "redeem", one_after_the_other)
+    monkeypatch.setattr(_flows, "anyio", SimpleNamespace(sleep=pause, Lock=anyio.Lock))
+    if saved == "after it":
+        store.go_on = anyio.Event()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(finish, here)
+            group.start_soon(finish, there)
+    assert found[0] == found[1]
+    assert await calendar(provider, found[0]) == 200
 
 
 async def test_calls_that_wait_for_one_credential_share_one_sign_in(

@@ -119,4 +119,4 @@ async def held(messages: list[str], answer: Any) -> Any:
     with ours, theirs, anyio.fail_after(10) as clock:
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, interpreter)
-            return await _Talk("code", ["add"], answer).hold(ours, clock)
+            return await _Talk("code", ["add"], answer, {}).hold(ours, clock)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolwright import Agent, code_mode
 from toolwright.backends import Limits, PortableSandbox
-from toolwright.backends.sandboxes import check_guest_value
+from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.messages import ToolResult
 from toolwright.testing import ScriptedModel, call
 

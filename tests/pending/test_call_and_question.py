@@ -1,21 +1,27 @@
 """A call that asks twice: its function, its links and its children lead to the present question."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from tests._postgres import new_database
 
 from toolwright import (
     Agent,
     Approve,
+    AuthConfig,
+    CustomAuthScheme,
     FunctionTool,
     LongRunningFunctionTool,
     Reject,
     Runner,
     ToolContext,
+    UsageError,
     deferred_tool,
 )
+from toolwright.messages import PendingRequest, call_of
 from toolwright.serve import Links
 from toolwright.tasks import Orchestrator
 from toolwright.testing import ScriptedModel, call
@@ -23,6 +29,11 @@ from toolwright.tools import Tool
 
 pytestmark = pytest.mark.anyio
 
+STORES = [
+    pytest.param("memory://", id="memory"),
+    pytest.param("sqlite:///{}/s.db", id="sqlite"),
+    pytest.param("postgres", marks=pytest.mark.postgres),
+]
 ids: list[tuple[str, str]] = []
 links = Links("a secret of some length", "http://bank.example")
 mailed: list[str] = []
@@ -99,6 +110,90 @@ async def test_a_second_click_on_the_confirmation_is_never_the_result(
     runner = await confirmed(tool)
     assert await runner.answer("s", ids[0][0], again) == "duplicate"
     assert [p.kind for p in await runner.pending("s")] == ["result"]
+
+
+CHOICE = PendingRequest(kind="choice", payload={"options": ["red", "blue"]}, rerun=True)
+NUMBER = PendingRequest(kind="input", schema={"type": "integer"}, rerun=True)
+KEY = AuthConfig(auth_scheme=CustomAuthScheme(type="http", scheme="bearer"), credential_key="key")
+FIRST: dict[str, tuple[Any, Any, Any]] = {
+    "choice": (CHOICE, "red", "blue"),
+    "input": (NUMBER, 7, 8),
+    "credential": (KEY, "SECRET", "ANOTHER-SECRET"),
+}
+"""What a call asks first, the answer, and one that comes too late."""
+
+
+@deferred_tool()
+async def buy(first: str, tool_context: ToolContext) -> None:
+    """Buy, once it has been told something."""
+    asked = FIRST[first][0]
+    if isinstance(asked, AuthConfig):
+        if tool_context.get_auth_response(asked) is None:
+            tool_context.request_credential(asked)
+            return
+    elif not tool_context.answers:
+        tool_context.requested = asked
+        return
+    ids.append((tool_context.function_call_id, tool_context.pending_id))
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("kind", FIRST)
+async def test_after_another_first_question_the_present_one_is_named_and_nothing_is_mistaken(
+    kind: str, store: str, tmp_path: Path
+) -> None:
+    _, answer, late = FIRST[kind]
+    url = new_database() if store == "postgres" else store.format(tmp_path)
+    model = ScriptedModel(call("buy", first=kind), "bought")
+    agent = Agent(name="a", model=model, tools=[buy])
+    async with Runner(agent, store=url, credentials="memory://") as runner:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        assert (asked.kind, asked.call_id) == (kind, call_of(asked.call_id))
+        assert await runner.answer("s", asked.call_id, answer) == "accepted"
+        assert await runner.answer("s", asked.call_id, ["no answer at all"]) == "duplicate"
+        [waits] = (await runner.resume("s")).pending
+        assert ids == [(asked.call_id, waits.call_id)]
+        assert await runner.answer("s", asked.call_id, late) == "duplicate"
+        assert await runner.answer("s", asked.call_id, Reject()) == "duplicate"
+        with pytest.raises(UsageError, match=f"waits for the result now: answer {waits.call_id!r}"):
+            await runner.answer("s", asked.call_id, {"status": "approved"})
+        assert await runner.answer("s", waits.call_id, {"status": "approved"}) == "accepted"
+        assert await runner.answer("s", asked.call_id, {"status": "approved"}) == "duplicate"
+        done = await runner.resume("s")
+        assert (done.status, done.text) == ("done", "bought")
+
+
+@pytest.mark.parametrize("kind", FIRST)
+async def test_nothing_is_mistaken_either_when_the_person_has_gone_on_meanwhile(kind: str) -> None:
+    _, answer, late = FIRST[kind]
+    model = ScriptedModel(call("buy", first=kind), "It is on its way.", "It is here.")
+    agent = Agent(name="a", model=model, tools=[buy])
+    runner = Runner(agent, credentials="memory://")
+    [asked] = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, answer)
+    [waits] = (await runner.resume("s")).pending
+    await runner.run("Where is it?", session_id="s")
+    assert await runner.answer("s", asked.call_id, late) in ("duplicate", "finished")
+    with pytest.raises(UsageError, match=f"waits for the result now: answer {waits.call_id!r}"):
+        await runner.answer("s", asked.call_id, {"status": "approved"})
+    assert await runner.answer("s", waits.call_id, {"status": "approved"}) == "accepted"
+    assert (await runner.resume("s")).text == "It is here."
+
+
+@deferred_tool(require_confirmation=True)
+async def tell(tool_context: ToolContext) -> None:
+    """Tell, once a person has said yes and what."""
+    ids.append((tool_context.function_call_id, tool_context.pending_id))
+    if not [answer for _, answer in tool_context.answers if not isinstance(answer, Approve)]:
+        tool_context.requested = replace(NUMBER, schema={"type": "string"})
+
+
+async def test_after_a_confirmation_the_call_s_id_leads_to_whatever_is_asked_then() -> None:
+    runner = await confirmed(tell)
+    assert [p.kind for p in await runner.pending("s")] == ["input"]
+    assert await runner.answer("s", ids[-1][0], True) == "duplicate"
+    assert await runner.answer("s", ids[-1][0], "news") == "accepted"
+    assert [p.kind for p in (await runner.resume("s")).pending] == ["result"]
 
 
 async def test_what_is_no_yes_is_refused_while_the_confirmation_waits() -> None:

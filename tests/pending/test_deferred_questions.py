@@ -4,10 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from toolwright import Agent, Approve, Runner, ToolContext, deferred_tool
-from toolwright.backends import MemoryCredentials
+from toolwright.backends import MemoryCredentials, MemoryStore
 from toolwright.messages import AuthConfig, CustomAuthScheme, encode_event
 from toolwright.testing import ScriptedModel, call
 
@@ -69,3 +70,45 @@ async def test_the_question_of_a_deferred_function_comes_before_its_result(
     assert "SECRET-TOKEN" not in log
     assert "SECRET-TOKEN" not in str(model.requests[-1].history)
     assert "delivered" in log
+
+
+class Late(MemoryStore):
+    """Takes answers only when it is let: whoever gives one has read the call before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading, self.go_on = anyio.Event(), anyio.Event()
+
+    async def answer(self, *given: Any, **more: Any) -> Any:
+        self.reading.set()
+        await self.go_on.wait()
+        return await super().answer(*given, **more)
+
+
+@pytest.mark.parametrize("what", ASKED)
+async def test_a_result_that_is_under_way_while_its_function_asks_is_the_result(what: str) -> None:
+    asks, kind, _ = ASKED[what]
+    store, began, said = Late(), list[str](), list[str]()
+
+    @deferred_tool()
+    async def order(tool_context: ToolContext) -> None:
+        """Order something that comes before we have been told whether we may."""
+        group.start_soon(bring, tool_context.pending_id)
+        await store.reading.wait()
+        if not asks(tool_context):
+            began.append(tool_context.pending_id)
+
+    async def bring(call_id: str) -> None:
+        said.append(await runner.answer("s", call_id, {"shipped": 7}))
+
+    model = ScriptedModel(call("order"), "Done.")
+    agent = Agent(name="clerk", model=model, tools=[order])
+    runner = Runner(agent, store=store, credentials=MemoryCredentials())
+    async with anyio.create_task_group() as group:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        assert asked.kind == kind
+        store.go_on.set()
+    assert said == ["accepted"]
+    done = await runner.resume("s")
+    [result] = [r for m in done.history if m.kind == "tool" for r in m.results]
+    assert (done.status, result.status, result.text, began) == ("done", "ok", '{"shipped":7}', [])

@@ -10,14 +10,18 @@ from tests.simulation._session_scenarios import check_payments, stored
 
 from toolwright import Agent, Runner, ToolContext, tool
 from toolwright.agent import RETRY_SECONDS
-from toolwright.errors import ModelError, SessionHeld, StoreError
+from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Roll, SqlStore
+from toolwright.backends.sql._holds import LEASE_SECONDS
+from toolwright.errors import ModelError, SessionHeld, StoreConflict, StoreError
 from toolwright.messages import MessageQueued, RunStarted, ToolStarted
 from toolwright.testing import call
 from toolwright.testing.simulation import Simulation
 from toolwright.testing.simulation._process import current_process
 
 LONG = 70.0
-"""Longer than a lease and the close look after it."""
+"""Longer than it takes to know that a process is gone."""
+_SHORT = 0.72 * LEASE_SECONDS
+"""With the quarter of a lease in which a process need not beat, shorter than a lease."""
 
 
 async def held_session(sim: Simulation) -> None:
@@ -77,6 +81,61 @@ async def held_session(sim: Simulation) -> None:
     sim.check(started.issuperset(begun), f"{set(begun) - started} began without a stored start")
     held = await Runner(agent([]), store=sim.database()).holder("s")
     sim.check(held is None, f"the session is still held by {held}")
+
+
+async def silent_holder(sim: Simulation) -> None:
+    """A process is stopped for less than its lease, while a worker and a rival look at it.
+
+    It loses nothing by that: the session is its own until it was silent for a lease.
+    """
+    lost: list[str] = []
+    stops = [sim.random.choice([0.4, 0.9, 1.0]) * _SHORT for _ in range(2)]
+    model = sim.model([call("pay", invoice="a")], [call("pay", invoice="b")], "done")
+
+    @tool
+    async def pay(invoice: str) -> str:
+        """Pay an invoice, in a process that is stopped after it."""
+        await sim.effect("pay", invoice)
+        process = current_process()
+        if stops and process is not None and process.name.startswith("holder"):
+            seconds = stops.pop()
+            await anyio.sleep(sim.random.uniform(0.0, LEASE_SECONDS / BEATS_PER_LEASE))
+            process.lane.after_steps(1, partial(process.pause, seconds))
+            await anyio.sleep(0.01)
+        return f"paid {invoice}"
+
+    def make() -> Runner:
+        agent = Agent(name="payer", model=model, tools=[pay])
+        return Runner(agent, store=sim.database())
+
+    async def hold() -> str:
+        try:
+            return (await make().begin_or_resume("go", user_id="ada", session_id="s")).status
+        except StoreConflict as error:
+            if "nothing was run here" not in str(error):
+                lost.append(str(error))
+            return "held"
+
+    async def look() -> None:
+        roll = Roll(SqlStore(sim.database()).database)
+        while True:
+            await roll.cross_out_dead()
+            await anyio.sleep(LEASE_SECONDS / LOOKS_PER_LEASE)
+
+    async def until_done(name: str) -> None:
+        status = ""
+        while status != "done":
+            status = await sim.run(name, hold)
+            await anyio.sleep(2.0)
+
+    sim.start("worker", look)
+    async with anyio.create_task_group() as group:
+        group.start_soon(until_done, "holder")
+        await anyio.sleep(0.05)
+        group.start_soon(until_done, "rival")
+    silenced = sim.happened("kill", "pause", "outage", "slow", "fail_before", "fail_after")
+    sim.check(silenced or not lost, f"lost within its lease: {lost}")
+    await stored(sim, make)
 
 
 async def busy_holder(sim: Simulation) -> None:

@@ -190,6 +190,11 @@ def wait_for_the_dead() -> AbstractContextManager[Any]:
     return patch.object(sql_roll, "_is_running", lambda row: True)
 
 
+def bury_the_silent() -> AbstractContextManager[Any]:
+    """Whoever looks takes a process off the list before its lease is over."""
+    return patch.object(Roll, "_is_dead", lambda self, row: self._silence(row) >= row.lease * 2 / 3)
+
+
 def show_no_life() -> AbstractContextManager[Any]:
     """Nothing is heard of a process while its tool takes long."""
     return patch.object(Holds, "_begin_to_beat", lambda self: None)
@@ -437,6 +442,14 @@ DEFECTS = [
         shows="which is gone",
         seed=18,
         within=150,
+    ),
+    Defect(
+        name="a silent process is taken for dead before its lease is over",
+        scenario=SCENARIOS["silent_holder"],
+        patch=bury_the_silent,
+        shows="lost within its lease",
+        seed=11,
+        within=60,
     ),
     Defect(
         name="a process that holds a session shows no life",

@@ -1,6 +1,11 @@
 """All that is simulated, by name."""
 
-from tests.simulation._held_scenarios import busy_holder, held_session, told_once
+from tests.simulation._held_scenarios import (
+    busy_holder,
+    held_session,
+    silent_holder,
+    told_once,
+)
 from tests.simulation._session_scenarios import (
     approvals_elsewhere,
     budget_over_resumes,
@@ -38,6 +43,7 @@ SCENARIOS: dict[str, Scenario] = {
         parallel_payments,
         payments_by_sub_agents,
         rival_runs,
+        silent_holder,
         state_writes,
         steering_and_cancel,
         stopped_worker,

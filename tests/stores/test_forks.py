@@ -1,4 +1,4 @@
-"""A program that forks may use its store in both processes."""
+"""A program that forks may use its store and its runner in both processes."""
 
 import subprocess
 import sys
@@ -8,9 +8,21 @@ import pytest
 from tests._postgres import new_database
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def test_a_forked_child_uses_the_store_of_its_parent(tmp_path: Path, kind: str) -> None:
-    url = new_database() if kind == "postgres" else f"sqlite:///{tmp_path}/s.db"
-    program = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("_forking.py")), url]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+def run(program: str, kind: str, directory: Path) -> None:
+    url = new_database() if kind == "postgres" else f"sqlite:///{directory}/s.db"
+    words = [sys.executable, "-W", "ignore", str(Path(__file__).with_name(program)), url]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_forked_child_uses_the_store_of_its_parent(tmp_path: Path, kind: str) -> None:
+    run("_forking.py", kind, tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_that_is_going_is_not_that_of_a_forked_child(tmp_path: Path, kind: str) -> None:
+    run("_forking_in_a_run.py", kind, tmp_path)

@@ -19,7 +19,7 @@ from tests._postgres import new_database
 from toolwright import Agent, Runner
 from toolwright.backends import Hold, Holder, SqlStore, _processes
 from toolwright.backends._processes import Process, described, is_running, new_name, this_process
-from toolwright.backends.sql import WORKERS
+from toolwright.backends.sql import WORKERS, Roll
 from toolwright.errors import SessionHeld, StoreError, UsageError
 from toolwright.messages import Event, RunEnded, RunStarted, Scope, StateChanged
 from toolwright.tasks import Orchestrator
@@ -109,8 +109,8 @@ async def test_a_clock_that_jumps_takes_no_session(
     clocks.wall += jump
     found = await held(second)
     assert not found.is_gone
-    assert 0 < found.known_in <= LEASE / 2
-    clocks.steady += LEASE / 4
+    assert LEASE - 1 < found.known_in <= LEASE
+    clocks.steady += LEASE - 1
     first._holds._beat()
     found = await held(second)
     assert (found.is_gone, found.known_in) == (False, 0.0)
@@ -118,14 +118,14 @@ async def test_a_clock_that_jumps_takes_no_session(
     await second.close()
 
 
-async def test_a_silent_process_is_watched_for_half_a_lease_before_it_is_gone(
+async def test_a_silent_process_is_watched_for_a_lease_before_it_is_gone(
     store: Store, clocks: Clocks
 ) -> None:
     first, second = store(), store()
     await take(first)
     await change(second, beat_at=WORKERS.c.beat_at - LEASE)
     assert not (await held(second)).is_gone
-    clocks.steady += LEASE / 2 - 1
+    clocks.steady += LEASE - 1
     found = await held(second)
     assert not found.is_gone
     assert 0 < found.known_in <= 1
@@ -141,11 +141,77 @@ async def test_a_silent_process_that_beats_while_it_is_watched_is_not_gone(
     await take(first)
     await change(second, beat_at=WORKERS.c.beat_at - LEASE)
     assert (await held(second)).known_in > 0
-    clocks.steady += LEASE / 2
+    clocks.steady += LEASE
     first._holds._beat()
     assert not (await held(second)).is_gone
     await change(second, beat_at=WORKERS.c.beat_at - LEASE)
-    assert (await held(second)).known_in == pytest.approx(LEASE / 2, abs=1)
+    assert (await held(second)).known_in == pytest.approx(LEASE, abs=1)
+
+
+async def test_a_process_that_is_silent_for_less_than_its_lease_keeps_its_session_whoever_looks(
+    store: Store, clocks: Clocks
+) -> None:
+    first, second = store(), store()
+    await take(first)
+    await change(second, machine="elsewhere")
+    workers = Roll(second.database)
+    # By the clocks of some who look it has been silent for a day and more.
+    for wall in (0.0, 90_000.0, -90_000.0):
+        clocks.wall = wall
+        assert await workers.cross_out_dead() == 0
+        second._holds._beat()
+        assert not (await held(second)).is_gone
+        clocks.steady += LEASE * 0.33
+    assert await workers.cross_out_dead() == 0
+    second._holds._beat()
+    assert not (await held(second)).is_gone
+    clocks.steady += LEASE * 0.01
+    assert (await held(second)).is_gone
+    assert await workers.cross_out_dead() == 1
+
+
+async def test_a_process_that_signs_in_again_is_not_taken_for_what_it_was_when_it_signed_in_first(
+    store: Store, clocks: Clocks
+) -> None:
+    first, second = store(), store()
+    await take(first)
+    assert not (await held(second)).is_gone
+    clocks.wall += LEASE
+    clocks.steady += LEASE
+    await change(second, name="crossed out by another")
+    first._holds._beat()
+    assert not (await held(second)).is_gone
+
+
+async def test_a_run_whose_clock_is_a_day_off_is_told_that_the_session_is_held(
+    tmp_path: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (SqlStore(f"sqlite:///{tmp_path}/s.db", lease=LEASE) for _ in range(2))
+    await take(first)
+    await change(second, machine="elsewhere")
+    beats = 0
+
+    async def pause(seconds: float) -> None:
+        """Pass the time at once; the holder, whose clock is right, beats four times in a lease."""
+        nonlocal beats
+        clocks.steady += seconds
+        assert clocks.steady < 2 * LEASE, "it waits without end"
+        if clocks.steady >= LEASE / 4 * (beats + 1):
+            beats += 1
+            clocks.wall = 0.0
+            first._holds._beat()
+            clocks.wall = 90_000.0
+
+    monkeypatch.setattr(anyio, "sleep", pause)
+    monkeypatch.setattr("toolwright.agent._patience._LONGEST_PAUSE", LEASE / 10)
+    clocks.wall = 90_000.0
+    runner = Runner(Agent(name="a", model=ScriptedModel("never")), store=second)
+    with pytest.raises(SessionHeld, match="nothing was run here"):
+        await runner.run("x", session_id="s1", user_id="ada")
+    # It was watched until it showed life, not for ever.
+    assert beats == 1
+    await first.close()
+    await second.close()
 
 
 async def test_a_process_of_this_machine_that_has_ended_is_gone_at_once(store: Store) -> None:
@@ -267,7 +333,7 @@ async def test_a_process_elsewhere_that_is_silent_for_a_day_is_watched_and_then_
     await second.append(another, [RunStarted(seq=1)], own)
     # It may be the clock: a process that lives would beat.
     assert len(await names(second)) == 2
-    clocks.steady += LEASE / 2
+    clocks.steady += LEASE
     second._holds._beat()
     assert await names(second) == [second._holds._name]
 
@@ -320,6 +386,32 @@ async def test_what_could_not_be_released_is_released_with_the_next_beat(
     assert first._holds._beat()
     assert await second.holder(ADA) is None
     assert first._holds._owed == {}
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+async def test_a_store_that_is_closed_releases_what_it_owes_if_it_can(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_back: bool
+) -> None:
+    first, second = store(), store()
+    await take(first)
+
+    async def refuse(work: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as away:
+        away.setattr(first.database, "write", refuse)
+        await first.release(ADA, "mine")
+        if not is_back:
+            await first.close()
+    if is_back:
+        await first.close()
+        assert await second.holder(ADA) is None
+        assert first._holds._owed == {}
+    else:
+        assert not (await held(second)).is_gone
+        assert list(first._holds._owed) == ["mine"], "it may be used again, and pay then"
+        assert "1 sessions are free when the lease is over: the disk is full" in caplog.text
+    assert not first._holds._beats
 
 
 @pytest.mark.parametrize("times", [1, 2])

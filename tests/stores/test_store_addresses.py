@@ -1,15 +1,19 @@
 """One address says where sessions are kept."""
 
+import gc
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from toolwright import Agent, Runner
 from toolwright.backends import MemoryStore, SqlStore, open_store
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Scope
+from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
@@ -79,6 +83,38 @@ async def test_a_closed_store_can_be_used_again(tmp_path: Path) -> None:
     await store.close()
     assert await store.find("app", "s1") is not None
     await store.close()
+
+
+@pytest.mark.parametrize("kind", ["memory", "sql memory", "sqlite"])
+async def test_a_store_that_runners_share_keeps_everything_when_one_of_them_is_closed(
+    kind: str, tmp_path: Path
+) -> None:
+    stores = {
+        "memory": MemoryStore,
+        "sql memory": lambda: SqlStore("memory://"),
+        "sqlite": lambda: SqlStore(f"sqlite:///{tmp_path}/s.db"),
+    }
+    store = stores[kind]()
+    first, second = (
+        Runner(Agent(name="a", model=ScriptedModel("one", "two")), store=store) for _ in range(2)
+    )
+    await first.run("x", session_id="s")
+    await second.close()
+    assert (await first.run("y", session_id="s")).text == "two"
+    assert len(await first.sessions()) == 1
+    await first.close()
+
+
+async def test_a_database_in_memory_goes_with_the_last_who_has_it() -> None:
+    store = SqlStore("memory://")
+    await store.find("app", "s1")
+    await store.close()
+    connection = await store.database.read(lambda c: c.connection.dbapi_connection)
+    assert isinstance(connection, sqlite3.Connection)
+    del store
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        connection.execute("SELECT 1")
 
 
 def test_without_the_extra_the_error_names_it() -> None:

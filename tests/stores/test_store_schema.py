@@ -1,14 +1,29 @@
 """A database remembers which version of the tables it has."""
 
+import hashlib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import MetaData, create_engine, create_mock_engine, text
 from tests._postgres import new_database
 
 from toolwright.backends import Hold, open_store
+from toolwright.backends.memory import _schema as memory
+from toolwright.backends.sql import _schema as sessions
 from toolwright.errors import StoreError
-from toolwright.messages import Given, Scope, StateChanged
+from toolwright.messages import (
+    Given,
+    Pending,
+    PendingAnswered,
+    PendingOpened,
+    Scope,
+    StateChanged,
+    ToolEnded,
+    ToolResult,
+)
+from toolwright.tasks import _schema as tasks
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +48,7 @@ async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Pat
     await store.open(ADA)
     await store.close()
     _set_version(address, 7)
-    with pytest.raises(StoreError, match=r"have version 7; .* up to 2\. Upgrade toolwright"):
+    with pytest.raises(StoreError, match=r"have version 7; .* up to 3\. Upgrade toolwright"):
         await open_store(address).open(ADA)
 
 
@@ -51,43 +66,87 @@ async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize("version", [1, 2])
 async def test_a_database_of_an_older_version_gets_what_is_new_and_keeps_its_sessions(
-    kind: str, tmp_path: Path
+    kind: str, tmp_path: Path, version: int
 ) -> None:
     address = _address(kind, tmp_path)
     old = open_store(address)
     await old.open(ADA)
     await old.append(ADA, [StateChanged(seq=1, delta={"n": 1})])
     await old.close()
-    _undo_version_two(address)
+    _make_old(address, version)
     store = open_store(address)
+    asked = [Pending(call_id=call, name="ask", kind="choice") for call in ("b", "a")]
+    opened = [PendingOpened(seq=n, pending=pending) for n, pending in enumerate(asked, 2)]
+    await store.append(ADA, opened)
+    assert [row.pending.call_id for row in await store.open_calls("app")] == ["b", "a"]
     hold = Hold(id="h", since=0.0, first=True)
-    await store.append(ADA, [StateChanged(seq=2, delta={"n": 2})], hold)
+    await store.append(ADA, [StateChanged(seq=4, delta={"n": 2})], hold)
     assert await store.state(ADA) == {"n": 2}
     holder = await store.holder(ADA)
     assert holder is not None
     assert not holder.is_gone
     await store.close()
     again = open_store(address)
-    assert (await again.open(ADA)).last_seq == 2
+    assert (await again.open(ADA)).last_seq == 4
     await again.close()
 
 
-def _undo_version_two(address: str) -> None:
-    """As version 1 has left it, in the database of a task queue."""
+NEW = {
+    2: {"sessions": ("hold", "holder", "held_since"), "workers": ("started", "beat_at")},
+    3: {"pending": ("position",)},
+}
+"""The columns that each version has added, by table."""
+
+
+def _make_old(address: str, version: int) -> None:
+    """As an older version has left it, in the database of a task queue."""
     engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
+    tables = [new for number, new in NEW.items() if number > version]
     with engine.begin() as connection:
-        for column in ("hold", "holder", "held_since"):
-            connection.execute(text(f"ALTER TABLE toolwright_sessions DROP COLUMN {column}"))
-        for column in ("started", "beat_at"):
-            connection.execute(text(f"ALTER TABLE toolwright_workers DROP COLUMN {column}"))
+        for table, columns in [item for new in tables for item in new.items()]:
+            for column in columns:
+                connection.execute(text(f"ALTER TABLE toolwright_{table} DROP COLUMN {column}"))
     engine.dispose()
-    _set_version(address, 1)
+    _set_version(address, version)
+
+
+def _digest(metadata: MetaData) -> str:
+    """Changes with every table, column and index that either database would get."""
+    made = [*_statements(metadata, "sqlite://"), *_statements(metadata, "postgresql+psycopg://")]
+    return hashlib.sha256("\n".join(sorted(made)).encode()).hexdigest()[:16]
+
+
+def _statements(metadata: MetaData, address: str) -> list[str]:
+    """The statements that make the tables; indexes come in any order."""
+    said: list[str] = []
+
+    def note(made: Any, *_: Any, **__: Any) -> None:
+        said.append(" ".join(str(made.compile(dialect=engine.dialect)).split()))
+
+    engine = create_mock_engine(address, note)
+    metadata.create_all(engine, checkfirst=False)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("schema", "digests"),
+    [
+        pytest.param(sessions, {3: "129a48bd643327d7"}, id="sessions"),
+        pytest.param(tasks, {1: "62bfcc769e79f817"}, id="tasks"),
+        pytest.param(memory, {1: "cfa0520328609d3f"}, id="memory"),
+    ],
+)
+def test_a_schema_that_has_changed_has_another_number(
+    schema: ModuleType, digests: dict[int, str]
+) -> None:
+    # When this fails: raise VERSION beside the tables, and add a line for it here. Never change one:
+    # there are databases of that version.
+    assert digests.get(schema.VERSION) == _digest(schema.METADATA)
 
 
 async def test_the_answer_to_a_closed_call_is_not_kept(tmp_path: Path) -> None:
-    from toolwright.messages import Pending, PendingAnswered, PendingOpened, ToolEnded, ToolResult
-
     store = open_store(f"sqlite:///{tmp_path}/sessions.db")
     await store.open(ADA)
     asked = Pending(call_id="c1", name="login", kind="credential")

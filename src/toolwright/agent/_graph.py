@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,14 @@ from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._workflows import remember_output
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
-from toolwright.messages import Given, ToolCall, jsonable
+from toolwright.messages import (
+    ADDRESS_MARKS,
+    CALL_BYTES,
+    Given,
+    ToolCall,
+    jsonable,
+    refuse_long,
+)
 from toolwright.tools import (
     Args,
     MaxOutput,
@@ -37,6 +45,10 @@ from toolwright.tools import (
 __all__ = ["START", "Edge", "Workflow"]
 
 START = "start"
+_VISIT = re.compile(r"\.\d+$")
+"""How the visits to a node are told apart."""
+_NODE_BYTES = CALL_BYTES - 40
+"""Of a node's name; its visit, attempt and message come after it."""
 _NOTHING = to_output(None).text
 
 
@@ -187,6 +199,8 @@ class Workflow(BaseAgent):
             raise UsageError(
                 f"Workflow {self.name!r} cannot have a node named {START!r}; rename it."
             )
+        for name in self.nodes:
+            self._check_name(name)
         for index, edge in enumerate(self.edges):
             for other in self.edges[:index]:
                 if edge.source == other.source and _same(edge.route, other.route):
@@ -212,6 +226,15 @@ class Workflow(BaseAgent):
             raise UsageError(
                 f"Workflow {self.name!r} needs an edge from {START!r} to its first node."
             )
+
+    def _check_name(self, name: str) -> None:
+        """The ids of a node's calls and questions are made of its name, and read back from them."""
+        if found := ADDRESS_MARKS.search(name) or _VISIT.search(name):
+            raise UsageError(
+                f"Workflow {self.name!r} has a node named {name!r}; a name has no '/' and no '~', "
+                f"and does not end with a number after a dot ({found[0]!r}): rename it."
+            )
+        refuse_long(f"The name of a node of workflow {self.name!r}", name, _NODE_BYTES)
 
 
 def _node(node: Any) -> AgentNode | Tool:

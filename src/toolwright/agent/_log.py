@@ -345,7 +345,7 @@ class Log:
         step = address.partition("/")[0]
         if not step or step in self.thread("").asked:
             return None
-        number = step.partition("~")[0].rpartition("@")[2]
+        number = call_of(step).rpartition("@")[2]
         return int(number) if "@" in step and number.isdecimal() else 1
 
     def step_of(self, address: str) -> str:

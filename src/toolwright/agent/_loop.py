@@ -1,7 +1,6 @@
 """The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -20,6 +19,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
+    ADDRESS_MARKS,
     CALL_BYTES,
     ModelMessage,
     ModelReplied,
@@ -183,8 +183,7 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
     for index, part in enumerate(fixed):
         if not isinstance(part, ToolCall):
             continue
-        # '/' and '~' are what addresses of nested and repeated questions are made with.
-        wanted = re.sub("[/~]", "-", part.call_id) or f"call-{run.turn}-{index}"
+        wanted = ADDRESS_MARKS.sub("-", part.call_id) or f"call-{run.turn}-{index}"
         if size(wanted) > CALL_BYTES:
             digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass"))
             wanted = f"call-{digest.hexdigest()[:32]}"

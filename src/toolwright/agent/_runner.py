@@ -19,13 +19,13 @@ from toolwright.agent._credentials import (
     waiting_for_state,
 )
 from toolwright.agent._explain import Explanation, explain
+from toolwright.agent._going import Going
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._rules import ABOVE_ALL, Above, compiled
-from toolwright.agent._run import Run
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
@@ -45,12 +45,12 @@ from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, ope
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
-    NAME_BYTES,
     Answered,
     AnyEvent,
     Event,
     Given,
     Pending,
+    PendingChanged,
     PendingOpened,
     Prompt,
     Reject,
@@ -58,8 +58,6 @@ from toolwright.messages import (
     UserMessage,
     call_of,
     fold_members,
-    refuse_long,
-    refuse_long_scope,
     user_message,
 )
 from toolwright.tools import (
@@ -112,7 +110,6 @@ class Runner(Sealed):
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
         self.guards = compiled("the runner", policy)
-        refuse_long("The app_name", app_name, NAME_BYTES)
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -125,8 +122,7 @@ class Runner(Sealed):
             auth=flows,
         )
         self.deps = deps
-        self._going: dict[str, anyio.CancelScope] = {}
-        self._runs: dict[str, Run] = {}
+        self._going = Going()
 
     # -- running ----------------------------------------------------------------------------
 
@@ -232,11 +228,11 @@ class Runner(Sealed):
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""
-        return session_id in self._runs
+        return session_id in self._going.runs
 
     def cancel(self, session_id: str) -> bool:
         """Stop the run that this runner has going in a session; whether there was one."""
-        scope = self._going.get(session_id)
+        scope = self._going.scopes.get(session_id)
         if scope is not None:
             scope.cancel()
         return scope is not None
@@ -247,7 +243,7 @@ class Runner(Sealed):
         It is stored when this returns: should the run pause, or its process die, it is delivered
         when the session goes on. `StoreError` when it could not be stored.
         """
-        message, run = user_message(prompt), self._runs.get(session_id)
+        message, run = user_message(prompt), self._going.runs.get(session_id)
         if run is None or run.thread.ended is not None:
             return False
         run.queue(message)
@@ -285,44 +281,60 @@ class Runner(Sealed):
             call_id: await self._question_of(rows, call_id, value)
             for call_id, value in answers.items()
         }
+        # What has been answered takes nothing more, whether it would fit or not.
+        waiting = {at: row for at, row in rows.items() if not row.answered}
         checked = {
-            call_id: await self._checked(rows.get(meant[call_id]), value)
+            call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
         return {
-            call_id: await self._store_answer(session_id, at, rows.get(at), checked[call_id])
+            call_id: await self._store_answer(session_id, at, waiting.get(at), checked[call_id])
             for call_id, at in meant.items()
         }
 
     async def _question_of(self, rows: Mapping[str, OpenCall], call_id: str, value: Any) -> str:
         """The id of the question that `value` is meant for.
 
-        A function knows its call by the id that the call's first question has. When that was a
-        confirmation, which has been answered, a result brought under that id is for the call.
-        What could be that confirmation's answer once more is never taken for the result.
+        A function knows its call by the id that the call's first question has. When that question
+        has been answered, and the call asks another, what cannot be one more answer to the first is
+        for the present one if the first was a confirmation, and is else refused with its id: a
+        secret, or somebody's late choice, must never be taken for a result.
         """
-        exact = rows.get(call_id)
-        later = [
-            row
-            for row in rows.values()
-            if row.pending.kind == "result"
-            and row.pending.call_id != call_id
-            and call_of(row.pending.call_id) == call_id
-        ]
-        if not later or (exact is not None and not exact.answered) or is_decision(value):
+        first = rows.get(call_id)
+        later = [row for at, row in rows.items() if at != call_id and call_of(at) == call_id]
+        if not later or (first is not None and not first.answered):
             return call_id
-        first = (
-            await self._first_question(later[0].scope, call_id) if exact is None else exact.pending
+        now = later[-1]
+        asked = first or await self._closed_question(now.scope, call_id)
+        if asked is None or await self._could_answer(asked, value):
+            return call_id
+        if asked.pending.kind == "confirmation" or now.answered:
+            return now.pending.call_id
+        raise UsageError(
+            f"Call {call_id!r} has got the {asked.pending.kind} that it asked for first, which this "
+            f"is not, and waits for the {now.pending.kind} now: answer {now.pending.call_id!r} "
+            "(tool_context.pending_id)."
         )
-        is_confirmed = first is not None and first.kind == "confirmation"
-        return later[0].pending.call_id if is_confirmed else call_id
 
-    async def _first_question(self, scope: Scope, call_id: str) -> Pending | None:
-        """What a call has asked first, when that is closed already."""
-        for event in await self.store.events(scope):
-            if isinstance(event, PendingOpened) and event.pending.call_id == call_id:
-                return event.pending
-        return None
+    async def _could_answer(self, row: OpenCall, value: Any) -> bool:
+        """Whether somebody may mean `value` for this question."""
+        if row.pending.kind == "confirmation":
+            return is_decision(value)
+        try:
+            await self._checked(row, value)
+        except UsageError:
+            return False
+        return True
+
+    async def _closed_question(self, scope: Scope, call_id: str) -> OpenCall | None:
+        """What a call has asked first, as it was when it was answered, when that is closed already."""
+        found = [
+            event.pending
+            for event in await self.store.events(scope)
+            if isinstance(event, PendingOpened | PendingChanged)
+            and event.pending.call_id == call_id
+        ]
+        return OpenCall(scope=scope, pending=found[-1], answered=True) if found else None
 
     async def _checked(self, row: OpenCall | None, value: Any) -> Any:
         """The answer to `row` as it is stored, or the credential; `UsageError` if it is neither."""
@@ -482,11 +494,10 @@ class Runner(Sealed):
         for name, value in (("user_id", user_id), ("session_id", session_id or "")):
             if not isinstance(value, str):
                 raise SettingError(f"{name} is a string; got {value!r}: {name}={str(value)!r}?")
-        scope = Scope(
+        # How long they may be is the store's to say: of sessions that it has, they may be longer.
+        return Scope(
             app_name=self.app_name, user_id=user_id, session_id=session_id or uuid.uuid4().hex
         )
-        refuse_long_scope(scope)
-        return scope
 
     async def _session(self, session_id: str) -> SessionRow:
         row = await self.store.find(self.app_name, session_id)
@@ -530,7 +541,7 @@ class Runner(Sealed):
         session_id, latest = scope.session_id, holder
         self._refuse_second(session_id)
         with anyio.CancelScope() as waiting:
-            self._going[session_id] = waiting
+            self._going.scopes[session_id] = waiting
             try:
                 while not latest.is_gone:
                     await patience.wait(latest.refusal(session_id), latest.known_in)
@@ -540,11 +551,11 @@ class Runner(Sealed):
                     latest = found
                 return
             finally:
-                del self._going[session_id]
+                self._going.end(session_id)
         raise latest.refusal(session_id)
 
     def _refuse_second(self, session_id: str) -> None:
-        if session_id in self._going:
+        if session_id in self._going.scopes:
             raise UsageError(
                 f"Session {session_id!r} has a run going; wait for it, steer it or cancel it."
             )
@@ -565,7 +576,8 @@ class Runner(Sealed):
             self._refuse_second(session_id)
             faster: StoreConflict | None = None
             with anyio.CancelScope() as scope:
-                self._going[session_id], self._runs[session_id] = scope, job.run
+                self._going.scopes[session_id] = scope
+                self._going.runs[session_id] = job.run
                 try:
                     return await run_to_end(job, on_open)
                 except StoreConflict as error:
@@ -573,7 +585,7 @@ class Runner(Sealed):
                         raise
                     faster = error
                 finally:
-                    del self._going[session_id], self._runs[session_id]
+                    self._going.end(session_id)
             if faster is None:
                 stopped = Outcome(status="stopped", reason="cancelled")
                 return make_result(job.run, stopped, job.first_event)

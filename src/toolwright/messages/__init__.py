@@ -86,6 +86,7 @@ from toolwright.messages._parts import (
 from toolwright.messages._plain import json_text, jsonable
 from toolwright.messages._redact import REDACTED, Redactor, redact
 from toolwright.messages._results import (
+    ADDRESS_MARKS,
     STORED_AS,
     Actions,
     Answer,
@@ -112,6 +113,7 @@ from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
+    "ADDRESS_MARKS",
     "CALL_BYTES",
     "ID_BYTES",
     "KEY_BYTES",

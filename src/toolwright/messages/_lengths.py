@@ -1,7 +1,8 @@
 """How long a name may be that stores look things up by: the same for every store.
 
 Postgres keeps at most 2,700 bytes in one entry of an index; the names that stand together in one
-(app, user, session and state key; a call's address) fit in that, however they are escaped.
+(app, user, session and state key; a call's address) fit in that, however they are escaped. What is
+new is measured; what a store has is found, run and deleted whatever its names.
 """
 
 from toolwright.errors import UsageError

@@ -1,5 +1,6 @@
 """What became of a call: its result, and what it waits for while it is pending."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -8,6 +9,7 @@ from pydantic import Field
 from toolwright.messages._parts import Content, TextPart
 
 __all__ = [
+    "ADDRESS_MARKS",
     "STORED_AS",
     "Actions",
     "Answer",
@@ -112,6 +114,11 @@ class Pending:
     question: str = ""
     """What an approval is bound to: who asks (`rule`, or the tool's `own`), a digest of the path and
     the tool's fingerprint, and a digest of the arguments."""
+
+
+ADDRESS_MARKS = re.compile("[/~]")
+"""What addresses of calls inside others, and of a call's questions, are made with: no call's own id
+has these."""
 
 
 def question_id(call_id: str, number: int) -> str:

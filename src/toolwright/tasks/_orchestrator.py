@@ -268,7 +268,8 @@ class Orchestrator(Sealed):
 
     async def _abandon(self, task: Task) -> None:
         """End a task that nobody runs; if a worker has just taken it up, that sees to it."""
-        await self.store.open(task_scope(task.id, task.owner_id))
+        scope = task_scope(task.id, task.owner_id)
+        await self.store.database.write(lambda connection: self.store.open_in(connection, scope))
         with contextlib.suppress(StoreError):
             await self._runner(task).abandon(task.id)
 

@@ -20,6 +20,7 @@ from toolwright.backends.sql import AnyText
 __all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION"]
 
 VERSION = 1
+"""Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
 TASKS = Table(

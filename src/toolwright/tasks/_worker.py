@@ -115,9 +115,9 @@ class Worker(Sealed):
 
     async def _join(self) -> None:
         loop = asyncio.get_running_loop()
-        await self._roll.join(self.name, self._lease)
-
-        name = self.name
+        # A new one each time: of a worker made before a fork, each process runs one of its own.
+        self.name = name = new_name()
+        await self._roll.join(name, self._lease)
 
         def beat() -> bool:
             alive = self._roll.beat_now(name)

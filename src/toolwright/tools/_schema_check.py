@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 
 __all__ = ["SchemaCheck", "TooMuchWork"]
@@ -59,7 +60,7 @@ class TooMuchWork(ValueError):
     """A value that would take too long to judge, or whose faults would take too long to tell."""
 
 
-class SchemaCheck:
+class SchemaCheck(Sealed):
     """Whether values fit one schema. Nothing is fetched for it, and neither time nor memory run away.
 
     The constructor raises `UsageError` for a schema that is too large, leads elsewhere, or is none.
@@ -303,6 +304,10 @@ def _unquoted(step: str) -> str:
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
+def _fetch(address: str) -> Any:
+    raise ValueError(f"{address} is not fetched")
+
+
 def _compiled(schema: dict[str, Any]) -> Any:
     # Imported here: most agents have only function tools, which do not need it.
     import jsonschema_rs  # noqa: PLC0415
@@ -311,7 +316,7 @@ def _compiled(schema: dict[str, Any]) -> Any:
         backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE
     )
     try:
-        return jsonschema_rs.validator_for(schema, offline=True, pattern_options=options)
+        return jsonschema_rs.validator_for(schema, retriever=_fetch, pattern_options=options)
     except jsonschema_rs.ValidationError as error:
         where = "/".join(str(step) for step in error.instance_path)
         raise UsageError(f"{where}: {error.message}".removeprefix(": ")[:500]) from error

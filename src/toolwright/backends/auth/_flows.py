@@ -179,6 +179,11 @@ class AuthlibFlows(Sealed):
         try:
             tokens = await redeem(flow, client, await self._provider(config), redirect)
         except SignInRefused as error:
+            if error.code == _NOT_VALID_ANY_MORE:
+                # Another process may have used the code up, and be saving what it got for it.
+                await anyio.sleep(_SAVING)
+                if (saved := await self._saved_for(scope, config, redirect)) is not None:
+                    return saved
             # Its state and nonce are used up; the next try begins with new ones.
             await self._store.delete(scope, _flow_key(config))
             if error.code in (_NOT_VALID_ANY_MORE, OVER):
@@ -190,13 +195,20 @@ class AuthlibFlows(Sealed):
         self, scope: Scope, config: AuthConfig, redirect: str
     ) -> AuthCredential:
         """The same address again, for a second call that waited or after a crash: that is fine."""
-        saved = await self._store.load(scope, config.credential_key)
-        state = saved.oauth2.state if saved and saved.oauth2 else None
-        if saved is None or not state or state not in redirect:
+        saved = await self._saved_for(scope, config, redirect)
+        if saved is None:
             raise UsageError(
                 f"No sign-in is open for {config.credential_key!r}; begin one before finishing it."
             )
         return saved
+
+    async def _saved_for(
+        self, scope: Scope, config: AuthConfig, redirect: str
+    ) -> AuthCredential | None:
+        """What the sign-in that this address finishes has given, once it is saved."""
+        saved = await self._store.load(scope, config.credential_key)
+        state = saved.oauth2.state if saved and saved.oauth2 else None
+        return saved if state and state in redirect else None
 
     async def _load_flow(self, scope: Scope, config: AuthConfig) -> OAuth2Auth | None:
         begun = await self._store.load(scope, _flow_key(config))

@@ -22,6 +22,7 @@ from toolwright.backends.sql import AnyText
 __all__ = ["MEMORIES", "METADATA", "VERSION", "match_words", "search_text"]
 
 VERSION = 1
+"""Raise it with every change to the table below, as that of sessions."""
 METADATA = MetaData()
 
 MEMORIES = Table(

@@ -11,7 +11,6 @@ from toolwright.backends.sandboxes._guest_json import (
     cut_guest_json,
     read_guest_json,
 )
-from toolwright.backends.sandboxes._guest_value import check_guest_value
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._open import open_executor, open_sandbox
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
@@ -21,10 +20,11 @@ from toolwright.backends.sandboxes._server_sandbox import ServerSandbox
 from toolwright.backends.sandboxes._walls import Room, Walls
 
 if TYPE_CHECKING:
+    from toolwright.backends.sandboxes._monty import run_on_fresh_monty
     from toolwright.backends.sandboxes._portable import PortableSandbox
     from toolwright.backends.sandboxes._ssh import SshExecutor
 
-_LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh"}
+_LAZY = {"PortableSandbox": "_portable", "SshExecutor": "_ssh", "run_on_fresh_monty": "_monty"}
 """Names that need an optional dependency, and the file each is in."""
 
 __all__ = [
@@ -41,11 +41,11 @@ __all__ = [
     "TooDeep",
     "Walls",
     "check_guest_json",
-    "check_guest_value",
     "cut_guest_json",
     "open_executor",
     "open_sandbox",
     "read_guest_json",
+    "run_on_fresh_monty",
 ]
 
 

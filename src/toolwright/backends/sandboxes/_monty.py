@@ -1,125 +1,181 @@
-"""Python on Monty: a small interpreter in a worker process that starts in milliseconds."""
+"""Python on Monty: its client in a process that is kept, and ended when its time is over."""
 
+import json
+import os
+import sys
+import sysconfig
+import threading
 import time
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import anyio
+from toolwright.backends.executors import Finished, Limits, clean_environment
+from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.sandboxes._monty_worker import LATE
+from toolwright.backends.sandboxes._warm_python import AnswerCalls, Start, WarmPython
+from toolwright.errors import UsageError
 
-from toolwright.backends.executors import Finished, Limits
-from toolwright.backends.sandboxes._guest_value import check_guest_value
-from toolwright.concurrency import wait_in_thread
+__all__ = ["MontyPython", "run_on_fresh_monty"]
 
-try:
-    import pydantic_monty as monty
-except ImportError as error:
-    raise ImportError("Monty needs an extra: pip install 'toolwright[sandbox]'") from error
-
-__all__ = ["MontyPython"]
-
-
-@dataclass(slots=True)
-class _Session:
-    limits: Limits
-    session: monty.MontySession
-    stack: ExitStack
+_LIBRARIES = ("pydantic_monty", "pydantic_core", "typing_extensions")
+if find_spec(_LIBRARIES[0]) is None:
+    raise ImportError("Monty needs an extra: pip install 'toolwright[sandbox]'")
+_WORKER = str(Path(__file__).with_name("_monty_worker.py"))
+_OWN_MEMORY = 256 * 1024 * 1024
+"""Bytes of address space that the client takes before code has made anything."""
+_SPARE = 1.0
+"""Seconds after which a process that did not end the code by its own clock is ended."""
+_MOST_IDLE = 4
+_IDLE_SECONDS = 60.0
+"""How long a process waits for code that may come from anybody; then it ends itself."""
+_SURELY_IDLE = 50.0
+"""How long it is taken for waiting: it must not end just when it is asked."""
 
 
 class MontyPython:
     """One session over a workspace; names stay until an error of its own kind ends it."""
 
     def __init__(self, workspace: Path, inside: str) -> None:
-        self._workspace = workspace
-        self._inside = inside
-        self._open: _Session | None = None
-        self._lock = anyio.Lock()
+        mount = {"host_path": str(workspace), "virtual_path": inside}
+        self._python = WarmPython(_start(mount, idle=None))
 
     async def run(self, code: str, limits: Limits) -> Finished:
         """Run one piece of code; concurrent ones take turns."""
-        async with self._lock:
-            # The interpreter ends by its own clock soon after; its process is replaced, not kept.
-            return await wait_in_thread(self._run, code, limits)
+        more = _request(limits, {"max_total_sleep_secs": limits.timeout}, None)
+        return _ended(await self._python.run(code, _outer(limits), more=more))
 
     async def close(self) -> None:
-        """End the worker."""
-        async with self._lock:
-            await wait_in_thread(self._end)
-
-    def _run(self, code: str, limits: Limits) -> Finished:
-        started = time.monotonic()
-        session = self._session(limits)
-        streams = monty.CollectStreams(max_bytes=limits.output)
-        exit_code, value, trouble, late = 0, None, "", False
-        try:
-            output = session.feed_run(code, print_callback=streams, mount=self._mount(session))
-            value = _written(output, limits.output)
-        except _NotShown as error:
-            exit_code, trouble = 1, str(error)
-        except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
-            exit_code, trouble = 1, error.display()
-            late = isinstance(error.exception(), TimeoutError)
-            if late or isinstance(error.exception(), MemoryError):
-                self._end()
-        except monty.MontyError as error:
-            exit_code, trouble = 1, str(error)
-            late = isinstance(error, monty.MontyCrashedError) and error.timed_out
-            self._end()
-        trouble = trouble[: limits.output]
-        printed = {"stdout": "", "stderr": ""}
-        for name, text in streams.output:
-            printed[name] += text
-        return Finished(
-            exit_code=exit_code,
-            stdout=printed["stdout"],
-            stderr=f"{printed['stderr']}{trouble}\n" if trouble else printed["stderr"],
-            ended="timeout" if late else "exited",
-            seconds=time.monotonic() - started,
-            value=value,
-        )
-
-    def _session(self, limits: Limits) -> monty.MontySession:
-        if self._open is not None and self._open.limits != limits:
-            self._end()
-        if self._open is None:
-            stack = ExitStack()
-            pool = stack.enter_context(monty.Monty(max_processes=1))
-            session = stack.enter_context(pool.checkout(limits=_limits(limits)))
-            self._open = _Session(limits, session, stack)
-        return self._open.session
-
-    def _mount(self, session: monty.MontySession) -> monty.MountDir:
-        return monty.MountDir(
-            host_path=self._workspace, virtual_path=self._inside, mode="read-write"
-        )
-
-    def _end(self) -> None:
-        if self._open is not None:
-            opened, self._open = self._open, None
-            opened.stack.close()
+        """End the process."""
+        await self._python.close()
 
 
-class _NotShown(Exception):
-    """The value of the last expression is too much to be written out; the text says why."""
+async def run_on_fresh_monty(
+    code: str,
+    limits: Limits,
+    session: Mapping[str, Any],
+    functions: Sequence[str],
+    answer_calls: AnswerCalls,
+) -> Finished:
+    """Run code that calls functions, in a session that nothing has run in; its value is JSON.
 
-
-def _written(output: Any, most: int) -> str | None:
-    """The value as Python writes it. It came as it is in the worker, whose limits end there."""
-    if output is None:
-        return None
+    `session` has the settings of Monty's `checkout`. Time spent on calls does not count.
+    """
+    outer = _outer(limits)
+    more = _request(limits, {"max_suspensions": 10_000}, session)
+    python = _idle.take(outer)
     try:
-        check_guest_value(output, most)
-    except ValueError as error:
-        raise _NotShown(
-            f"The value of the last expression cannot be shown: {error}. Show a part of it."
-        ) from error
-    return repr(output)
+        return _ended(await python.run_alone(code, outer, functions, answer_calls, more))
+    finally:
+        for other in _idle.give_back(python, outer):
+            await other.end()
 
 
-def _limits(limits: Limits) -> monty.ResourceLimits:
-    return monty.ResourceLimits(
-        max_feed_duration_secs=limits.timeout,
-        max_memory=limits.memory,
-        max_total_sleep_secs=limits.timeout,
+class _Idle:
+    """Processes that wait for code, of whatever agent: to start one takes many times as long as
+    most code. One serves one piece of code at a time, and the session in it is a new one each time.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, Limits, WarmPython]] = []
+        """Since when, with which limits; in this order."""
+        self._lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            # Two processes must not talk to the same one.
+            os.register_at_fork(after_in_child=self._waiting.clear)
+
+    def take(self, limits: Limits) -> WarmPython:
+        """The one that waited last, whose memory is warm; else one that has not started yet."""
+        with self._lock:
+            for one in reversed(self._waiting):
+                if one[0] + _SURELY_IDLE > time.monotonic() and one[1] == _from_start(limits):
+                    self._waiting.remove(one)
+                    return one[2]
+        return WarmPython(_start(None, idle=_IDLE_SECONDS))
+
+    def give_back(self, python: WarmPython, limits: Limits) -> list[WarmPython]:
+        """Keep it; returns those that are too many now, or have ended themselves."""
+        now = time.monotonic()
+        with self._lock:
+            if python.is_running:
+                self._waiting.append((now, _from_start(limits), python))
+            kept = [one for one in self._waiting if one[0] + _SURELY_IDLE > now][-_MOST_IDLE:]
+            gone = [one[2] for one in self._waiting if one not in kept]
+            self._waiting[:] = kept
+        return gone
+
+
+_idle = _Idle()
+
+
+def _from_start(limits: Limits) -> Limits:
+    """The limits that hold from the start of a process."""
+    return replace(limits, timeout=None)
+
+
+def _outer(limits: Limits) -> Limits:
+    """The limits of the process; it takes a little longer than the code, to say what happened."""
+    return Limits(
+        timeout=None if limits.timeout is None else limits.timeout + _SPARE,
+        # What the code has made may be there twice, inside and on its way out.
+        memory=None if limits.memory is None else 2 * limits.memory + _OWN_MEMORY,
+        file_size=limits.file_size,
+        output=limits.output,
+        grace=limits.grace,
     )
+
+
+def _request(
+    limits: Limits, further: Mapping[str, Any], session: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    own = {"max_feed_duration_secs": limits.timeout, "max_memory": limits.memory, **further}
+    given = {name: number for name, number in own.items() if number is not None}
+    return {"limits": given, "output": limits.output, "session": session}
+
+
+def _ended(done: Finished) -> Finished:
+    return replace(done, exit_code=1, ended="timeout") if done.exit_code == LATE else done
+
+
+def _start(mount: Mapping[str, str] | None, *, idle: float | None) -> Start:
+    """How a process is started that has a directory, or none, and ends when nobody asks so long."""
+    if sys.platform == "win32":
+        raise UsageError("Python on Monty needs POSIX processes; on Windows use WSL.")
+
+    def start(descriptor: int, limits: Limits) -> Process:
+        started = {
+            "socket": descriptor,
+            # Held by the process itself: to be counted from outside would cost time all its life.
+            "memory": limits.memory,
+            "library": _library(),
+            "binary": _binary(),
+            "mount": mount,
+            "idle": idle,
+        }
+        return Process(
+            ProcessSpec(
+                argv=[sys.executable, "-I", "-S", _WORKER, json.dumps(started)],
+                cwd="/",
+                env=clean_environment({"MALLOC_ARENA_MAX": "1"}),
+                limits=replace(limits, memory=None),
+                pass_fds=(descriptor,),
+            )
+        )
+
+    return start
+
+
+def _library() -> list[str]:
+    """Where the libraries are; no more of our path, for code might have written to it."""
+    found = [find_spec(name) for name in _LIBRARIES]
+    places = [Path(spec.origin) for spec in found if spec is not None and spec.origin]
+    folders = [p.parents[1] if p.name == "__init__.py" else p.parent for p in places]
+    return list(dict.fromkeys(map(str, folders)))
+
+
+def _binary() -> str | None:
+    """The interpreter's program, where this program's environment has one."""
+    scripts = Path(sysconfig.get_path("scripts")) / "monty"
+    return os.environ.get("MONTY_BIN") or (str(scripts) if scripts.is_file() else None)

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from toolwright.backends.executors._process import Process
 from toolwright.backends.sandboxes._guest_json import MOST_BYTES, read_guest_json
 from toolwright.concurrency import in_io_thread
 
-__all__ = ["REPL", "AnswerCalls", "WarmPython"]
+__all__ = ["REPL", "AnswerCalls", "Start", "WarmPython"]
 
 REPL = Path(__file__).with_name("_repl.py").read_text(encoding="utf-8")
 """The program to run inside. Handed over as text: this package's files are not visible there."""
@@ -50,37 +50,55 @@ class WarmPython:
         limits: Limits,
         functions: Sequence[str] = (),
         answer_calls: AnswerCalls | None = None,
+        *,
+        more: Mapping[str, Any] | None = None,
     ) -> Finished:
         """Run one piece of code; concurrent ones take turns.
 
         `functions` are async functions for the code, whose calls `answer_calls` answers; time spent
-        on that does not count.
+        on that does not count. `more` is for the interpreter, as a part of the request.
         """
-        talk = _Talk(code, functions, answer_calls)
         async with self._lock:
-            process, connection = await self._running(replace(limits, timeout=None))
-            process.rewind()
-            answer: dict[str, Any] | None = None
-            timed_out = False
-            try:
-                with anyio.move_on_after(limits.timeout) as scope:
-                    answer = await process.alongside(partial(talk.hold, connection, scope))
-                timed_out = scope.cancelled_caught
-            finally:
-                ended = await self._end() if answer is None else None
-            if answer is not None:
-                return process.so_far(answer["exit_code"], answer.get("value"))
-            return _lost(ended, timed_out)
+            return await self.run_alone(code, limits, functions, answer_calls, more)
 
     async def close(self) -> None:
         """End the interpreter; the next code starts another one."""
         async with self._lock:
-            await self._end()
+            await self.end()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the next code finds an interpreter that has started."""
+        return self._process is not None
+
+    async def run_alone(
+        self,
+        code: str,
+        limits: Limits,
+        functions: Sequence[str],
+        answer_calls: AnswerCalls | None,
+        more: Mapping[str, Any] | None = None,
+    ) -> Finished:
+        """`run` for who knows that nobody else does: it may be in another event loop each time."""
+        talk = _Talk(code, functions, answer_calls, more or {})
+        process, connection = await self._running(replace(limits, timeout=None))
+        process.rewind()
+        answer: dict[str, Any] | None = None
+        timed_out = False
+        try:
+            with anyio.move_on_after(limits.timeout) as scope:
+                answer = await process.alongside(partial(talk.hold, connection, scope))
+            timed_out = scope.cancelled_caught
+        finally:
+            ended = await self.end() if answer is None else None
+        if answer is not None:
+            return process.so_far(answer["exit_code"], answer.get("value"))
+        return _lost(ended, timed_out)
 
     async def _running(self, limits: Limits) -> tuple[Process, socket.socket]:
         """The interpreter; another one when the limits have changed, for they hold from its start."""
         if limits != self._limits:
-            await self._end()
+            await self.end()
         if self._process is None or self._socket is None:
             self._socket, theirs = socket.socketpair()
             self._socket.setblocking(False)
@@ -93,7 +111,8 @@ class WarmPython:
                 os.close(descriptor)
         return self._process, self._socket
 
-    async def _end(self) -> Finished | None:
+    async def end(self) -> Finished | None:
+        """`close` for who knows that nothing runs; how the interpreter ended, if there was one."""
         process, connection = self._process, self._socket
         self._process = self._socket = None
         if process is None or connection is None:
@@ -117,6 +136,7 @@ class _Talk:
     code: str
     functions: Sequence[str]
     answer_calls: AnswerCalls | None
+    more: Mapping[str, Any]
 
     async def hold(
         self, connection: socket.socket, clock: anyio.CancelScope
@@ -125,7 +145,7 @@ class _Talk:
         try:
             functions = list(self.functions)
             request = {"code": self.code, "functions": functions, "most_bytes": MOST_BYTES}
-            await _send(connection, request)
+            await _send(connection, {**request, **self.more})
             while (message := await _receive(connection)) is not None:
                 if _is_answer(message):
                     return message

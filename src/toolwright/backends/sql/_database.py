@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
@@ -140,7 +141,13 @@ class Database:
         return self._transact(work, write=True)
 
     async def close(self) -> None:
-        """Let go of all connections; the next use opens it again."""
+        """Let go of all connections; the next use opens it again.
+
+        Of one in memory the connection is all there is: it goes when nobody has the database any
+        more, so that one of several who share it can close it.
+        """
+        if self._is_in_memory:
+            return
         with self._opening:
             engines, self._engines = self._engines, None
         if engines is not None:
@@ -165,6 +172,8 @@ class Database:
                 except BaseException:
                     reader.dispose()
                     raise
+                if self._is_in_memory:
+                    weakref.finalize(self, reader.dispose)
                 self._engines = reader, writer
             return self._engines
 

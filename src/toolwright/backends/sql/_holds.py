@@ -126,7 +126,8 @@ class Holds:
                     self._begin_to_beat()
 
     async def close(self) -> None:
-        """Beat no more, unless runs are still going: others may use the same store.
+        """Release what is owed and beat no more, unless runs are still going: others may use the
+        same store.
 
         Then it beats until they have ended, as if it had not been closed.
         """
@@ -134,9 +135,21 @@ class Holds:
             if self._live:
                 return
             heartbeat, self._heartbeat = self._heartbeat, None
+            owed = dict(self._owed)
         if heartbeat is not None and not heartbeat.stop_soon():
             # It would open the database again that is about to be closed.
             await anyio.to_thread.run_sync(heartbeat.stop, abandon_on_cancel=True)
+        if owed:
+            await self._release_owed(owed)
+
+    async def _release_owed(self, owed: dict[str, dict[str, Any]]) -> None:
+        """Release what is owed a last time: no beat will."""
+        try:
+            await self._database.write(lambda connection: _release_all(connection, owed))
+        except StoreError as error:
+            logger.warning("%d sessions are free when the lease is over: %s", len(owed), error)
+            return
+        self._paid(owed)
 
     # -- staying alive -----------------------------------------------------------------------
 
@@ -165,14 +178,17 @@ class Holds:
         self._database.write_now(lambda c: self._show_life(c, name, owed))
         with self._lock:
             self._beat_at = time.monotonic()
+        self._paid(owed)
+        return True
+
+    def _paid(self, owed: dict[str, Any]) -> None:
+        with self._lock:
             for hold_id in owed:
                 self._owed.pop(hold_id, None)
-        return True
 
     def _show_life(self, connection: Connection, name: str, owed: dict[str, Any]) -> None:
         self._sign_in(connection, name)
-        for hold_id, where in owed.items():
-            connection.execute(sql.RELEASE, where | {"by": hold_id})
+        _release_all(connection, owed)
 
     def _sign_in(self, connection: Connection, name: str) -> None:
         """Be on the roll: for the first time, or again, since a beat is one and may be too late.
@@ -199,3 +215,8 @@ class Holds:
             is_gone=standing.is_gone or is_over,
             known_in=standing.known_in,
         )
+
+
+def _release_all(connection: Connection, owed: dict[str, dict[str, Any]]) -> None:
+    for hold_id, where in owed.items():
+        connection.execute(sql.RELEASE, where | {"by": hold_id})

@@ -1,8 +1,9 @@
 """The processes that hold something in a database, and which of them are gone.
 
 No two clocks are compared: each process counts up its beat, and whoever wants what it holds sees by
-their own clock whether the count stands still. So a clock that jumps, or differs between machines,
-takes nothing away.
+their own clock whether the count stands still. It is gone when it stood still for a whole lease,
+whoever looks and whatever for. So a clock that jumps, or differs between machines, takes nothing
+away.
 """
 
 import time
@@ -19,10 +20,6 @@ __all__ = ["BEATS_PER_LEASE", "LOOKS_PER_LEASE", "Roll", "Standing"]
 
 BEATS_PER_LEASE = 4
 LOOKS_PER_LEASE = 6
-_SILENCE = 2 / 3
-"""The part of its lease that a process may be silent: with looking, all of it is a lease."""
-_CLOSE_LOOK = 1 / 2
-"""The part of its lease that one is watched whose last beat is said to be a lease ago."""
 _FORGOTTEN = 86_400.0
 """A process whose last beat is said to be so many seconds ago is looked at, and then not listed any
 more."""
@@ -30,7 +27,8 @@ more."""
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    beat: int
+    beat: tuple[int, float | None]
+    """With its time, which is only compared with itself: who signs in again counts from 0 again."""
     since: float
 
 
@@ -84,17 +82,16 @@ class Roll:
     def standing(self, connection: Connection, name: str) -> Standing:
         """What is known of a process now.
 
-        The clock only decides whether to look closely: a process whose last beat seems to be a
-        lease ago, or yet to come, is gone when it does not beat while it is watched.
+        The clock only decides whether it is worth waiting: a process whose last beat seems to be a
+        lease ago, or yet to come, may well be gone.
         """
         clock = self._database.clock().label("now")
         row = connection.execute(select(WORKERS, clock).where(WORKERS.c.name == name)).first()
         if row is None or not _is_running(row):
             return Standing(is_gone=True)
-        if row.beat_at is not None and 0 <= row.now - row.beat_at < row.lease:
-            return Standing(lease=row.lease)
-        left = row.lease * _CLOSE_LOOK - self._silence(row)
-        return Standing(lease=row.lease, is_gone=left <= 0, known_in=max(0.0, left))
+        left = max(0.0, row.lease - self._silence(row))
+        is_fresh = row.beat_at is not None and 0 <= row.now - row.beat_at < row.lease
+        return Standing(lease=row.lease, is_gone=not left, known_in=0.0 if is_fresh else left)
 
     async def cross_out_dead(self) -> int:
         """Look at all processes and release what dead ones hold; how many have died."""
@@ -109,12 +106,9 @@ class Roll:
         """Cross out those after whom nobody has asked since they died: the list stays short."""
         clock, here = self._database.clock(), processes.this_process().machine
         is_old = WORKERS.c.beat_at < clock - _FORGOTTEN
-        query = select(WORKERS, is_old.label("is_old")).where(
-            or_(WORKERS.c.machine == here, is_old)
-        )
+        query = select(WORKERS).where(or_(WORKERS.c.machine == here, is_old))
         for row in sorted(connection.execute(query), key=lambda row: row.name):
-            silent = row.is_old and self._silence(row) >= row.lease * _CLOSE_LOOK
-            if silent or not _is_running(row):
+            if self._is_dead(row):
                 self.cross_out(connection, row.name, row.beat)
 
     def cross_out(self, connection: Connection, name: str, beat: int | None = None) -> bool:
@@ -125,13 +119,13 @@ class Roll:
         return connection.execute(query).rowcount == 1
 
     def _is_dead(self, row: Row[Any]) -> bool:
-        return self._silence(row) >= row.lease * _SILENCE or not _is_running(row)
+        return self._silence(row) >= row.lease or not _is_running(row)
 
     def _silence(self, row: Row[Any]) -> float:
         """For how many seconds of our own clock a process has not beaten."""
-        seen, now = self._seen.get(row.name), time.monotonic()
-        if seen is None or seen.beat != row.beat:
-            seen = self._seen[row.name] = _Seen(row.beat, now)
+        seen, now, beat = self._seen.get(row.name), time.monotonic(), (row.beat, row.beat_at)
+        if seen is None or seen.beat != beat:
+            seen = self._seen[row.name] = _Seen(beat, now)
         return now - seen.since
 
 

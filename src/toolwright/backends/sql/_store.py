@@ -251,7 +251,10 @@ class SqlStore(Sealed):
         return [rows.open_call(row) for row in found]
 
     def open_in(self, connection: Connection, scope: Scope) -> None:
-        """Make a session unless it is there, in a transaction that is under way."""
+        """Make a session unless it is there, in a transaction that is under way.
+
+        Its names are not measured: whoever decided long ago that there will be one has done that.
+        """
         self._add_session(connection, scope)
 
     def on_append(
@@ -311,12 +314,14 @@ class SqlStore(Sealed):
         )
 
     def _open(self, connection: Connection, scope: Scope) -> SessionRow:
+        refuse_long_scope(scope)
         self._add_session(connection, scope)
         row = _find(connection, scope.app_name, scope.session_id)
         assert row is not None
         return row
 
     def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
+        refuse_long_scope(scope)
         found = changes(events)
         found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
         key = self._add_session(connection, scope, len(events), found.title)
@@ -330,7 +335,6 @@ class SqlStore(Sealed):
         self, connection: Connection, scope: Scope, last_seq: int = 0, title: str = ""
     ) -> int | None:
         """The new session's key, or None when there is one with its id."""
-        refuse_long_scope(scope)
         now = time.time()
         values = {
             "app_name": scope.app_name,

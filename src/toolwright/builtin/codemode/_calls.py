@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.backends.sandboxes import check_guest_value
+from toolwright.backends import Finished
+from toolwright.backends.sandboxes import read_guest_json
 from toolwright.builtin.codemode._stubs import Stub
+from toolwright.concurrency import in_io_thread
 from toolwright.messages import BlobPart, TextPart, ToolCall, ToolResult, jsonable
 from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext
 
-__all__ = ["CallFailed", "Calls", "Paused"]
+__all__ = ["CallFailed", "Calls", "CodeRejected", "Desk", "Paused", "Ran", "to_ran"]
 
 _ROOMY = MaxOutput(bytes=16 * 1024 * 1024, lines=1_000_000)
 """Results stay in the code, so the model's own limit does not apply to them."""
@@ -24,6 +26,35 @@ class CallFailed(Exception):
 
 class Paused(Exception):
     """A call waits for the outside; the code runs again when the answer is there."""
+
+
+class CodeRejected(Exception):
+    """The code was not run, or not to its end; the text is for the model."""
+
+    def __init__(self, text: str, *, gap: bool = False) -> None:
+        super().__init__(text)
+        self.gap = gap
+        """Whether other interpreters of Python could run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What code gave: what it printed, and the value of its last expression."""
+
+    printed: str
+    value: Any
+
+
+async def to_ran(done: Finished) -> Ran:
+    """What code gave whose value was written as JSON; it may be any text."""
+    try:
+        written = done.value
+        value = None if written is None else await in_io_thread(read_guest_json, written)
+    except (ValueError, RecursionError) as error:
+        raise CodeRejected(
+            f"The value of the last expression cannot be handed over: {error}. Show a part of it."
+        ) from error
+    return Ran(done.stdout, value)
 
 
 @dataclass(slots=True)
@@ -53,11 +84,6 @@ class Calls:
         if len(args) > len(stub.parameters):
             raise CallFailed(f"{function}() takes at most {len(stub.parameters)} arguments.")
         named = dict(zip(stub.parameters, args, strict=False)) | dict(kwargs)
-        try:
-            check_guest_value(named, self.room)
-        except ValueError as error:
-            problem = f"The arguments of {function}() cannot be handed over: {error}. Ask for less."
-            raise CallFailed(problem) from error
         arguments = json.dumps(jsonable(named), sort_keys=True, ensure_ascii=False)
         if problem := self._cross(len(arguments), f"The arguments of {function}()"):
             raise CallFailed(problem)
@@ -115,6 +141,34 @@ class Calls:
         ]
 
 
+@dataclass(slots=True)
+class Desk:
+    """Answers what an interpreter asks; when something waits for the outside, it is to end."""
+
+    calls: Calls
+    paused: bool = False
+
+    async def answer(self, asked: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+        """One result for each call, in their order; None to end the interpreter."""
+        results: dict[int, dict[str, Any]] = {}
+        wanted = {}
+        for position, one in enumerate(asked):
+            try:
+                call = self.calls.ask(one["name"], one["args"], one["kwargs"])
+                wanted[position] = (one["name"], call)
+            except CallFailed as failed:
+                results[position] = {"error": str(failed)}
+        try:
+            values = await self.calls.answer(list(wanted.values())) if wanted else []
+        except Paused:
+            self.paused = True
+            return None
+        for position, value in zip(wanted, values, strict=True):
+            failed = isinstance(value, CallFailed)
+            results[position] = {"error": str(value)} if failed else {"value": value}
+        return [results[position] for position in range(len(asked))]
+
+
 def _size(value: Any) -> int:
     """About how many bytes a value has; it is not written out to find that out."""
     match value:
@@ -142,6 +196,6 @@ def _value(stub: Stub, result: ToolResult) -> Any:
     if stub.returns_text or (not stub.known_return and text[:1] not in ("{", "[")):
         return text
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        return read_guest_json(text)
+    except (ValueError, RecursionError):
+        return text  # It is no JSON, or so large or deep that somebody might mean harm.

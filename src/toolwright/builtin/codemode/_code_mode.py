@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from toolwright.backends import Limits, OsSandbox
-from toolwright.builtin.codemode._calls import Calls, Paused
+from toolwright.builtin.codemode._calls import Calls, CodeRejected, Paused, Ran
 from toolwright.builtin.codemode._cpython import run_on_cpython
-from toolwright.builtin.codemode._monty import CodeRejected, Ran, run_on_monty
+from toolwright.builtin.codemode._monty import run_on_monty
 from toolwright.builtin.codemode._stubs import Stub, make_stub, stub_module
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolCall, ToolSpec, jsonable

@@ -8,7 +8,7 @@ from importlib.metadata import version as distribution_version
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult
+from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult, call_of
 from toolwright.serve.mcp._desk import Asked, Desk, OnProgress
 
 try:
@@ -102,7 +102,7 @@ class McpServer:
             asked: Counter[str] = Counter()
             while isinstance(outcome, Asked) and _can_be_answered(outcome, ctx):
                 pending = outcome.pending
-                question = f"{pending.call_id.partition('~')[0]} {pending.kind}"
+                question = f"{call_of(pending.call_id)} {pending.kind}"
                 asked[question] += 1
                 if asked[question] > _MOST_TRIES:
                     break
