@@ -124,9 +124,8 @@ RIGHT = rules(
     Rule.deny(when="starts(call.path, 'ro') and ends(call.path, 'er') and name == ''"),
     Rule.deny(when="matches(call.path, 'r*t?h?l*r') and 'ot/he' in call.path and name == ''"),
     Rule.deny(when="lower(call.path) == lower('ROOT/Helper') and name == ''"),
-    Rule.deny(
-        when="call.path in 'x,root/helper' and starts('root/helper/x', call.path) and name == ''"
-    ),
+    Rule.deny("drop_*", when="call.path in 'x,root/helper' and name == ''"),
+    Rule.deny("drop_*", when="starts('root/helper/x', call.path) and name == ''"),
     Rule.deny(when="[call.tool] == ['drop_table'] and name == ''"),
     Rule.deny("sommething", agent="else", source="where", optional=True),
     Rule.deny(when="call.tool == 'elsewhere'", optional=True),
