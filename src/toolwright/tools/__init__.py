@@ -37,6 +37,7 @@ from toolwright.tools._state import (
     State,
     StateTable,
     checked_state,
+    pinned_files,
 )
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
@@ -179,6 +180,7 @@ __all__ = [
     "interrupting",
     "is_decision",
     "nearest",
+    "pinned_files",
     "plain_schema",
     "prefixed",
     "read_again",
