@@ -231,6 +231,37 @@ async def test_what_cannot_be_told_from_other_values_is_denied_where_a_person_wo
     assert ended.text.startswith("Denied: nobody could see or approve what is in ['value']: ")
 
 
+def stepping() -> FunctionTool[Any, Any]:
+    def step(steps: dict[str, str], note: str = "") -> str:
+        """Take steps in their order."""
+        ran.append(list(steps))
+        return "taken"
+
+    return FunctionTool(step, require_confirmation=True)
+
+
+async def test_a_remembered_approval_does_not_cover_keys_in_another_order() -> None:
+    steps = {"backup": "1", "wipe": "2"}
+    turned = dict(reversed(steps.items()))
+    script = [
+        call("step", steps=steps),
+        call("step", note="", steps=steps),
+        call("step", steps=turned),
+    ]
+    runner = runner_for(stepping(), script=script)
+    paused = await runner.run("go")
+    again = await answered(runner, paused, Approve(remember="arguments"))
+    assert (again.status, ran) == ("paused", [["backup", "wipe"]] * 2)
+
+
+async def test_keys_that_a_person_puts_in_another_order_stay_there() -> None:
+    runner = runner_for(stepping(), script=[call("step", steps={"wipe": "2", "backup": "1"})])
+    paused = await runner.run("go")
+    edit = {"steps": {"backup": "1", "wipe": "2"}, "note": ""}
+    await answered(runner, paused, Approve(arguments=edit))
+    assert ran == [["backup", "wipe"]]
+
+
 class Preset(BaseModel):
     """With a property that nothing but a validator gives a value."""
 

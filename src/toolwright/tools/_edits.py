@@ -53,7 +53,7 @@ def apply_edit(
     kept, or when it cannot be said which value a mark stands for.
     """
     before, unwritten = exact(dict(args)), ""
-    same = [part for part in edited if part in args and is_same(edited[part], shown.get(part))]
+    same = [part for part in edited if part in args and _is_untouched(edited[part], shown, part)]
     wanted: dict[str, Any] = {}
     for part, value in edited.items():
         try:
@@ -71,6 +71,11 @@ def apply_edit(
     for place in _changed_unseen(edited, shown, before, exact(made), "arguments"):
         raise ArgumentError(name, [f"{place!r} was not changed, and would not be as it was"])
     return made
+
+
+def _is_untouched(edited: Any, shown: Mapping[str, Any], name: str) -> bool:
+    """Whether an argument is as it was shown, the order of keys included."""
+    return name in shown and json.dumps(edited) == json.dumps(shown[name])
 
 
 def read_again(name: str, parse: Parse, raw: str, shown: Mapping[str, Any], card: "Card") -> Args:

@@ -141,7 +141,7 @@ class Exact:
 
     def digest(self, key: str = "") -> str:
         """The same for the same arguments alone; with a `key`, of no use to those without it."""
-        text = json.dumps(canonical(self.tree)).encode()
+        text = json.dumps(canonical({name: self.tree[name] for name in sorted(self.tree)})).encode()
         return hmac.new(key.encode(), text, hashlib.sha256).hexdigest()
 
 
@@ -403,8 +403,10 @@ def canonical(tree: Any) -> Any:
     """JSON that is the same for the same values alone, however they are shown."""
     match tree:
         case dict():
-            kind = f"object {tree.kind}" if isinstance(tree, Fields) else "dict"
-            return [kind, *([name, canonical(tree[name])] for name in sorted(tree))]
+            # A function sees in which order the keys of a dict stand; fields have none.
+            is_object = isinstance(tree, Fields)
+            kind, names = (f"object {tree.kind}", sorted(tree)) if is_object else ("dict", tree)
+            return [kind, *([name, canonical(tree[name])] for name in names)]
         case list():
             return ["list", *map(canonical, tree)]
         case Unordered():
