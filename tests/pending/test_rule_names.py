@@ -310,3 +310,15 @@ def test_what_is_no_verdict_is_refused_where_it_is_written(wrong: Any) -> None:
     for make in makes:
         with pytest.raises(UsageError, match=r"'allow'(,| or) 'ask'(,| or) 'deny'"):
             make()
+
+
+async def test_names_with_capitals_are_those_of_a_path_in_small_letters() -> None:
+    right, wrong = (f"starts(lower(call.path), '{name}') and name == ''" for name in ("ro", "Ro"))
+    for when in (right, wrong):
+        agent = Agent(name="Root", model=ScriptedModel(call("drop_table", name="x"), "."), tools=[OUTSIDE])  # fmt: skip
+        run = Runner(agent, policy=rules(Rule.deny(when=when), otherwise="allow")).run("go")
+        if when is right:
+            assert (await run).status == "done"
+        else:
+            with pytest.raises(UsageError, match=r"no agent 'Ro\*'"):
+                await run

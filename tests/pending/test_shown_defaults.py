@@ -399,6 +399,21 @@ async def test_a_default_made_of_the_time_is_what_was_shown_however_late_the_ans
     assert ran[0]["login"].key.get_secret_value() == "k"
 
 
+async def test_what_has_not_moved_is_not_read_again_beside_what_has() -> None:
+    doubled = Annotated[int, AfterValidator(lambda cents: cents * 2)]
+
+    def pay(cents: doubled = 5, at: Annotated[str, Field(default_factory=clock.read)] = "") -> str:  # type: ignore[invalid-annotation]
+        """Pay."""
+        ran.append((cents, at))
+        return "paid"
+
+    runner = runner_for(FunctionTool(pay, require_confirmation=True), call("pay"))
+    paused = await runner.run("go")
+    clock.now += 1
+    assert (await answered(runner, paused)).status == "done"
+    assert ran == [(5, paused.pending[0].arguments["at"])]
+
+
 async def test_hooks_see_what_was_read_and_not_what_they_made_of_it() -> None:
     def one_less(ctx: ToolContext, tool: Any, args: Any) -> Any:
         return {**args, "cents": args["cents"] - 1}
@@ -511,11 +526,18 @@ async def test_what_an_edit_leaves_alone_is_not_read_again() -> None:
     assert ran == [(100, "b")]
 
 
+@dataclasses.dataclass(eq=False)
+class Holder:
+    """What can be copied, and not be compared with its copy."""
+
+    make: Any
+
+
 async def test_what_a_hook_leaves_alone_is_not_read_again() -> None:
     def shout(ctx: ToolContext, tool: Any, args: Any) -> Any:
         return {**args, "to": args["to"].upper()}
 
-    for kind, default in ((Any, UNSET), (Any, LOCK), (Login, Login())):
+    for kind, default in ((Any, UNSET), (Any, LOCK), (Any, Holder(lambda: 1)), (Login, Login())):
         ran.clear()
         plain = FunctionTool(paying(kind, default).func)
         await with_hooks(plain, shout, call("pay", to="ann")).run("go")

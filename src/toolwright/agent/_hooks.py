@@ -160,12 +160,12 @@ async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
 
 def _copied(value: Any) -> Any:
     """A copy that a hook may change; what cannot be compared with its copy is not copied."""
-    if Exact({"": value}).unknowable:
-        return value
     try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - objects may raise anything when they are copied
+        copied = copy.deepcopy(value)
+        is_same = bool(copied == value)
+    except Exception:  # noqa: BLE001 - objects may raise anything when they are copied or compared
         return value
+    return copied if is_same or not Exact({"": value}).unknowable else value
 
 
 def _differ(one: Args, other: Args) -> bool:
