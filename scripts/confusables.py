@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PYTHON = ROOT / "src" / "toolwright" / "messages" / "_confusables.py"
 PAGE = ROOT / "web" / "src" / "confusables.ts"
-SEPARATORS = "/\\.:;@?#%&=|"
-"""Signs that divide addresses, paths and commands."""
+SEPARATORS = "/\\.:;@?#%&=|-~*"
+"""Signs that divide addresses, paths and commands, or begin a part of them."""
 ORDINARY = 0x24F
 """Up to here Latin letters are those of living languages: a Turkish word is not a trick."""
 
@@ -28,10 +28,12 @@ def tables() -> tuple[list[int], list[int]]:
         if len(char) != 1 or ord(char) <= ORDINARY or unicodedata.normalize("NFKC", char).isascii():
             continue
         targets = {other["c"] for other in others}
-        if any(len(t) == 1 and t.isascii() and t.isalnum() for t in targets):
-            if unicodedata.category(char)[0] in "LN":
-                letters.append(ord(char))
-        elif any(target in SEPARATORS for target in targets if len(target) == 1):
+        is_letter = unicodedata.category(char)[0] in "LN"
+        if is_letter and any(len(t) == 1 and t.isascii() and t.isalnum() for t in targets):
+            letters.append(ord(char))
+            continue
+        looks = SEPARATORS if is_letter else f"{SEPARATORS}l"  # In the table a bar is an l.
+        if any(target in looks for target in targets if len(target) == 1):
             signs.append(ord(char))
     return sorted(letters), sorted(signs)
 

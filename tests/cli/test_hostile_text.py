@@ -238,6 +238,12 @@ def test_a_question_says_when_a_value_is_not_what_it_looks_like() -> None:
     assert "3 characters that would not be seen" in asked
     plain = question(Pending(call_id="c", name="pay", kind="confirmation", arguments={"to": "ü"}))
     assert "would not be seen" not in plain
+    options = {"options": ["a\u00a0b", "a b"]}
+    choice = Pending(call_id="c", name="ask", kind="choice", hint="x\u2009y", arguments=options, payload=options)  # fmt: skip
+    assert r"ask (choice) x\u2009y" in question(choice)
+    assert r"1. a\u00a0b" in question(choice)
+    # What is not shown is not counted.
+    assert "2 characters that would not be seen" in question(choice)
 
 
 @pytest.mark.parametrize("rows", [6, 16, 40])

@@ -71,6 +71,37 @@ def test_letters_that_look_like_others_are_named(text: str, odd: str) -> None:
     assert f"has {odd} (U+{ord(odd):04X})" in word
 
 
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("https:\u2044\u2044bank.example/pay", "\u2044"),  # in a row
+        ("ls\u2223\u2223rm", "\u2223"),  # bars
+        ("bank\u2024\u2024example", "\u2024"),  # in a row, by their compatible form
+        ("\u2044etc/passwd", "\u2044"),  # at the beginning
+        ("bank.example\u2044", "\u2044"),  # at the end
+        ("caf\u00e9\u2044menu", "\u2044"),  # beside a letter of a living language
+        ("rm \u2010rf x", "\u2010"),  # an option
+        ("rm \u2212\u2212force x", "\u2212"),
+        ("rm \u2013rf x", "\u2013"),
+        ('rm "\u2013rf"', "\u2013"),
+        ("my\u2011file", "\u2011"),  # within a name
+        ("\u223c/x", "\u223c"),
+    ],
+    ids=["slashes", "bars", "dots", "first", "last", "accent", "hyphen", "minus", "dash", "quoted", "name", "home"],
+)  # fmt: skip
+def test_signs_that_look_like_those_of_paths_and_commands_are_named(text: str, odd: str) -> None:
+    [word] = lookalikes(text)
+    assert word.endswith(f"has {odd} (U+{ord(odd):04X})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2010\u20132012", "Mon\u2013Fri", "one \u2013 two", "5 \u2212 3", "価格：100円", "\u201cso\u201d", "it\u2019s", "a…b", "\u2044"],
+)  # fmt: skip
+def test_signs_of_ordinary_text_are_not_named(text: str) -> None:
+    assert lookalikes(text) == []
+
+
 def test_signs_piled_upon_a_letter_are_written_as_marks() -> None:
     few, many = "e\u0301" + "\u0323" * 4, "a" + "\u0301" * 400
     assert visible(few) == few
@@ -101,7 +132,7 @@ def test_an_accent_does_not_part_a_word_and_a_long_word_is_not_repeated() -> Non
     assert len(said) < 160
 
 
-@pytest.mark.parametrize("unit", ["я", "aя", "\u0301", "中", "\u200b", "aя "])
+@pytest.mark.parametrize("unit", ["я", "aя", "\u2044", "a\u2044", "\u0301", "中", "\u200b", "aя "])
 def test_the_time_grows_with_the_length(unit: str) -> None:
     def seconds(length: int) -> float:
         def once() -> float:

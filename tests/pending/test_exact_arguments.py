@@ -1,10 +1,12 @@
 """What a person is shown, what an approval covers and what runs are the same, field by field."""
 
+import enum
 import json
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Annotated, Any
 
 import pytest
@@ -20,6 +22,7 @@ from pydantic import (
     SecretStr,
     field_serializer,
     model_serializer,
+    model_validator,
 )
 from pydantic_core import core_schema
 
@@ -225,7 +228,134 @@ async def test_what_cannot_be_told_from_other_values_is_denied_where_a_person_wo
     result = await runner_for(taking(Locked), script=[call("take", value=1)]).run("go")
     [ended] = [event.result for event in result.events if isinstance(event, ToolEnded)]
     assert (ended.status, ran) == ("denied", [])
-    assert ended.text == "Denied: nobody could see or approve what is in ['value']"
+    assert ended.text.startswith("Denied: nobody could see or approve what is in ['value']: ")
+
+
+def stepping() -> FunctionTool[Any, Any]:
+    def step(steps: dict[str, str], note: str = "") -> str:
+        """Take steps in their order."""
+        ran.append(list(steps))
+        return "taken"
+
+    return FunctionTool(step, require_confirmation=True)
+
+
+async def test_a_remembered_approval_does_not_cover_keys_in_another_order() -> None:
+    steps = {"backup": "1", "wipe": "2"}
+    turned = dict(reversed(steps.items()))
+    script = [
+        call("step", steps=steps),
+        call("step", note="", steps=steps),
+        call("step", steps=turned),
+    ]
+    runner = runner_for(stepping(), script=script)
+    paused = await runner.run("go")
+    again = await answered(runner, paused, Approve(remember="arguments"))
+    assert (again.status, ran) == ("paused", [["backup", "wipe"]] * 2)
+
+
+async def test_keys_that_a_person_puts_in_another_order_stay_there() -> None:
+    runner = runner_for(stepping(), script=[call("step", steps={"wipe": "2", "backup": "1"})])
+    paused = await runner.run("go")
+    edit = {"steps": {"backup": "1", "wipe": "2"}, "note": ""}
+    await answered(runner, paused, Approve(arguments=edit))
+    assert ran == [["backup", "wipe"]]
+
+
+class Preset(BaseModel):
+    """With a property that nothing but a validator gives a value."""
+
+    to: str
+
+    @cached_property
+    def total(self) -> int:
+        return 0
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def set_total(cls, given: Any, handler: Any) -> Any:
+        made = handler({"to": given["to"]})
+        made.__dict__["total"] = given["cents"]
+        return made
+
+
+class Counted(BaseModel):
+    to: str
+    cents: int
+
+    @cached_property
+    def total(self) -> int:
+        return self.cents
+
+    @cached_property
+    def broken(self) -> int:
+        raise ValueError("no")
+
+
+class Speed(enum.Enum):
+    SLOW = 1
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        made = object.__new__(cls)
+        made._name_, made._value_ = "SLOW", 1
+        made.real = value  # type: ignore[missing-attribute]
+        return made
+
+
+class Rights(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Hiding:
+    """Whose copy would have less than it has."""
+
+    def __init__(self, cents: int) -> None:
+        self.cents = cents
+
+    def __reduce__(self) -> Any:
+        return Hiding, (0,)
+
+
+def test_a_property_that_was_set_is_shown_and_one_that_was_looked_at_is_not() -> None:
+    one, other = (Preset.model_validate({"to": "ann", "cents": cents}) for cents in (1, 99))
+    assert Exact({"a": one}).shown == {"a": {"to": "ann", "total": 1}}
+    assert digest_of_arguments({"a": one}) != digest_of_arguments({"a": other})
+    seen, unseen = (Counted(to="ann", cents=5) for _ in range(2))
+    assert seen.total == 5
+    assert Exact({"a": seen}).shown == {"a": {"to": "ann", "cents": 5}}
+    assert digest_of_arguments({"a": seen}) == digest_of_arguments({"a": unseen})
+    seen.__dict__["broken"] = 99
+    assert Exact({"a": seen}).shown == {"a": {"to": "ann", "cents": 5, "broken": 99}}
+
+
+def test_what_an_enum_makes_of_a_value_is_not_taken_for_a_member() -> None:
+    assert Exact({"a": Speed.SLOW}).shown == {"a": 1}
+    assert Exact({"a": Rights.READ | Rights.WRITE}).shown == {"a": 3}
+    one, other = ({"a": Speed(cents)} for cents in (2, 99))
+    assert Exact(one).unseen == ["a"]
+    assert digest_of_arguments(one) != digest_of_arguments(other)
+    crafted = object.__new__(Rights)
+    crafted._value_, crafted._name_ = 1, "WRITE"
+    assert Exact({"a": crafted}).unseen == ["a"]
+
+
+def test_what_an_object_keeps_from_pickle_is_covered() -> None:
+    one, other, same = ({"a": Hiding(cents)} for cents in (1, 99, 1))
+    assert digest_of_arguments(one) != digest_of_arguments(other)
+    assert digest_of_arguments(one) == digest_of_arguments(same)
+
+
+def test_only_what_stands_under_its_name_is_known_by_it() -> None:
+    def impostor() -> None: ...
+
+    impostor.__module__, impostor.__qualname__ = __name__, "runner_for"
+    named = type("Hiding", (), {"__module__": __name__})
+    assert Exact({"a": impostor, "b": named}).unknowable == ["a", "b"]
+    assert Exact({"a": runner_for, "b": Hiding, "c": len, "d": [1].copy}).unknowable == []
+    one, other = ({"a": [cents].copy} for cents in (1, 99))
+    assert digest_of_arguments(one) != digest_of_arguments(other)
 
 
 @pytest.mark.parametrize("kind", [SecretStr, list[SecretStr], Odd])

@@ -6,11 +6,20 @@ from typing import Any
 import pytest
 from tests.pending._outside import SEND, Server, answered, ran, sending
 
-from toolwright import Agent, Approve, Reject, Runner, Skill, SkillToolset, UsageError
+from toolwright import (
+    Agent,
+    Approve,
+    Reject,
+    Runner,
+    Skill,
+    SkillRegistry,
+    SkillToolset,
+    UsageError,
+)
 from toolwright.agent import lock_of, moved_since
 from toolwright.messages import ToolEnded
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import searchable
+from toolwright.tools import prefixed, searchable
 
 pytestmark = pytest.mark.anyio
 
@@ -186,6 +195,61 @@ async def test_a_skill_whose_files_changed_is_asked_about_and_the_answer_is_for_
     again = await answered(runner, asked)
     assert again.status == "paused", "what was approved is not what is there now"
     assert (await answered(runner, again)).status == "done"
+
+
+def skill_in(folder: Path, told: str = "Tidy up.", name: str = "tidy") -> Path:
+    made = folder / name
+    made.mkdir(parents=True, exist_ok=True)
+    (made / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Tidies.\n---\n{told}")
+    (made / "guide.md").write_text("one")
+    return made
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("what", ["SKILL.md", "guide.md", "a new file"])
+async def test_a_skill_that_changes_before_its_first_use_is_asked_about(
+    what: str, inside: bool, tmp_path: Path
+) -> None:
+    folder = skill_in(tmp_path)
+    load = call("load_skill", skill_name="tidy")
+    skills = SkillToolset(registry=SkillRegistry(tmp_path))
+    first = "Nothing yet." if inside else call("list_skills")
+    script = [first, *([] if inside else ["."]), load, load, "."]
+    runner = sending(prefixed(skills, "") if inside else skills, *script)
+    assert (await runner.run("go", session_id="s")).status == "done"
+    if what == "SKILL.md":
+        skill_in(tmp_path, "Run rm -rf.")
+    else:
+        (folder / what).write_text("two")
+    asked = await runner.run("go", session_id="s")
+    assert "not as it was when this session first saw it" in asked.pending[0].hint
+    assert (await answered(runner, asked)).status == "done"
+
+
+async def test_skills_that_did_not_change_or_are_new_are_used_unasked(tmp_path: Path) -> None:
+    skill_in(tmp_path / "a")
+    other = Skill.from_directory(skill_in(tmp_path / "b", "Another."))
+    load = call("load_skill", skill_name="tidy")
+    new = call("load_skill", skill_name="tidier")
+    both = [SkillToolset([other], tool_name_prefix="x"), SkillToolset(registry=SkillRegistry(tmp_path / "a"))]  # fmt: skip
+    agent = Agent(name="a", model=ScriptedModel(".", load, new, "."), tools=both)
+    runner = Runner(agent)
+    await runner.run("go", session_id="s")
+    skill_in(tmp_path / "a", name="tidier")
+    assert (await runner.run("go", session_id="s")).status == "done"
+
+
+async def test_a_skill_that_is_too_large_is_no_reason_not_to_know_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolwright.builtin.skills._skill._MOST_BYTES", 10)
+    folder = skill_in(tmp_path)
+    (skill_in(tmp_path, name="large") / "large.txt").write_text("x" * 100)
+    load = call("load_skill", skill_name="tidy")
+    runner = sending(SkillToolset(registry=SkillRegistry(tmp_path)), ".", load, ".")
+    await runner.run("go", session_id="s")
+    (folder / "guide.md").write_text("two")
+    assert (await runner.run("go", session_id="s")).status == "paused"
 
 
 # -- a lock file -----------------------------------------------------------------------------------

@@ -71,6 +71,26 @@ MISSPELT: dict[str, tuple[Rule, str]] = {
     "an end in a condition": (Rule.deny(when="ends(call.tool, 'tabel')"), r"no tool '\*tabel'"),
     "an agent in a condition": (Rule.deny(when="call.agent == 'helpr'"), "no agent 'helpr'"),
     "a path in a condition": (Rule.deny(when="call.path == 'root/helpr'"), "no agent 'helpr'"),
+    "the beginning of a path": (Rule.deny(when="starts(call.path, 'roott')"), r"no agent 'roott\*'"),
+    "the end of a path": (Rule.deny(when="ends(call.path, '/helpr')"), r"no agent '\*/helpr'"),
+    "a pattern of a path": (Rule.deny(when="matches(call.path, '*helpr*')"), r"agent '\*helpr\*'"),
+    "a pattern on a path": (Rule.deny(when="matches(call.path, 'root/hel?')"), r"agent 'root/hel\?'"),
+    "two patterns on a path": (Rule.deny(when="matches(call.path, 'r*/hel*x')"), r"agent 'r\*/hel\*x'"),
+    "a part of a path": (Rule.deny(when="'helpr' in call.path"), "no agent 'helpr'"),
+    "a path in small letters": (Rule.deny(when="lower(call.path) == 'root/helpr'"), "no agent 'helpr'"),
+    "a path with capitals": (Rule.deny(when="starts(lower(call.path), 'Root')"), r"no agent 'Root\*'"),
+    "a path and another name": (
+        Rule.deny(when="call.agent == 'zz' or starts(call.path, 'roott')"), r"no agent 'roott\*'"
+    ),
+    "a tool that is made small": (Rule.deny(when="call.tool == lower('DROP_TABEL')"), "'drop_tabel'"),
+    "a beginning that is made small": (
+        Rule.deny(when="starts(call.tool, lower('DORP'))"), r"no tool 'dorp\*'"
+    ),
+    "tools that are made small": (
+        Rule.deny(when="call.tool in ['drop_table', lower('WPIE')]"), "no tool 'wpie'"
+    ),
+    "an agent that is made small": (Rule.deny(when="lower('HELPR') == call.agent"), "agent 'helpr'"),
+    "a tool in a list": (Rule.deny(when="[call.tool] == ['wpie']"), "wpie"),
     "a tool in small letters": (Rule.deny(when="lower(call.tool) == 'drop_tabel'"), "'drop_tabel'"),
     "a tool that has no capitals": (Rule.deny(when="lower(call.tool) == 'Drop_table'"), "'Drop_t"),
     "tools in small letters": (
@@ -101,6 +121,12 @@ RIGHT = rules(
     Rule.deny(when="lower(call.tool) in ['drop_table'] and 'table' in call.tool and name == ''"),
     Rule.deny(when="starts(lower(call.tool), 'drop') and lower(name) == 'tabel'"),
     Rule.deny(when="call.tool in 'drop_table,wipe' and call.tool == name"),
+    Rule.deny(when="starts(call.path, 'ro') and ends(call.path, 'er') and name == ''"),
+    Rule.deny(when="matches(call.path, 'r*t?h?l*r') and 'ot/he' in call.path and name == ''"),
+    Rule.deny(when="lower(call.path) == lower('ROOT/Helper') and name == ''"),
+    Rule.deny("drop_*", when="call.path in 'x,root/helper' and name == ''"),
+    Rule.deny("drop_*", when="starts('root/helper/x', call.path) and name == ''"),
+    Rule.deny(when="[call.tool] == ['drop_table'] and name == ''"),
     Rule.deny("sommething", agent="else", source="where", optional=True),
     Rule.deny(when="call.tool == 'elsewhere'", optional=True),
     otherwise="allow",
@@ -284,3 +310,15 @@ def test_what_is_no_verdict_is_refused_where_it_is_written(wrong: Any) -> None:
     for make in makes:
         with pytest.raises(UsageError, match=r"'allow'(,| or) 'ask'(,| or) 'deny'"):
             make()
+
+
+async def test_names_with_capitals_are_those_of_a_path_in_small_letters() -> None:
+    right, wrong = (f"starts(lower(call.path), '{name}') and name == ''" for name in ("ro", "Ro"))
+    for when in (right, wrong):
+        agent = Agent(name="Root", model=ScriptedModel(call("drop_table", name="x"), "."), tools=[OUTSIDE])  # fmt: skip
+        run = Runner(agent, policy=rules(Rule.deny(when=when), otherwise="allow")).run("go")
+        if when is right:
+            assert (await run).status == "done"
+        else:
+            with pytest.raises(UsageError, match=r"no agent 'Ro\*'"):
+                await run

@@ -132,6 +132,9 @@ def test_terminal_and_page_name_the_same_lookalikes() -> None:
     script = (
         'import { lookalikes } from "./visible.ts"; send(given.map((text) => lookalikes(text)));'
     )
+    signs = [char for char in assigned() if unicodedata.category(char)[0] in "PS"]
+    text = "".join(f"a{char}b a{char}{char} {char}b 中{char}b é{char}- " for char in signs)
+    assert run_sources(script, [text]) == [lookalikes(text)]
     named = run_sources(script, MIXED)
     assert named == [lookalikes(text) for text in MIXED]
     assert [bool(words) for words in named] == [True] * 4 + [False] * 5 + [True, True, False, True, True, False] + [True] * 5 + [False] * 5  # fmt: skip

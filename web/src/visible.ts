@@ -97,7 +97,9 @@ const BETWEEN_WORDS = /[^\p{L}\p{N}_]/u;
 const ACCENT = /\p{M}/gu;
 const LATIN = /\p{Script=Latin}/u;
 const OTHER = /\p{Script=Cyrillic}|\p{Script=Greek}|\p{Script=Armenian}|\p{Script=Cherokee}|\p{Script=Coptic}|\p{Script=Lisu}/u;
-const SEPARATOR = /^[/\\.:;@?#%&=|]$/;
+const SEPARATOR = /^[/\\.:;@?#%&=|~*-]$/;
+// Between letters and digits they are those of ordinary text; before them, they look like an option.
+const DASHES = "\u2012\u2013";
 const WORD_SHOWN = 40;
 const LETTERS_SHOWN = 5;
 
@@ -131,14 +133,26 @@ function oddLetters(word: string, inPlain: boolean): string[] {
   return others.every((char) => LETTERS.test(char)) ? others : [];
 }
 
-/** Signs between plain letters that look like those that divide addresses and paths. */
+/** Signs that look like those that divide addresses, paths and commands, one or several in a row, with plain characters beside them. */
 function oddSigns(token: string): string[] {
   const chars = [...token];
-  const isSign = (char: string, at: number) =>
-    char > "\u007f" && at > 0 && at < chars.length - 1 && chars[at - 1]! <= "\u007f" && chars[at + 1]! <= "\u007f" &&
-    (SIGNS.test(char) || SEPARATOR.test(char.normalize("NFKC")));
-  return [...new Set(chars.filter(isSign))];
+  const odd = new Set<string>();
+  for (let at = 0; at < chars.length; at++) {
+    if (!isSign(chars[at]!)) continue;
+    let end = at + 1;
+    while (end < chars.length && isSign(chars[end]!)) end++;
+    const [before, after] = [chars[at - 1] ?? "", chars[end] ?? ""];
+    if ((before || after) && isPlain(before) && isPlain(after))
+      for (const char of chars.slice(at, end)) if (!DASHES.includes(char) || !/[\p{L}\p{N}]/u.test(before)) odd.add(char);
+    at = end - 1;
+  }
+  return [...odd];
 }
+
+const isSign = (char: string) => char > "\u007f" && (SIGNS.test(char) || SEPARATOR.test(char.normalize("NFKC")));
+
+/** Whether it is ASCII, or a letter of living languages with Latin ones; the end of a word is. */
+const isPlain = (char: string) => char <= "\u007f" || (char <= "\u024f" && /\p{L}/u.test(char));
 
 const looksLikeAnother = (char: string, inLatin: boolean) =>
   char > "\u00ff" && ((inLatin && (OTHER.test(char) || LETTERS.test(char))) || /^[0-9A-Za-z]+$/.test(char.normalize("NFKC")));

@@ -155,10 +155,12 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters
-    args = called = ctx.arguments = called_arguments(record, tool, ctx.call.arguments)
+    args = called = ctx.arguments = called_arguments(run, record, tool, ctx)
+    record.as_read = called
     if record.answers:
         try:
-            args = ctx.arguments = edited_arguments(record, tool, called)
+            args = ctx.arguments = edited_arguments(run, record, tool, called)
+            record.as_read = args
         except ArgumentError as error:
             return as_called(run, tool, ctx, WRONG_EDIT.format("; ".join(error.issues)))
     is_free = tool.name in box.free

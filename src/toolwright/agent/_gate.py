@@ -1,9 +1,10 @@
 """Judge a call by every rule on its path before it runs; the strictest verdict counts."""
 
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
@@ -23,8 +24,10 @@ from toolwright.tools import (
     ToolContext,
     apply_edit,
     decide,
+    differences,
     digest_of,
     digest_of_arguments,
+    exact,
     read_again,
     says,
     stricter,
@@ -41,8 +44,24 @@ __all__ = [
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
-_CANNOT_BE_APPROVED = "nobody could see or approve what is in {}"
-_MADE_ANEW = "what the call leaves out is made anew each time and not shown; give all arguments"
+_CANNOT_BE_APPROVED = (
+    "nobody could see or approve what is in {}: it has parts that cannot be told from others. That is "
+    "for the tool's author: a parameter of plain data, or one that the tool hides (hidden=…)"
+)
+_MOVES = (
+    "nobody could approve what would run, since {} would be different again by then. Where the call "
+    "takes such a value, give it; else it is for the tool's author: a default that a call can give, "
+    "or one that the function makes itself, can be approved."
+)
+_MOVED = (
+    "it was approved twice, and {} was different again each time it was to run, so that nobody could "
+    "approve what runs: a hook (before_tool) or the tool makes it anew each time. Where the call takes "
+    "such a value, give it; else it is for the author of the hook or the tool to make it once, or in "
+    "the function."
+)
+_ENOUGH = 2
+"""How often a person approves a call that is a different one each time it is to run."""
+_UNSHOWN = "something that is not shown"
 _REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
@@ -63,8 +82,8 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if given is not None:
             _remember(run, ctx, given[1], _bound_to(run, tool, ctx))
         elif not _is_remembered(run, subject, digest):
-            if not _stays(run, record, tool, ctx):
-                return _denied(replace(decision, reason=_MADE_ANEW))
+            if reason := _unstable(run, record, tool, ctx, subject):
+                return _denied(replace(decision, reason=reason))
             source = state_of_source(tool) if tool.source and decision.about else ""
             return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
     if tool.source:
@@ -163,27 +182,49 @@ def as_called(run: Run, tool: Tool, ctx: ToolContext, hint: str) -> Output:
     return Output.pending(kind="confirmation", hint=hint, rule=rule, question=question)
 
 
-def called_arguments(record: CallRecord, tool: Tool, raw: str) -> Args:
+def called_arguments(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Args:
     """The arguments as the model gave them, with what it left out as its first question showed it."""
-    if not record.answers:
-        return tool.parse(raw)
-    return read_again(tool.name, tool.parse, raw, record.answers[0][0].arguments)
+    return _reader(run, record, tool, 0)(ctx.call.arguments)
 
 
-def _stays(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> bool:
-    """Whether the call would be the same after an approval; what hooks will do, nobody can say."""
-    if record.answers or run.tool_hooks:
-        return True
-    again = read_again(tool.name, tool.parse, ctx.call.arguments, run.card(ctx.arguments))
-    return digest_of_arguments(again) == digest_of_arguments(ctx.arguments)
+def _reader(run: Run, record: CallRecord, tool: Tool, number: int) -> Callable[[str], Args]:
+    """Reads what a call's question of that number has shown, and makes nothing anew that it showed."""
+    if number >= len(record.answers):
+        return tool.parse
+    asked = record.answers[number][0]
+    shown = asked.arguments if asked.as_read is None else asked.as_read
+    return lambda raw: read_again(tool.name, tool.parse, raw, shown, run.card)
 
 
-def edited_arguments(record: CallRecord, tool: Tool, called: Args) -> Args:
+def _unstable(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext, subject: str) -> str:
+    """Why an approval would never cover the call; empty when it would, as far as can be said."""
+    if not record.answers and record.as_read is not None:
+        shown = run.card(record.as_read)
+        again = read_again(tool.name, tool.parse, ctx.call.arguments, shown, run.card)
+        if digest_of_arguments(again) == digest_of_arguments(record.as_read):
+            return ""
+        return _MOVES.format(_places(exact(again), exact(record.as_read)))
+    yes = [
+        asked
+        for asked, answer in record.answers
+        if isinstance(answer, Approve) and answer.arguments is None
+        and _kind(asked) in (RULE, AS_CALLED) and asked.question.split(":")[1] == subject
+    ]  # fmt: skip
+    if len(yes) < _ENOUGH:
+        return ""
+    return _MOVED.format(_places(run.card(ctx.arguments), yes[-1].arguments))
+
+
+def _places(one: Any, other: Any) -> str:
+    return ", ".join(map(repr, differences(one, other))) or _UNSHOWN
+
+
+def edited_arguments(run: Run, record: CallRecord, tool: Tool, called: Args) -> Args:
     """The arguments that the person who approved the call wants it to have; `called` are the model's.
 
     `ArgumentError` when the latest change of them does not fit.
     """
-    latest = [wanted for _, _, wanted in _approvals(record, tool, called)]
+    latest = [wanted for _, _, wanted in _approvals(run, record, tool, called)]
     wanted = latest[-1] if latest else called
     if isinstance(wanted, ArgumentError):
         raise wanted
@@ -191,17 +232,18 @@ def edited_arguments(record: CallRecord, tool: Tool, called: Args) -> Args:
 
 
 def _approvals(
-    record: CallRecord, tool: Tool, called: Args
+    run: Run, record: CallRecord, tool: Tool, called: Args
 ) -> Iterator[tuple[Pending, Approve, Args | ArgumentError]]:
     """The approvals so far, and what the arguments were to be after each."""
     args, wanted = called, called
-    for asked, answer in record.answers:
+    for number, (asked, answer) in enumerate(record.answers):
         if not isinstance(answer, Approve):
             continue
         if answer.arguments is not None:
             try:
                 edited = answer.arguments, asked.arguments
-                args = wanted = apply_edit(tool.name, tool.parse, *edited, args)
+                read = _reader(run, record, tool, number + 1)
+                args = wanted = apply_edit(tool.name, read, *edited, args)
             except ArgumentError as error:
                 wanted = error
         elif _kind(asked) == AS_CALLED:
@@ -238,8 +280,8 @@ def _approval(
     """The latest approval that was given for exactly this: path, tool, arguments and question."""
     subject, digest = _bound_to(run, tool, ctx, about)
     found: tuple[Pending, Approve] | None = None
-    called = called_arguments(record, tool, ctx.call.arguments)
-    for asked, answer, wanted in _approvals(record, tool, called):
+    called = called_arguments(run, record, tool, ctx)
+    for asked, answer, wanted in _approvals(run, record, tool, called):
         if _kind(asked) not in kinds or asked.question.count(":") != 3:
             continue  # Another question, or one of a version that bound less to it.
         _, covered, _, shown = asked.question.split(":")

@@ -10,11 +10,12 @@ from typing import Any, Protocol, TypeVar
 from toolwright._sealed import sealed
 from toolwright._settings import explain
 from toolwright.concurrency import call_user
-from toolwright.errors import SettingError, UsageError
+from toolwright.errors import ArgumentError, SettingError, UsageError
 from toolwright.messages import ModelMessage, StateChanged, ToolCall
 from toolwright.models import ModelRequest
 from toolwright.tools import (
     Args,
+    Exact,
     NodeInfo,
     Output,
     RunInside,
@@ -145,28 +146,57 @@ async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
     """What a hook answers in the tool's place; None when the call goes on."""
     if hooks.before_tool is None:
         return None
-    offered = copy.deepcopy(ctx.arguments)
+    offered = {name: _copied(value) for name, value in ctx.arguments.items()}
     said = await call_user(hooks.before_tool, ctx, tool, offered)
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
     if said is None and offered != ctx.arguments and _differ(offered, ctx.arguments):
         said = offered  # It changed them in place.
     if isinstance(said, dict):
-        ctx.arguments = _validated(tool, said)
+        ctx.arguments = _validated(tool, said, ctx.arguments)
         return None
     return None if said is None else to_output(said)
 
 
+def _copied(value: Any) -> Any:
+    """A copy that a hook may change; what cannot be compared with its copy is not copied."""
+    try:
+        copied = copy.deepcopy(value)
+        is_same = bool(copied == value)
+    except Exception:  # noqa: BLE001 - objects may raise anything when they are copied or compared
+        return value
+    return copied if is_same or not Exact({"": value}).unknowable else value
+
+
 def _differ(one: Args, other: Args) -> bool:
+    return one.keys() != other.keys() or any(not _is_kept(one[name], other[name]) for name in one)
+
+
+def _is_kept(one: Any, other: Any) -> bool:
     """Copies of objects may be unequal and yet the same."""
-    return digest_of_arguments(one) != digest_of_arguments(other)
+    return one is other or digest_of_arguments({"": one}) == digest_of_arguments({"": other})
 
 
-def _validated(tool: Tool, changed: Args) -> Args:
+def _validated(tool: Tool, changed: Args, before: Args) -> Args:
+    """The arguments that a hook wants; those that it has not changed are not read again."""
     unknown = sorted(changed.keys() - tool.spec.parameters.get("properties", {}).keys())
     if unknown:
         raise UsageError(
             f"before_tool returned a dict with {unknown}, which are no parameters of {tool.name!r}; "
             "to answer in its place, return an Output or a text."
         )
-    return tool.parse(json.dumps(writable(changed)))
+    kept = {n: before[n] for n in changed if n in before and _is_kept(changed[n], before[n])}
+    wanted: dict[str, Any] = {}
+    for name, value in changed.items():
+        try:
+            wanted.update(writable({name: value}))
+        except ArgumentError:
+            if name not in kept:
+                raise
+    made = {**tool.parse(json.dumps(wanted)), **kept}
+    if Exact(made).secrets < Exact(changed).secrets:
+        raise UsageError(
+            f"before_tool changed an argument of {tool.name!r} whose type does not say what in it is "
+            "secret, so that it would be shown; give the parameter a type with SecretStr."
+        )
+    return made

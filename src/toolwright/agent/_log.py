@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -88,6 +88,8 @@ class CallRecord:
     """What the tool wanted to happen beside its result."""
     asked: int = 0
     """How often it has asked the outside."""
+    as_read: dict[str, Any] | None = None
+    """Its arguments before hooks see them, a person's changes included; None before it is read."""
 
     @property
     def is_deferred(self) -> bool:

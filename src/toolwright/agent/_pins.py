@@ -3,7 +3,8 @@
 A source is pinned as a whole, the first time that the session lists any of it: the mark of each of
 its tools, whether filters, searches or code mode hide them or not. A tool that is used is kept with
 its whole definition, so that the question about a change can show it. Beside that each path of
-agents has the sources that it knows: one that takes the place of another is asked about, too.
+agents has the sources that it knows: one that takes the place of another is asked about, too; and
+the marks of the skills that it saw, which their toolset asks about.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,8 @@ from toolwright.tools import (
     Toolset,
     difference,
     digest_of,
+    each_by_name,
+    pinned_files,
 )
 
 __all__ = ["accept", "change_of", "pin_listed", "pin_used", "state_of_source"]
@@ -49,8 +52,23 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
     # One that comes while another has gone may stand in for it: that is for a person to say.
     if listed and (known is None or listed.keys() > known.keys()):
         state.note(_at(run), {key: tool.source for key, tool in listed.items()})
+    if toolsets and pinned_files(run.names) not in values and (files := await _files(toolsets)):
+        state.note(pinned_files(run.names), files)
     if delta:
         run.emit(StateChanged, delta=delta)
+
+
+async def _files(toolsets: Sequence[Toolset]) -> dict[str, str]:
+    """A mark of each skill."""
+    found = []
+    for toolset in toolsets:
+        try:
+            found.append(await toolset.file_digests())
+        except (ToolError, UsageError, OSError):
+            continue  # Whoever uses them is told.
+    named = each_by_name(pair for digests in found for pair in digests.items())
+    skills = ((name, digests) for name, digests in named if name.startswith("skill:"))
+    return {name: digest_of(digests) for name, digests in skills}
 
 
 async def _hidden(run: Any, toolsets: Sequence[Toolset]) -> list[Tool]:

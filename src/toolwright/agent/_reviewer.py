@@ -35,10 +35,10 @@ def reviewed_by(model: Model | str, instructions: str = "") -> Policy:
     """A policy in which a model reviews each call: it allows it, or a person is asked.
 
     It stands below all other rules, wherever it is written: what they deny or ask about, it does not
-    see. It is shown what the person has asked for, the rules about the tool, its name and effects,
-    and the arguments; never a tool's result or description, nor what an agent has asked of another.
-    What it denies, what it does not answer with one clear verdict, and what is too long, a person is
-    asked.
+    see. It is shown what the person has asked for, the agents on the path, the rules about the tool,
+    its name, effects and source, and the arguments; never a tool's result or description, nor what an
+    agent has asked of another. What it denies, what it does not answer with one clear verdict, and
+    what is too long, a person is asked.
 
     Args:
         model: The reviewer, by name or as an object.

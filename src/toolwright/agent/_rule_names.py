@@ -162,7 +162,7 @@ def _strike(guard: Guard, names: Names) -> None:
 
 
 def _refuse(guard: Guard, names: Names) -> None:
-    for kind, name in sorted(guard.unchecked):
+    for kind, name in sorted(guard.unchecked, key=lambda pair: (pair[0], pair[1].pattern)):
         if kind not in names:
             continue
         pattern = name.pattern

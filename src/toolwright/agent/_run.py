@@ -278,13 +278,17 @@ class Run:
 
     def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int, ran: bool) -> Pending:
         address = ctx.function_call_id
+        arguments = self.card(ctx.arguments)
+        as_read = self.log.record(address).as_read
+        read = None if as_read is None or as_read is ctx.arguments else self.card(as_read)
         return Pending(
             call_id=question_id(address, asked),
             name=ctx.call.name,
             kind=request.kind,
             hint=self.redactor.exact(request.hint),
             payload=self.redactor.inside(jsonable(request.payload)),
-            arguments=self.card(ctx.arguments),
+            arguments=arguments,
+            as_read=None if read == arguments else read,
             schema=request.schema,
             deadline=None if request.timeout is None else time.time() + request.timeout,
             agent=self.agent.name,

@@ -14,6 +14,7 @@ from toolwright.messages import (
     Remember,
     pretences,
     shown_json,
+    shown_text,
     visible,
 )
 from toolwright.tools import answer_from_text
@@ -36,16 +37,17 @@ def question(pending: Pending, room: Room | None = None) -> str:
     """What the call asks, with its arguments; in full, or shortened to the room there is."""
     head = _line(f"{pending.call_id}  {pending.name} ({pending.kind})")
     # Further lines of a hint are indented: none of them looks like ours.
-    head = f"{head} {visible(pending.hint)}".rstrip().replace("\n", "\n    ")
-    bodies = []
+    head = f"{head} {shown_text(pending.hint)}".rstrip().replace("\n", "\n    ")
+    bodies, shown = [], [pending.hint, pending.payload]
     if pending.kind not in ("choice", "input"):  # there the hint and the payload say it all
         bodies.append(shown_json(pending.arguments, indent=2))
+        shown.append(pending.arguments)
     if pending.payload is not None:
         bodies.append(_payload(pending))
     parts = [head, *bodies] if room is None else _shortened(head, bodies, room)
     if pending.rule:
         parts.append(_line(f"(asked by {pending.rule})"))
-    parts += pretences(pending.hint, pending.arguments, pending.payload)
+    parts += pretences(*shown)
     return "\n".join(parts)
 
 
@@ -106,7 +108,9 @@ def remember_words(pending: Pending) -> dict[str, str]:
 def _payload(pending: Pending) -> str:
     options = _options(pending)
     if options:
-        return "\n".join(f"{n}. {_line(str(option))}" for n, option in enumerate(options, 1))
+        return "\n".join(
+            f"{n}. {shown_text(str(option), lines=False)}" for n, option in enumerate(options, 1)
+        )
     return shown_json(pending.payload, indent=2)
 
 

@@ -107,7 +107,7 @@ from toolwright.messages._results import (
     question_id,
 )
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
-from toolwright.messages._shown import pretences, shown_json
+from toolwright.messages._shown import pretences, shown_json, shown_text
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
@@ -221,6 +221,7 @@ __all__ = [
     "refuse_long_scope",
     "secrets_of",
     "shown_json",
+    "shown_text",
     "size",
     "to_json_text",
     "user_message",

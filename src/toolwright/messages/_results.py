@@ -94,6 +94,8 @@ class Pending:
     payload: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
     """The validated arguments that an approval is bound to, secrets left out."""
+    as_read: dict[str, Any] | None = None
+    """The arguments as the call was read, where hooks have made others of them."""
     schema: dict[str, Any] | None = None
     """JSON Schema of the answer, where one is expected."""
     parameters: dict[str, Any] | None = None

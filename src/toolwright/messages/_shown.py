@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright.messages._visible import ODD_SPACES, count_marks, lookalikes, visible
 
-__all__ = ["pretences", "shown_json"]
+__all__ = ["pretences", "shown_json", "shown_text"]
 
 _MARKED = r"(careful: {count} characters that would not be seen are written as \u….)"
 _LOOKALIKE = "(careful: letters that look like others: {word}.)"
@@ -24,7 +24,12 @@ _FROM_RIGHT = re.compile(
 
 def shown_json(value: Any, indent: int | None = None) -> str:
     """JSON that a person can read and a shell can be given: the same value, nothing in it unseen."""
-    shown = visible(json.dumps(value, ensure_ascii=False, indent=indent))
+    return shown_text(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def shown_text(text: str, *, lines: bool = True) -> str:
+    """A text that a person decides on: nothing in it unseen, no space that is not what it looks like."""
+    shown = visible(text, lines=lines)
     return ODD_SPACES.sub(lambda found: json.dumps(found[0])[1:-1], shown)
 
 

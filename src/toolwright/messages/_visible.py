@@ -25,7 +25,9 @@ _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"\w+")
 _LETTER = re.compile(f"[{LETTERS}]")
 _SIGN = re.compile(f"[{SIGNS}]")
-_SEPARATORS = "/\\.:;@?#%&=|"
+_SEPARATORS = "/\\.:;@?#%&=|-~*"
+_DASHES = "\u2012\u2013"
+"""Between letters and digits they are those of ordinary text; before them, they look like an option."""
 _WORD_SHOWN = 40
 _LETTERS_SHOWN = 5
 # Alphabets with letters that look like Latin ones.
@@ -87,14 +89,32 @@ def _odd_letters(word: str, in_plain: bool) -> list[str]:
 
 
 def _odd_signs(token: str) -> Iterator[str]:
-    """Signs between plain letters that look like those that divide addresses and paths."""
-    for at in range(1, len(token) - 1):
-        char = token[at]
-        if char.isascii() or not (token[at - 1].isascii() and token[at + 1].isascii()):
-            continue
-        plain = unicodedata.normalize("NFKC", char)
-        if _SIGN.match(char) or (len(plain) == 1 and plain in _SEPARATORS):
-            yield char
+    """Signs that look like those that divide addresses, paths and commands, one or several in a row,
+    with plain characters beside them."""
+    end = 0
+    while (at := _next_sign(token, end)) < len(token):
+        end = at + 1
+        while end < len(token) and _is_sign(token[end]):
+            end += 1
+        before, after = token[at - 1 : at] if at else "", token[end : end + 1]
+        if (before or after) and _is_plain(before) and _is_plain(after):
+            yield from (c for c in token[at:end] if c not in _DASHES or not before.isalnum())
+
+
+def _next_sign(token: str, at: int) -> int:
+    return next((n for n in range(at, len(token)) if _is_sign(token[n])), len(token))
+
+
+def _is_sign(char: str) -> bool:
+    if char.isascii():
+        return False
+    plain = unicodedata.normalize("NFKC", char)
+    return _SIGN.match(char) is not None or (len(plain) == 1 and plain in _SEPARATORS)
+
+
+def _is_plain(char: str) -> bool:
+    """Whether it is ASCII, or a letter of living languages with Latin ones; the end of a word is."""
+    return char.isascii() or (char <= "\u024f" and char.isalpha())
 
 
 def _described(word: str, odd: list[str]) -> str:

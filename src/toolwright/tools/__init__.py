@@ -23,7 +23,7 @@ from toolwright.tools._context import (
     ToolContext,
 )
 from toolwright.tools._decision import Decision, Verdict, Wish, stricter
-from toolwright.tools._exact import Exact
+from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
 from toolwright.tools._function import FunctionTool, function_tool, tool
 from toolwright.tools._output import to_output
@@ -37,6 +37,7 @@ from toolwright.tools._state import (
     State,
     StateTable,
     checked_state,
+    pinned_files,
 )
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
 from toolwright.tools._toolset import (
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
     from toolwright.tools._difference import difference
-    from toolwright.tools._edits import apply_edit, read_again, says, writable
+    from toolwright.tools._edits import apply_edit, differences, read_again, says, writable
     from toolwright.tools._json_schema import checked_parser, schema_parser
     from toolwright.tools._patterns import Named
     from toolwright.tools._policy import NameKind, Rule, Rules, guarded, interrupting, rules
@@ -86,6 +87,7 @@ _LAZY = {
     "BaseTool": "_base",
     "difference": "_difference",
     "apply_edit": "_edits",
+    "differences": "_edits",
     "read_again": "_edits",
     "says": "_edits",
     "writable": "_edits",
@@ -175,15 +177,18 @@ __all__ = [
     "decide",
     "deferred_tool",
     "difference",
+    "differences",
     "digest_of",
     "digest_of_arguments",
     "each_by_name",
+    "exact",
     "filtered",
     "function_tool",
     "guarded",
     "interrupting",
     "is_decision",
     "nearest",
+    "pinned_files",
     "plain_schema",
     "prefixed",
     "read_again",

@@ -11,6 +11,8 @@ from toolwright.tools._exact import (
     HIDDEN,
     IN_PART,
     Derived,
+    Exact,
+    Fields,
     Opaque,
     Secret,
     Typed,
@@ -19,10 +21,18 @@ from toolwright.tools._exact import (
     exact,
     is_same,
     reads_the_same,
+    shown_form,
 )
-from toolwright.tools._fingerprint import digest_of_arguments
 
-__all__ = ["apply_edit", "has_marks", "parse_edited", "read_again", "says", "writable"]
+__all__ = [
+    "apply_edit",
+    "differences",
+    "has_marks",
+    "parse_edited",
+    "read_again",
+    "says",
+    "writable",
+]
 
 Parse = Callable[[str], Args]
 _MISSING = object()
@@ -38,43 +48,63 @@ def apply_edit(
     """The arguments that a person wants, who was `shown` those in `args`.
 
     Where they changed nothing, the values are those of `args`: a secret, say, of which they saw a
-    mark. `ArgumentError` when `parse` refuses them, when it would make something else of a value
-    that was kept, or when it cannot be said which value a mark stands for.
+    mark. An argument that they left alone is not read again, but stays the same object.
+    `ArgumentError` when `parse` refuses them, when it would make something else of a value that was
+    kept, or when it cannot be said which value a mark stands for.
     """
-    before = exact(dict(args))
+    before, unwritten = exact(dict(args)), ""
+    same = [part for part in edited if part in args and _is_untouched(edited[part], shown, part)]
+    wanted: dict[str, Any] = {}
+    for part, value in edited.items():
+        try:
+            was = before.get(part, _MISSING)
+            wanted[part] = _kept(value, shown.get(part), was, f"arguments.{part}")
+        except _Unwritable as error:
+            if part not in same:
+                raise ArgumentError(name, [str(error)]) from None
+            unwritten = unwritten or str(error)
     try:
-        wanted = _kept(edited, shown, before, "arguments")
-    except _Unwritable as error:
-        raise ArgumentError(name, [str(error)]) from None
-    made = parse_edited(name, parse, wanted)
-    for place in _changed_unseen(edited, shown, before, exact(dict(made)), "arguments"):
+        made = parse_edited(name, parse, wanted)
+    except ArgumentError as error:
+        raise ArgumentError(name, [unwritten]) if unwritten else error from None
+    made = {**made, **{part: args[part] for part in same}}
+    for place in _changed_unseen(edited, shown, before, exact(made), "arguments"):
         raise ArgumentError(name, [f"{place!r} was not changed, and would not be as it was"])
     return made
 
 
-def read_again(name: str, parse: Parse, raw: str, shown: Mapping[str, Any]) -> Args:
+def _is_untouched(edited: Any, shown: Mapping[str, Any], name: str) -> bool:
+    """Whether an argument is as it was shown, the order of keys included."""
+    return name in shown and json.dumps(edited) == json.dumps(shown[name])
+
+
+def read_again(name: str, parse: Parse, raw: str, shown: Mapping[str, Any], card: "Card") -> Args:
     """The arguments of a call whose question has `shown` them, as they were then.
 
-    What a call leaves out may be made when it is read, such as a new id. It is then as it was shown,
-    where it was shown in full, and not made once more.
+    What a call leaves out may be made when it is read, such as an id or a time. It is then as it was
+    shown, where it was shown in full, and not made once more. What is not shown, or cannot be given,
+    is as it is made now.
     """
     args = parse(raw)
-    if digest_of_arguments(args) == digest_of_arguments(parse(raw)):
+    if is_same(card(args), dict(shown)):
         return args
     try:
-        return parse_edited(name, parse, _filled(load_object(name, raw), shown, exact(args)))
-    except ArgumentError:
+        kept = parse_edited(name, parse, _filled(load_object(name, raw), shown, exact(args)))
+    except (ArgumentError, _Unwritable):
         return args
+    # What has no type is read as plain JSON, and a secret in it would be shown.
+    return args if Exact(kept).secrets < Exact(args).secrets else kept
 
 
 def _filled(given: Any, shown: Any, tree: Any) -> Any:
     """What was given, and for what was not, what was shown."""
     if isinstance(given, dict) and isinstance(shown, dict) and isinstance(tree, dict):
         made = {
-            name: part
-            for name, part in shown.items()
-            if name in tree and not isinstance(tree[name], Derived) and not has_marks(part)
-        }
+            name: _as_shown(shown[name], part)
+            for name, part in tree.items()
+            if name not in given and name in shown and not isinstance(part, Derived)
+            and not is_same(shown[name], shown_form(part))
+        }  # fmt: skip
         kept = {
             name: _filled(part, shown.get(name), tree.get(name)) for name, part in given.items()
         }
@@ -87,6 +117,35 @@ def _filled(given: Any, shown: Any, tree: Any) -> Any:
             else given
         )
     return given
+
+
+def _as_shown(shown: Any, tree: Any) -> Any:
+    """JSON for a value that was left out, like the one that was shown; marked parts as in `tree`."""
+    if isinstance(shown, dict) and isinstance(tree, Fields):
+        return {
+            name: _as_shown(shown[name], part)
+            for name, part in tree.items()
+            if name in shown and not isinstance(part, Derived)
+        }
+    if isinstance(shown, list) and isinstance(tree, list) and len(shown) == len(tree):
+        return [_as_shown(*parts) for parts in zip(shown, tree, strict=True)]
+    return _written(tree) if has_marks(shown) else shown
+
+
+def differences(one: Any, other: Any, place: str = "") -> list[str]:
+    """The places where arguments, as `exact` reads them or as a card shows them, are not the same."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = {name: f"{place}.{name}" if place else name for name in (*one, *other)}
+        both = (
+            (one.get(name, _MISSING), other.get(name, _MISSING), at) for name, at in names.items()
+        )
+        return [found for parts in both for found in differences(*parts)]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [found for at, pair in pairs for found in differences(*pair, f"{place}[{at}]")]
+    if one is _MISSING or other is _MISSING:
+        return [place]
+    return [] if json.dumps(canonical(one)) == json.dumps(canonical(other)) else [place]
 
 
 Card = Callable[[Args], dict[str, Any]]

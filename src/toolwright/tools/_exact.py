@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 import reprlib
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ __all__ = [
     "IN_PART",
     "Derived",
     "Exact",
+    "Fields",
     "Opaque",
     "Secret",
     "Typed",
@@ -32,6 +34,7 @@ __all__ = [
     "exact",
     "is_same",
     "reads_the_same",
+    "shown_form",
 ]
 
 HIDDEN = "**********"
@@ -113,7 +116,7 @@ class Exact:
     def shown(self) -> dict[str, Any]:
         """As plain JSON for people: every field, with marks in place of secrets and of what JSON
         has no form for."""
-        return _shown(self.tree)
+        return shown_form(self.tree)
 
     @property
     def unseen(self) -> list[str]:
@@ -126,6 +129,11 @@ class Exact:
         return any(isinstance(leaf, Secret | Opaque) for _, leaf in _leaves(self.tree))
 
     @property
+    def secrets(self) -> int:
+        """How many there are."""
+        return sum(isinstance(leaf, Secret) for _, leaf in _leaves(self.tree))
+
+    @property
     def unknowable(self) -> list[str]:
         """The places whose values cannot be told from others, so that nothing can be bound to them."""
         leaves = _leaves(self.tree)
@@ -133,7 +141,7 @@ class Exact:
 
     def digest(self, key: str = "") -> str:
         """The same for the same arguments alone; with a `key`, of no use to those without it."""
-        text = json.dumps(canonical(self.tree)).encode()
+        text = json.dumps(canonical({name: self.tree[name] for name in sorted(self.tree)})).encode()
         return hmac.new(key.encode(), text, hashlib.sha256).hexdigest()
 
 
@@ -170,6 +178,8 @@ class _Reading:
             case type():
                 return self._opaque(value, levels)
             case enum.Enum():
+                if not _is_member(value):
+                    return self._opaque(value, levels)
                 return self.read(value.value, levels)
             case str():
                 return str.__str__(value)
@@ -242,9 +252,34 @@ def _beside(value: Any) -> Iterator[tuple[str, Any]]:
         *getattr(value, "__dict__", {}).items(),
         *(getattr(value, "__pydantic_private__", None) or {}).items(),
     ]:
-        # It says what the rest says, and is there only after somebody has looked at it.
-        if not isinstance(inspect.getattr_static(kind, name, None), cached_property):
+        # A cached one is there only after somebody has looked at it. It says what the rest says,
+        # unless it was put there.
+        made_by = inspect.getattr_static(kind, name, None)
+        if not isinstance(made_by, cached_property) or not _makes(made_by, value, part):
             yield name, part
+
+
+def _makes(cached: cached_property[Any], value: Any, part: Any) -> bool:
+    """Whether the property would be the same if nobody had looked at it yet."""
+    try:
+        return canonical(exact(cached.func(value))) == canonical(exact(part))
+    except Exception:  # noqa: BLE001 - code of somebody's, which may raise anything
+        return False
+
+
+def _is_member(value: enum.Enum) -> bool:
+    """Whether an enum's value says all of it: what its class declares, and flags of these.
+
+    What a declared member has beside its value is the code's, as what a class has. A class may also
+    make members of its own of what it is given (`_missing_`), with anything in them.
+    """
+    kind = type(value)
+    if any(member is value for member in kind.__members__.values()):
+        return True
+    own = ("_value_", "_name_", "_sort_order_", "_inverted_", "__objclass__")
+    is_plain = all(name in own for name in value.__dict__)
+    is_flag = isinstance(value, enum.Flag) and is_plain
+    return is_flag and kind._value2member_map_.get(value.value) is value
 
 
 def _alias(field: Any) -> str | None:
@@ -255,7 +290,9 @@ def _alias(field: Any) -> str | None:
 
 def _key(key: Any) -> str:
     return (
-        key if isinstance(key, str) and not isinstance(key, enum.Enum) else str(_shown(exact(key)))
+        key
+        if isinstance(key, str) and not isinstance(key, enum.Enum)
+        else str(shown_form(exact(key)))
     )
 
 
@@ -294,10 +331,11 @@ def _opaque(value: Any, read: Callable[[Any], Any] | None = None) -> Opaque:
 
 
 def _state(value: Any, read: Callable[[Any], Any]) -> Any:
-    """What `pickle` would make it from again; None when that cannot be said."""
-    if isinstance(value, type | FunctionType | BuiltinFunctionType):
-        name = f"{value.__module__}.{value.__qualname__}"
-        return None if "<" in name else [name]
+    """What `pickle` would make it from again, and what it has beside; None when that cannot be said."""
+    if isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_found(value):
+        return [f"{value.__module__}.{value.__qualname__}"]
+    if isinstance(value, type | FunctionType):
+        return None
     try:
         made_of = value.__reduce_ex__(4)
     except Exception:  # noqa: BLE001 - objects may raise anything here
@@ -305,9 +343,19 @@ def _state(value: Any, read: Callable[[Any], Any]) -> Any:
     if isinstance(made_of, str):
         return [type(value).__module__, made_of]
     first, *rest = made_of
-    state = read([first, *(list(part) if isinstance(part, Iterator) else part for part in rest)])
+    parts = [first, *(list(part) if isinstance(part, Iterator) else part for part in rest)]
+    # What an object hands to `pickle` may be less than it has.
+    state = read([*parts, list(_beside(value))])
     unsaid = any(isinstance(leaf, Opaque) and not leaf.state for _, leaf in _leaves(state))
     return None if unsaid else state
+
+
+def _is_found(value: Any) -> bool:
+    """Whether it is what stands in its module under its name, so that the name says all."""
+    found: Any = sys.modules.get(value.__module__ or "")
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
 
 
 def _leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -330,18 +378,19 @@ def _leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield place, tree
 
 
-def _shown(tree: Any) -> Any:
+def shown_form(tree: Any) -> Any:
+    """A tree as plain JSON for people."""
     match tree:
         case dict():
-            return {name: _shown(part) for name, part in tree.items()}
+            return {name: shown_form(part) for name, part in tree.items()}
         case list():
-            return [_shown(part) for part in tree]
+            return [shown_form(part) for part in tree]
         case Unordered():
-            return [_shown(part) for part in tree.members]
+            return [shown_form(part) for part in tree.members]
         case Secret():
             return HIDDEN
         case Derived():
-            return _shown(tree.inside)
+            return shown_form(tree.inside)
         case Typed():
             return tree.text
         case Opaque():
@@ -354,8 +403,10 @@ def canonical(tree: Any) -> Any:
     """JSON that is the same for the same values alone, however they are shown."""
     match tree:
         case dict():
-            kind = f"object {tree.kind}" if isinstance(tree, Fields) else "dict"
-            return [kind, *([name, canonical(tree[name])] for name in sorted(tree))]
+            # A function sees in which order the keys of a dict stand; fields have none.
+            is_object = isinstance(tree, Fields)
+            kind, names = (f"object {tree.kind}", sorted(tree)) if is_object else ("dict", tree)
+            return [kind, *([name, canonical(tree[name])] for name in names)]
         case list():
             return ["list", *map(canonical, tree)]
         case Unordered():

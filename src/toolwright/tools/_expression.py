@@ -61,6 +61,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "ends": (2, _on_text(str.endswith)),
     "matches": (2, _on_text(is_like)),
 }
+_UNDECIDED = (ArithmeticError, TypeError, LookupError, ValueError, RecursionError)
 _SHOWN = {"starts": "{}*", "ends": "*{}", "matches": "{}"}
 _HELP = (
     "it has arguments by name (or call.args['name']), call.FIELD with "
@@ -85,7 +86,7 @@ class Expression:
         """Whether it holds of a call's validated arguments; `Unknown` when that cannot be said."""
         try:
             return truth(self._value(self._tree, args, call))
-        except (ArithmeticError, TypeError, LookupError, ValueError, RecursionError) as error:
+        except _UNDECIDED as error:
             raise Unknown(str(error)) from error
 
     def names(self, field: str) -> Iterator[Named]:
@@ -98,9 +99,9 @@ class Expression:
                         yield from _compared(field, op, one, other)
                 case ast.Call(func=ast.Name(id=name), args=[one, other]) if name in _SHOWN:
                     for value, part in ((one, other), (other, one)):
-                        if _has_field(value, field) and isinstance(part, ast.Constant):
-                            shown = _SHOWN[name] if part is other else "{}"
-                            yield _named(field, shown.format(part.value), node)
+                        if _has_field(value, field) and (text := _constant(part)) is not None:
+                            shown = _SHOWN[name].format(text) if part is other else text
+                            yield _named(field, shown, node, shown if part is other else "")
 
     def _check(self, node: ast.AST) -> None:
         match node:
@@ -173,16 +174,42 @@ def _compared(field: str, op: ast.cmpop, one: ast.expr, other: ast.expr) -> Iter
     for value, texts in ((one, other), (other, one)):
         if not _has_field(value, field):
             continue
-        listed = isinstance(texts, ast.List | ast.Tuple)
-        for text in texts.elts if isinstance(texts, ast.List | ast.Tuple) else [texts]:
-            if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+        # A list that the field itself stands in is compared as a whole.
+        is_whole = isinstance(value, ast.List | ast.Tuple)
+        listed = isinstance(texts, ast.List | ast.Tuple) and not is_whole
+        same = ast.In() if is_part and not listed else ast.Eq()
+        for text in texts.elts if isinstance(texts, ast.List | ast.Tuple) and listed else [texts]:
+            shown = ast.unparse(text) if is_whole and _is_constant(text) else _constant(text)
+            if shown is None:
                 continue
             pair = (text, value) if value is other else (value, text)
-            same = ast.In() if is_part and not listed else ast.Eq()
-            yield _named(field, text.value, ast.Compare(pair[0], [same], [pair[1]]))
+            within = f"*{shown}*" if value is other else ""
+            like = within if isinstance(same, ast.In) else shown
+            yield _named(field, shown, ast.Compare(pair[0], [same], [pair[1]]), like)
 
 
-def _named(field: str, shown: str, node: ast.expr) -> Named:
+def _is_constant(node: ast.expr) -> bool:
+    """Whether it says the same of every call."""
+    called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return not any(
+        isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part not in called)
+        for part in ast.walk(node)
+    )
+
+
+def _constant(node: ast.expr) -> str | None:
+    """The text that a part is in every call; None when it is no text, or depends on the call."""
+    if not _is_constant(node):
+        return None
+    expression = Expression(ast.unparse(node))
+    try:
+        value = expression._value(expression._tree, {}, {})
+    except (Unknown, *_UNDECIDED):
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _named(field: str, shown: str, node: ast.expr, like: str) -> Named:
     """A text in a condition: a name is meant if that part of the condition holds for it."""
     written = ast.unparse(node)
 
@@ -192,4 +219,11 @@ def _named(field: str, shown: str, node: ast.expr) -> Named:
         except Unknown:
             return True  # It depends on the call, too.
 
-    return Named(shown, written, holds)
+    lowered = any(isinstance(p, ast.Name) and p.id == "lower" for p in _around(node, field))
+    return Named(shown, written, holds, like=like, lowered=lowered)
+
+
+def _around(node: ast.expr, field: str) -> list[ast.AST]:
+    """The functions that `call.FIELD` is handed to."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [part.func for part in calls if _has_field(part, field)]

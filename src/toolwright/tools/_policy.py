@@ -19,7 +19,7 @@ from toolwright.tools._confirmation import (
 from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
-from toolwright.tools._patterns import Named, is_like
+from toolwright.tools._patterns import Named, NamedPath, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
 
@@ -240,9 +240,16 @@ def _names(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
         condition = Expression(rule.when)
         kinds: tuple[NameKind, ...] = ("tool", "agent", "source")
         yield from ((kind, name) for kind in kinds for name in condition.names(kind))
-        for path in condition.names("path"):
-            parts = path.pattern.split("/")
-            yield from (("agent", Named(name)) for name in parts if not set(name) & set("*?"))
+        yield from (("agent", name) for path in condition.names("path") for name in _on(path))
+
+
+def _on(path: Named) -> Iterator[Named]:
+    """The names on a path that is written out; else the path, as it is."""
+    if set(path.like) & set("*?"):
+        yield NamedPath(path.pattern, path.how, like=path.like, lowered=path.lowered)
+        return
+    for name in path.like.split("/") if path.like else ():
+        yield NamedPath(name, path.how, like=name, lowered=path.lowered)
 
 
 def _on_path(agent: str, ctx: ToolContext) -> bool:

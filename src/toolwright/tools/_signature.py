@@ -24,7 +24,6 @@ from toolwright.errors import UsageError
 from toolwright.messages import jsonable
 from toolwright.tools._context import ReadonlyContext
 from toolwright.tools._docstring import read_docstring
-from toolwright.tools._exact import Exact
 
 __all__ = ["Signature", "plain_schema", "read_signature"]
 
@@ -45,7 +44,7 @@ class Signature:
     injected: tuple[str, ...]
     """The parameters that get the context."""
     defaults: dict[str, Any]
-    """What the function takes for parameters that are left out, as far as people can be shown it."""
+    """What the function takes for parameters that are left out."""
     returns: Any
 
 
@@ -65,7 +64,7 @@ def read_signature(func: Callable[..., Any], hidden: Sequence[str] = ()) -> Sign
         elif parameter.name not in hidden:
             fields[parameter.name] = _field(parameter, hint, docs.parameters.get(parameter.name))
             _note_default(parameter, shown_defaults)
-            if _is_seen(parameter, hint):
+            if _has_default(parameter):
                 defaults[parameter.name] = parameter.default
     adapter = _adapter(name, fields)
     schema = plain_schema(adapter, shown_defaults)
@@ -171,8 +170,7 @@ def _has_description(hint: Any) -> bool:
 
 def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     default = parameter.default
-    # A default written as `Field(5)` is already pydantic's: it shows and fills it itself.
-    if default is parameter.empty or default is None or isinstance(default, FieldInfo):
+    if not _has_default(parameter):
         return
     # JSON has no word for it, and providers refuse the ones that Python would write.
     if isinstance(default, float) and not math.isfinite(default):
@@ -180,18 +178,13 @@ def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     shown[parameter.name] = jsonable(default)
 
 
-def _is_seen(parameter: inspect.Parameter, hint: Any) -> bool:
-    """Whether a question can show the default, and an edit of the rest can give it back as it is.
+def _has_default(parameter: inspect.Parameter) -> bool:
+    """Whether it is put in for a call that leaves it out, so that rules and people see it.
 
     None says that nothing was given; pydantic fills in what was written as `Field(5)` itself.
     """
     default = parameter.default
-    if default is parameter.empty or default is None or isinstance(default, FieldInfo):
-        return False
-    if hint is Any and not isinstance(default, bool | int | float | str):
-        return False
-    read = Exact({parameter.name: default})
-    return not read.unseen and not read.has_secrets
+    return not (default is parameter.empty or default is None or isinstance(default, FieldInfo))
 
 
 def _adapter(name: str, fields: dict[str, Any]) -> TypeAdapter[Any]:

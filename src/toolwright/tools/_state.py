@@ -3,7 +3,7 @@
 import bisect
 import copy
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Self
 
 from toolwright._sealed import Sealed
@@ -26,6 +26,7 @@ __all__ = [
     "StateDelta",
     "StateTable",
     "checked_state",
+    "pinned_files",
 ]
 
 APPROVED = "_approved:"
@@ -39,6 +40,11 @@ RESERVED = tuple(
 )
 """Begin the keys that only the framework writes."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
+
+
+def pinned_files(path: Sequence[str]) -> str:
+    """The key of the marks of all skills that the agents on a path had when they were first listed."""
+    return f"{PINNED}files:{'/'.join(path)}"
 
 
 class StateTable(Sealed):

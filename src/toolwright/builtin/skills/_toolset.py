@@ -32,6 +32,7 @@ from toolwright.tools import (
     as_tool,
     digest_of,
     each_by_name,
+    pinned_files,
 )
 
 __all__ = ["SkillToolset"]
@@ -96,7 +97,7 @@ class SkillToolset(Toolset):
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """The digests of all files of each skill, of its instructions, and of what it may unlock."""
         skills = await self._all()
-        found = {f"skill:{name}": await in_io_thread(s.digests) for name, s in skills.items()}
+        found = {f"skill:{name}": await in_io_thread(_digests, s) for name, s in skills.items()}
         more = [await toolset.file_digests() for toolset in self._toolsets]
         return dict(each_by_name(pair for digests in (found, *more) for pair in digests.items()))
 
@@ -218,21 +219,19 @@ class SkillToolset(Toolset):
         return tools
 
     async def _as_it_was(self, args: Args, ctx: ToolContext) -> Decision:
-        """Ask about a skill whose files are not as they were when this session used it."""
+        """Ask about a skill whose files are not as they were when this session used or saw it."""
         skill = (await self._all()).get(args["skill_name"])
         if skill is None:
             return Decision(verdict="allow")
         now = self._judged[_call_of(ctx)] = await in_io_thread(skill.digests)
         if len(self._judged) > _MOST_JUDGED:
             self._judged.popitem(last=False)
-        known = ctx.run.table.values.get(_pin_key(skill), now)
-        changed = sorted(path for path in known.keys() | now if known.get(path) != now.get(path))
-        if not changed:
+        if (said := _what_moved(skill, now, ctx)) is None:
             return Decision(verdict="allow")
         return Decision(
             verdict="ask",
-            reason=f"Skill {skill.name!r} is not as it was when this session used it; changed: "
-            f"{', '.join(changed)}. Use it as it is now?",
+            reason=f"Skill {skill.name!r} is not as it was when this session {said}. Use it as it is "
+            "now?",
             rule="the session's pinned skills",
             about=digest_of(now),
         )
@@ -273,9 +272,31 @@ class SkillToolset(Toolset):
         return f"skills:{ctx.agent_name}"
 
 
+def _digests(skill: Skill) -> dict[str, str]:
+    """Of a skill that is too large to be used as well: it is no reason not to know the others."""
+    try:
+        return skill.digests()
+    except ToolError as error:
+        return {**skill.digests({}), "files": str(error)}
+
+
 def _listed(skill: Skill) -> str:
     """Its line in a list: whatever it says of itself makes no second one."""
     return visible(f"- {skill.name}: {' '.join(skill.description.split())}", lines=False)
+
+
+def _what_moved(skill: Skill, now: dict[str, str], ctx: ToolContext) -> str | None:
+    """Since when a skill is another one, and in what, as far as the session knows; else None."""
+    values = ctx.run.table.values
+    used = values.get(_pin_key(skill))
+    if used is not None:
+        changed = sorted(path for path in used.keys() | now if used.get(path) != now.get(path))
+        return f"used it; changed: {', '.join(changed)}" if changed else None
+    # Two toolsets may have a skill of one name each.
+    seen = values.get(pinned_files(ctx.run.names), {})
+    label = f"skill:{skill.name}"
+    marks = [mark for name, mark in seen.items() if name.partition(" (")[0] == label]
+    return "first saw it" if marks and digest_of(now) not in marks else None
 
 
 def _pin_key(skill: Skill) -> str:

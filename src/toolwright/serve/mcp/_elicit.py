@@ -1,11 +1,21 @@
 """What a pending call asks of a person, as an elicitation, and the person's answer back."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import mcp_types as types
 
 from toolwright.errors import UsageError
-from toolwright.messages import Approve, Pending, Reject, SignedIn, pretences, shown_json, visible
+from toolwright.messages import (
+    Approve,
+    Pending,
+    Reject,
+    SignedIn,
+    pretences,
+    shown_json,
+    shown_text,
+    visible,
+)
 from toolwright.tools import answer_from_text, read_decision
 
 __all__ = ["answer_from", "can_be_asked", "question_for"]
@@ -29,16 +39,19 @@ def question_for(pending: Pending, problem: str = "") -> types.ElicitRequestPara
     """The question as the client shows it, after the `problem` with an answer to it."""
     url = _sign_in_url(pending)
     if url is not None:
-        message = _after(problem, pending.hint or f"Sign in so that {pending.name!r} can go on.")
+        hint = pending.hint or f"Sign in so that {pending.name!r} can go on."
+        message = _after(problem, "\n".join([shown_text(hint), *pretences(hint)]))
         return types.ElicitRequestURLParams(
             message=message, url=url, elicitation_id=pending.call_id
         )
     message = _after(problem, _message(pending))
-    return types.ElicitRequestFormParams(message=message, requested_schema=_form(pending))
+    form = _form(pending)
+    shown = _spelled(form, _spellings(form))
+    return types.ElicitRequestFormParams(message=message, requested_schema=shown)
 
 
 def _after(problem: str, message: str) -> str:
-    return f"{problem}\n{message}" if problem else message
+    return f"{shown_text(problem)}\n{message}" if problem else message
 
 
 def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
@@ -50,7 +63,8 @@ def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
         return Reject(reason=f"the person chose to {said.action}")
     if pending.kind == "credential":
         return SignedIn(key=_ELSEWHERE)
-    form, content = _form(pending), dict(said.content or {})
+    form = _form(pending)
+    content = _as_meant(form, said.content or {})
     _refuse_unknown(pending, form, content)
     if form is _CONFIRM:
         return read_decision(pending.call_id, content, "approve")
@@ -82,15 +96,18 @@ def _does_not_fit(pending: Pending, why: str) -> UsageError:
 
 def _message(pending: Pending) -> str:
     """The question with all that it is about, for clients that show nothing else."""
-    lines = [visible(pending.hint) or f"{visible(pending.name)!r} needs an answer."]
+    lines = [shown_text(pending.hint) or f"{visible(pending.name)!r} needs an answer."]
+    shown: list[Any] = [pending.hint, _form(pending)]
     if pending.rule:
         lines.append(visible(f"Asked by {pending.rule}.", lines=False))
     if pending.kind == "confirmation" and pending.arguments:
         lines.append(f"{visible(pending.name)}({shown_json(pending.arguments)})")
+        shown.append(pending.arguments)
     # The options of a choice are in the form.
     if pending.payload is not None and pending.payload != {"options": _options(pending)}:
         lines.append(shown_json(pending.payload))
-    return "\n".join([*lines, *pretences(pending.hint, pending.arguments, pending.payload)])
+        shown.append(pending.payload)
+    return "\n".join([*lines, *pretences(*shown)])
 
 
 def _form(pending: Pending) -> dict[str, Any]:
@@ -103,6 +120,77 @@ def _form(pending: Pending) -> dict[str, Any]:
         if pending.kind == "confirmation" and pending.schema is None
         else _one_answer({"type": "string"})
     )
+
+
+def _spellings(form: dict[str, Any]) -> dict[str, str]:
+    """How the texts of a form are shown that have something unseen in them: each in its own way."""
+    texts = list(dict.fromkeys(_texts(form)))
+    taken = {text for text in texts if shown_text(text, lines=False) == text}
+    spelled: dict[str, str] = {}
+    for text in texts:
+        if text in taken:
+            continue
+        shown = first = shown_text(text, lines=False)
+        number = 1
+        while shown in taken or shown in spelled.values():
+            number += 1
+            shown = f"{first} ({number})"
+        spelled[text] = shown
+    return spelled
+
+
+def _spelled(value: Any, spellings: dict[str, str]) -> Any:
+    match value:
+        case str():
+            return spellings.get(value, value)
+        case dict():
+            return {
+                spellings.get(name, name): _spelled(part, spellings) for name, part in value.items()
+            }
+        case list():
+            return [_spelled(part, spellings) for part in value]
+        case _:
+            return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, part in value.items():
+                yield name
+                yield from _texts(part)
+        case list():
+            for part in value:
+                yield from _texts(part)
+
+
+def _as_meant(form: dict[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields and options that a person has chosen, as they are; what they wrote stays."""
+    meant = {shown: text for text, shown in _spellings(form).items()}
+    fields = form.get("properties", {})
+    named = {meant.get(name, name): value for name, value in content.items()}
+    return {
+        name: _option(value, meant, set(_choices(fields.get(name, {}))))
+        for name, value in named.items()
+    }
+
+
+def _choices(field: dict[str, Any]) -> Iterator[str]:
+    """The values that a field offers."""
+    yield from _texts(field.get("enum", []))
+    for option in [*field.get("oneOf", []), *field.get("anyOf", [])]:
+        yield from _texts(option.get("const", []))
+    if isinstance(items := field.get("items"), dict):
+        yield from _choices(items)
+
+
+def _option(value: Any, meant: dict[str, str], options: set[str]) -> Any:
+    if isinstance(value, list):
+        return [_option(part, meant, options) for part in value]
+    text = meant.get(value) if isinstance(value, str) else None
+    return text if text in options else value
 
 
 def _options(pending: Pending) -> list[str]:
