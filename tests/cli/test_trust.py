@@ -165,6 +165,24 @@ def test_what_is_below_is_trusted_too_but_no_other_repository(
     assert is_trusted(tmp_path / "link")
 
 
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "dangling link"])
+@pytest.mark.parametrize("mark", [
+    ".git", ".hg", ".jj", ".sl", ".svn", ".bzr", ".pijul", "_darcs", "CVS", ".fslckout", "_FOSSIL_",
+    "_MTN", ".got",
+])  # fmt: skip
+def test_every_kind_of_repository_is_one_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str, is_link: bool
+) -> None:
+    monkeypatch.setenv(TRUST, str(tmp_path))
+    (tmp_path / "clone" / "deep").mkdir(parents=True)
+    assert is_trusted(tmp_path / "clone" / "deep")
+    if is_link:
+        (tmp_path / "clone" / mark).symlink_to("nowhere")
+    else:
+        (tmp_path / "clone" / mark).touch()
+    assert not is_trusted(tmp_path / "clone" / "deep")
+
+
 @pytest.mark.parametrize("mark", [".git", ".hg", ".jj", ".svn"])
 @pytest.mark.parametrize(
     "name",

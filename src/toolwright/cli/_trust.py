@@ -31,6 +31,7 @@ _REPOSITORIES = (
     ".git",
     ".hg",
     ".jj",
+    ".sl",
     ".svn",
     ".bzr",
     ".pijul",
@@ -38,8 +39,10 @@ _REPOSITORIES = (
     "CVS",
     ".fslckout",
     "_FOSSIL_",
+    "_MTN",
+    ".got",
 )
-"""What the top of a repository has in it."""
+"""What the top of a repository has in it; a link to nowhere too, which a later command may fill."""
 _MOST_SHOWN = 10_000
 _MOST_READ = 1_000_000
 
@@ -229,7 +232,7 @@ def _covering(directory: Path) -> Iterator[Path]:
     place = _real(directory)
     yield place
     apart = (_real(Path.home()), Path(place.anchor))
-    while not any((place / mark).exists() for mark in _REPOSITORIES):
+    while not any(os.path.lexists(place / mark) for mark in _REPOSITORIES):
         if place in apart or place.parent in apart:
             return
         place = place.parent
