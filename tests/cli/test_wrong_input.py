@@ -16,7 +16,6 @@ from toolwright.backends import sqlite_address
 from toolwright.cli import _run, _tools
 from toolwright.cli._form import _value
 from toolwright.cli._json import read_json
-from toolwright.cli._me import _values
 from toolwright.cli._places import new_scope
 from toolwright.cli._policy import _read
 from toolwright.cli._target import Target
@@ -83,7 +82,6 @@ def test_json_that_is_nested_too_deeply_is_none(tmp_path: Path, levels: int) -> 
         parse_answer(CONFIRM, f"edit {deep}")
     assert len(str(edited.value)) < 200
     assert _tools.parse_pairs([f"a={deep}"]) == {"a": deep}
-    assert _values({"a": deep}) == {"a": deep}
     assert _value({}, deep) == deep
     lock = tmp_path / "lock"
     lock.write_text(deep)
