@@ -70,6 +70,24 @@ def test_a_session_that_is_named_twice_is_deleted_once(desk: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("serve", "--work"), "add --tasks MODULE:ORCHESTRATOR"),
+        (("mcp", "serve", "--host", "127.0.0.1"), "add --http"),
+        (("mcp", "serve", "--port", "0"), "add --http"),
+        (("check", "--file", "x.lock"), "add --locked"),
+        (("trust", "--list", "--revoke"), "give one of them"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_that_would_do_nothing_is_refused_with_what_it_is_for(
+    desk: Path, words: tuple[str, ...], told: str
+) -> None:
+    agent = () if words[0] == "trust" else DESK_AGENT
+    assert told in here(*words, *agent, cwd=desk, check=2).stderr
+
+
 # -- JSON ---------------------------------------------------------------------------------------
 
 

@@ -64,6 +64,8 @@ def trust(
         revoke: Do not trust it any longer.
         list_all: List the directories that are trusted.
     """
+    if list_all and revoke:
+        raise UsageError("--list and --revoke are two commands: give one of them.")
     if list_all:
         for path in sorted(_kept()):
             say_line(path)
