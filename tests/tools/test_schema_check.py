@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import threading
 import time
 from typing import Any
 
@@ -10,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
 
+from toolwright import Agent, ToolContext
 from toolwright.errors import ArgumentError, UsageError
-from toolwright.tools import SchemaCheck, TooMuchWork, schema_parser
+from toolwright.messages import ToolSpec
+from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Output, SchemaCheck, Tool, TooMuchWork, schema_parser
 
 Schema = dict[str, Any]
 _REFERENCES = st.sampled_from([f"#/$defs/d{number}" for number in range(4)])
@@ -133,3 +137,25 @@ def test_what_schemas_have_in_practice_works(schema: Schema, good: Any, bad: Any
     check = SchemaCheck({"type": "object", **schema})
     assert check.errors(good, len(json.dumps(good))) == []
     assert check.errors(bad, len(json.dumps(bad)))
+
+
+@pytest.mark.parametrize(("letters", "beside"), [(100, False), (100_000, True)])
+@pytest.mark.anyio
+async def test_long_arguments_of_tools_from_outside_are_read_beside_the_loop(
+    letters: int, beside: bool
+) -> None:
+    read_in: list[int] = []
+
+    def parse(raw: str) -> dict[str, Any]:
+        read_in.append(threading.get_ident())
+        return dict(json.loads(raw))
+
+    async def run(args: dict[str, Any], ctx: ToolContext) -> Output:
+        return Output(text=str(len(args["x"])))
+
+    spec = ToolSpec(name="t", parameters={"type": "object", "properties": {"x": {}}})
+    outside = Tool(spec=spec, parse=parse, run=run, source="mcp:x")
+    agent = Agent(name="a", model=ScriptedModel(call("t", x="y" * letters), "."), tools=[outside])
+    result = await agent.run("go")
+    assert str(letters) in str(result.events)
+    assert (read_in[0] != threading.get_ident()) is beside

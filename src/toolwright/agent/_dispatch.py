@@ -29,7 +29,7 @@ from toolwright.agent._log import CallRecord
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
-from toolwright.concurrency import first_cause
+from toolwright.concurrency import first_cause, in_io_thread
 from toolwright.errors import ArgumentError, StoreError, ToolError
 from toolwright.messages import (
     Status,
@@ -45,6 +45,8 @@ from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext, digest_
 __all__ = ["answer_calls"]
 
 logger = logging.getLogger("toolwright")
+_LONG_ARGUMENTS = 16_384
+"""Letters from which on arguments are read beside the loop."""
 
 CANCELLED = "This call was cancelled before it finished."
 NOT_RUN = "This call was interrupted before it began; it was not run."
@@ -155,7 +157,10 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters
-    args = called = ctx.arguments = called_arguments(run, record, tool, ctx)
+    read = partial(called_arguments, run, record, tool, ctx)
+    # By a schema from outside, much to read may be long work.
+    is_long = bool(tool.source) and len(ctx.call.arguments) > _LONG_ARGUMENTS
+    args = called = ctx.arguments = await in_io_thread(read) if is_long else read()
     record.as_read = called
     if record.answers:
         try:
