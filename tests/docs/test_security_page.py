@@ -1,46 +1,23 @@
-"""What the page on security says of the defaults, holds."""
+"""The security page: every promise names tests, and they are there."""
 
-import pytest
-from tests.docs._snippets import results_of
+import re
+from pathlib import Path
 
-from toolwright import Agent, Rule, ToolContext, ToolError, rules, tool
-from toolwright.backends import Reachable
-from toolwright.serve import ServeSettings
-from toolwright.testing import ScriptedModel, call
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "security.md").read_text()
 
 
-@tool
-def whoami(tool_context: ToolContext) -> str:
-    """Say whose session this is."""
-    return tool_context.user_id
+def test_every_promise_names_the_tests_that_try_to_break_it() -> None:
+    promises = PAGE.partition("## What holds by default")[2].partition("What does **not**")[0]
+    named: set[str] = set()
+    for promise in re.split(r"^- ", promises, flags=re.MULTILINE)[1:]:
+        tests = re.findall(r"`(tests/[^`]+)`", promise.partition("*Tried in*")[2])
+        assert tests, promise[:60]
+        named.update(tests)
+    missing = [name for name in named if not (ROOT / name).exists()]
+    assert missing == []
 
 
-def test_a_model_cannot_set_an_injected_parameter() -> None:
-    model = ScriptedModel(call("whoami", tool_context={"user_id": "root"}), "?")
-    [answer] = results_of(Agent(name="a", model=model, tools=[whoami]).run_sync("Who am I?"))
-    assert answer.status == "error"
-
-
-def test_a_disabled_tool_never_runs() -> None:
-    hidden = whoami.replace(is_enabled=lambda ctx: False)
-    model = ScriptedModel(call("whoami"), "?")
-    [answer] = results_of(Agent(name="a", model=model, tools=[hidden]).run_sync("Who am I?"))
-    assert answer.status == "error"
-
-
-def test_a_rule_that_denies_comes_before_any_person() -> None:
-    model = ScriptedModel(call("whoami"), "Denied.")
-    policy = rules(Rule.deny("whoami", reason="no"), Rule.ask("*"))
-    result = Agent(name="a", model=model, tools=[whoami], policy=policy).run_sync("Who am I?")
-    assert [r.status for r in results_of(result)] == ["denied"]
-
-
-def test_the_server_is_reachable_from_this_machine_only() -> None:
-    assert ServeSettings().host == "127.0.0.1"
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1"])
-async def test_private_addresses_are_refused(address: str) -> None:
-    with pytest.raises(ToolError, match="not a public address"):
-        await Reachable().addresses(address, 80)
+def test_its_links_lead_somewhere() -> None:
+    targets = re.findall(r"\]\(([^)#:]+)[)#]", PAGE)
+    assert [target for target in targets if not (ROOT / "docs" / target).exists()] == []
