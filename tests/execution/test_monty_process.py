@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -254,6 +255,19 @@ async def test_one_that_nobody_asks_ends_itself_and_the_next_code_has_another(
         assert await anyio.to_thread.run_sync(wait, abandon_on_cancel=True) == 0
     assert (await in_code_mode("1 + 1")).text == "2"
     assert (len(started), _monty._idle._waiting) == (2, [])
+
+
+async def test_one_that_was_ended_while_it_waited_costs_nobody_their_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = counted(monkeypatch)
+    await in_code_mode("1")
+    launcher = started[0]._popen
+    [worker, *_] = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+    os.kill(int(worker), signal.SIGKILL)
+    launcher.wait()
+    assert (await in_code_mode("1 + 1")).text == "2"
+    assert len(started) == 2
 
 
 async def test_no_more_than_four_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,21 +90,25 @@ class _Idle:
         """The one that waited last, whose memory is warm; else one that has not started yet."""
         with self._lock:
             for one in reversed(self._waiting):
-                if one[0] + _SURELY_IDLE > time.monotonic() and one[1] == _from_start(limits):
+                if _waits(one) and one[1] == _from_start(limits):
                     self._waiting.remove(one)
                     return one[2]
         return WarmPython(_start(None, idle=_IDLE_SECONDS))
 
     def give_back(self, python: WarmPython, limits: Limits) -> list[WarmPython]:
         """Keep it; returns those that are too many now, or have ended themselves."""
-        now = time.monotonic()
         with self._lock:
-            if python.is_running:
-                self._waiting.append((now, _from_start(limits), python))
-            kept = [one for one in self._waiting if one[0] + _SURELY_IDLE > now][-_MOST_IDLE:]
+            self._waiting.append((time.monotonic(), _from_start(limits), python))
+            kept = [one for one in self._waiting if _waits(one)][-_MOST_IDLE:]
             gone = [one[2] for one in self._waiting if one not in kept]
             self._waiting[:] = kept
         return gone
+
+
+def _waits(one: tuple[float, Limits, WarmPython]) -> bool:
+    """Whether it is still there: neither has it ended itself, nor has anybody ended it."""
+    since, _, python = one
+    return since + _SURELY_IDLE > time.monotonic() and python.is_running
 
 
 _idle = _Idle()

@@ -68,8 +68,15 @@ class WarmPython:
 
     @property
     def is_running(self) -> bool:
-        """Whether the next code finds an interpreter that has started."""
-        return self._process is not None
+        """Whether the next code finds an interpreter that has started, and has not ended since."""
+        if self._socket is None:
+            return False
+        try:
+            return self._socket.recv(1, socket.MSG_PEEK) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     async def run_alone(
         self,
