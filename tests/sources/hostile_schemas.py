@@ -58,7 +58,7 @@ HOSTILE_SCHEMAS: dict[str, tuple[Schema, str]] = {
     "long": (_argument({"description": "x" * 600_000}), "letters, more than"),
     "no_type": (_argument({"type": "strin"}), "strin"),
     "no_schema": (_argument({"properties": []}), "properties"),
-    "meta": ({"$schema": "http://127.0.0.1:9/meta", "type": "object"}, "Unknown meta-schema"),
+    "meta": ({"$schema": "http://127.0.0.1:9/meta", "type": "object"}, "no known JSON Schema"),
     "no_pattern": (_argument({"pattern": "("}), "is not a"),
     "big_pattern": (_argument({"pattern": "((a{1000}){1000}){1000}"}), "is not a"),
 }  # fmt: skip

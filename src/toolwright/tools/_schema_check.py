@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,9 @@ _UNEVALUATED = 4
 """How much more work it is to know what the rest of a schema has looked at already."""
 _PATTERN_SIZE = 5_000_000
 _BACKTRACKS = 10_000
+_LANGUAGES = re.compile(
+    r"https?://json-schema\.org/(draft/2020-12/|draft/2019-09/|draft-0[4-7]/)?schema#?"
+)
 _TOO_OFTEN = "the schema would have to be tried too many times on them"
 
 _UNIONS = ("anyOf", "oneOf")
@@ -68,6 +72,7 @@ class SchemaCheck(Sealed):
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = _plain(schema)
+        _check_language(self._schema)
         self._targets: dict[str, Any] = {}
         parts = self._parts()
         _refuse_endless(parts, self._targets)
@@ -84,8 +89,13 @@ class SchemaCheck(Sealed):
         work = _Work(self._targets, _FREE_STEPS + _STEPS_PER_LETTER * size)
         if not self._is_plain or self._count * size > _MOST_PLAIN_WORK:
             work.of(self._schema, value)
-        if self._validator.is_valid(value):
-            return []
+        try:
+            if self._validator.is_valid(value):
+                return []
+        except ValueError as error:
+            raise TooMuchWork(
+                f"there is something in them that cannot be judged: {error}"
+            ) from None
         most = max(20, min(_MOST_ERRORS, _MOST_ERROR_BYTES // (size or 1)))
         if work.in_unions(self._schema, value) > most:
             raise TooMuchWork("they fit none of the alternatives, which are too many to be told")
@@ -264,6 +274,12 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"it has {len(text):,} letters, more than {_MOST_BYTES:,}")
     copied: dict[str, Any] = json.loads(text)
     return copied
+
+
+def _check_language(schema: dict[str, Any]) -> None:
+    language = schema.get("$schema", "")
+    if not isinstance(language, str) or (language and not _LANGUAGES.fullmatch(language)):
+        raise UsageError(f"it is written in {language!r:.200}, which is no known JSON Schema")
 
 
 def _refuse_endless(parts: list[dict[str, Any]], targets: Mapping[str, Any]) -> None:
