@@ -263,7 +263,8 @@ async def test_one_that_was_ended_while_it_waited_costs_nobody_their_code(
     started = counted(monkeypatch)
     await in_code_mode("1")
     launcher = started[0]._popen
-    [worker, *_] = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+    children = anyio.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    [worker, *_] = (await children.read_text()).split()
     os.kill(int(worker), signal.SIGKILL)
     launcher.wait()
     assert (await in_code_mode("1 + 1")).text == "2"

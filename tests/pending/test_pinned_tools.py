@@ -84,7 +84,7 @@ async def test_a_new_tool_of_a_known_server_is_asked_about() -> None:
     await runner.run("hi", session_id="s")
     server.said = {"send": "Sends.", "wipe": "Wipes."}
     asked = await runner.run("go", session_id="s")
-    assert "'wipe' is new: mcp:mail did not have it" in asked.pending[0].hint
+    assert "'wipe' is new: mcp:mail did not offer it" in asked.pending[0].hint
     done = await answered(runner, asked, Reject())
     assert (done.status, ran) == ("done", [])
 

@@ -286,8 +286,10 @@ async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -
     request = output.request
     if request is not None:
         ran = request.kind in ("result", "choice", "input")
-        if request.kind == "confirmation" and not request.question and tool is not None:
-            request, ran = as_own_question(run, tool, ctx, request), True
+        is_own = request.kind in ("confirmation", "choice", "input") and not request.question
+        if is_own and tool is not None:
+            ran = True
+            request = as_own_question(run, tool, ctx, request)
         await run.open_pending(ctx, request, ran=ran)
     return _waiting(ctx.call, output.text)
 

@@ -161,7 +161,12 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] 
 
 def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
     """Give the context what its tool has asked so far: the answers, and the latest approval."""
-    ctx.answers = [pair for pair in record.answers if _kind(pair[0]) not in (RULE, AS_CALLED)]
+    subject, _ = _bound_to(run, tool, ctx)
+    ctx.answers = [
+        (asked, answer)
+        for asked, answer in record.answers
+        if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in ("", subject)
+    ]
     given = _approval(run, record, tool, ctx, (OWN,))
     ctx.tool_confirmation = None if given is None else _confirmation(*given)
 
@@ -253,7 +258,8 @@ def _approvals(
 
 def _bound_to(run: Run, tool: Tool, ctx: ToolContext, about: str = "") -> tuple[str, str]:
     """Two digests: of who calls which tool, and of its arguments."""
-    subject = digest_of(list(run.names), tool.fingerprint, about)
+    listed = "" if tool.listing is None else tool.listing.key
+    subject = digest_of(list(run.names), tool.fingerprint, listed, about)
     return subject, digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
 
 
@@ -267,6 +273,12 @@ def _seal(run: Run, ctx: ToolContext) -> str:
 def _kind(pending: Pending) -> str:
     """The first part of KIND:SUBJECT:SOURCE:DIGEST, which is what a question was bound to."""
     return pending.question.partition(":")[0]
+
+
+def _asked_by(pending: Pending) -> str:
+    """Who asked it as a question of their own; empty where that was not noted."""
+    kind, _, rest = pending.question.partition(":")
+    return rest.partition(":")[0] if kind == OWN else ""
 
 
 def _approval(

@@ -7,7 +7,7 @@ agents has the sources that it knows: one that takes the place of another is ask
 the marks of the skills that it saw, which their toolset asks about.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolwright.concurrency import in_io_thread
@@ -49,8 +49,10 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
     for key, found in marks.items():
         if _listed_key(key) not in values:  # Another branch may have noted it meanwhile.
             state.note(_listed_key(key), found)
-    # One that comes while another has gone may stand in for it: that is for a person to say.
+    # One that comes while another has gone, or with its names, may stand in for it: that is for a
+    # person to say.
     if listed and (known is None or listed.keys() > known.keys()):
+        listed = {key: tool for key, tool in listed.items() if not _takes_names(run, key, known)}
         state.note(_at(run), {key: tool.source for key, tool in listed.items()})
     if toolsets and pinned_files(run.names) not in values and (files := await _files(toolsets)):
         state.note(pinned_files(run.names), files)
@@ -69,6 +71,15 @@ async def _files(toolsets: Sequence[Toolset]) -> dict[str, str]:
     named = each_by_name(pair for digests in found for pair in digests.items())
     skills = ((name, digests) for name, digests in named if name.startswith("skill:"))
     return {name: digest_of(digests) for name, digests in skills}
+
+
+def _takes_names(run: Any, key: str, known: Mapping[str, str] | None) -> bool:
+    """Whether a source that is new here has a name that another had before it came."""
+    if known is None or key in known:
+        return False
+    values = run.table.values
+    names = values.get(_listed_key(key), {}).keys()
+    return any(names & values.get(_listed_key(other), {}).keys() for other in known)
 
 
 async def _hidden(run: Any, toolsets: Sequence[Toolset]) -> list[Tool]:
@@ -102,7 +113,7 @@ def change_of(run: RunInside, tool: Tool) -> Decision | None:
     elif listed is None or (tool.listing is None and now.name_there not in listed):
         return None
     elif now.name_there not in listed:
-        lines, said = [], f"is new: {tool.source} did not have it when this session began"
+        lines, said = [], f"is new: {tool.source} did not offer it when this session began"
     elif listed[now.name_there] == now.mark:
         return None
     else:

@@ -193,16 +193,18 @@ class Tool(Sealed):
 class Listing:
     """What a source had at one time, all of it: before filters, searches and views hide a part."""
 
-    __slots__ = ("key", "tools")
+    __slots__ = ("key", "left_out", "tools")
 
     def __init__(self, key: str, tools: Iterable[Tool]) -> None:
         self.key = key
         """Which source it is, by how it was configured and not by what it says of itself."""
         self.tools = {tool.name_there: tool for tool in tools}
+        self.left_out: set[str] = set()
+        """The names there of those that nobody is offered, since another tool has their name."""
 
     def marks(self) -> dict[str, str]:
-        """The mark of each tool, by its name there."""
-        return {name: tool.mark for name, tool in self.tools.items()}
+        """The mark of each tool that is offered, by its name there."""
+        return {name: tool.mark for name, tool in self.tools.items() if name not in self.left_out}
 
 
 # A dataclass's own refusal holds for its fields alone, and does not say what to do instead.

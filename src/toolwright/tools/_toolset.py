@@ -130,7 +130,7 @@ class Toolset(Sealed):
                 object.__setattr__(tool, "listing", listing)
 
     def _shaped(self, things: Sequence[ToolLike], context: ReadonlyContext | None) -> list[Tool]:
-        tools = [as_tool(thing) for thing in things]
+        tools = without_clashes([as_tool(thing) for thing in things])
         self._note_listing(tools)
         self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
@@ -154,6 +154,9 @@ def without_clashes(tools: Sequence[Tool]) -> list[Tool]:
                 "Tool %r of %s is left out, since %s has its name; give its toolset a "
                 "tool_name_prefix to have both.", tool.name, tool.source, whose,
             )  # fmt: skip
+            if tool.listing is not None:
+                # Should the name become free, it is a new tool to all who knew it as another's.
+                tool.listing.left_out.add((tool.original or tool).name_there)
             continue
         taken[tool.name] = tool
         kept.append(tool)

@@ -1,6 +1,7 @@
 """One tool in place of many: the model writes Python that calls them."""
 
 import inspect
+import logging
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,8 @@ from toolwright.tools import (
 )
 
 __all__ = ["code_mode"]
+
+_log = logging.getLogger("toolwright.sources")
 
 _INTRODUCTION = """\
 Runs Python that calls the functions below. Await each call; use asyncio.gather for calls that do \
@@ -136,6 +139,12 @@ def _by_function(tools: Sequence[Tool]) -> dict[str, Stub]:
     for tool in tools:
         stub = make_stub(tool, _returns(tool))
         if stub.function in stubs or stub.function == "describe":
+            if tool.source:
+                _log.error(
+                    "Tool %r of %s is left out of code: there is a function %r already.",
+                    tool.name, tool.source, stub.function,
+                )  # fmt: skip
+                continue
             raise UsageError(
                 f"Tool {tool.name!r} would be the function {stub.function!r} in code, and there is "
                 "one already; rename it with renamed(toolset, {…})."

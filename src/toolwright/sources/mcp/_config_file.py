@@ -1,9 +1,10 @@
 """Make toolsets of the `mcp.json` files that other MCP clients use."""
 
 import json
+import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from toolwright.sources.mcp._toolset import McpToolset, name_for_models
 from toolwright.tools import ReadonlyContext, Tool, ToolFilter
 
 __all__ = ["mcp_toolsets"]
+
+_log = logging.getLogger("toolwright.mcp")
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _OF_ENVIRONMENT = re.compile(r"(?:env:)?(\w+)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
@@ -60,16 +63,33 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
         for name, fields in read_mcp_file(file).items()
         if not is_disabled(fields)
     ]
+    prefixes = [_as_prefix(server.name) for server in made] if prefix else []
     return [
         McpToolset(
             server.params(),
             name=server.name,
-            tool_filter=server.tool_filter(keep),
+            tool_filter=_apart(server.tool_filter(keep), _as_prefix(server.name), prefixes),
             tool_name_prefix=_as_prefix(server.name) if prefix else None,
             **settings,
         )
         for server in made
     ]
+
+
+def _apart(keep: ToolFilter, own: str, prefixes: Sequence[str]) -> ToolFilter:
+    """Without tools that would have names of another server's, as `hub_pay` of `git` beside `git_hub`."""
+    others = [f"{other}_"[len(own) + 1 :] for other in prefixes if other.startswith(f"{own}_")]
+    if not others:
+        return keep
+
+    def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
+        if tool.name.startswith(tuple(others)):
+            _log.error("Tool %r of MCP server %r is left out: its name would be another server's.",
+                       tool.name, own)  # fmt: skip
+            return False
+        return _accepts(keep, tool, context)
+
+    return passes
 
 
 class _Server:

@@ -9,7 +9,7 @@ from toolwright.sources.mcp._content import resource_part
 from toolwright.sources.mcp._link import Link
 from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
 
-__all__ = ["LOAD_RESOURCE", "read_resource", "resource_tool"]
+__all__ = ["LOAD_RESOURCE", "is_resource_tool", "read_resource", "resource_tool"]
 
 LOAD_RESOURCE = "load_mcp_resource"
 
@@ -51,6 +51,11 @@ def resource_tool(
         idempotent=True,
         source=source,
     )
+
+
+def is_resource_tool(tool: Tool) -> bool:
+    """Whether it is this one, and not one of the server's that has its name."""
+    return (tool.original or tool).spec.parameters is _PARAMETERS
 
 
 async def read_resource(link: Link, uri: str) -> Output:

@@ -26,7 +26,7 @@ from toolwright.sources.mcp._params import (
 )
 from toolwright.sources.mcp._prompts import messages_of
 from toolwright.sources.mcp._questions import LATER, AllowSampling, Asking, Questions, pending_for
-from toolwright.sources.mcp._resources import LOAD_RESOURCE, read_resource, resource_tool
+from toolwright.sources.mcp._resources import is_resource_tool, read_resource, resource_tool
 from toolwright.sources.mcp._returns import check_returns
 from toolwright.sources.mcp._sign_in import sign_in_tool
 from toolwright.tools import (
@@ -140,7 +140,7 @@ class McpToolset(Toolset):
 
     def _listed_as(self, tool: Tool) -> str:
         """By what may make the server list other tools; the one for resources is ours."""
-        return f"{self._key}#resources" if tool.name == LOAD_RESOURCE else self._key
+        return f"{self._key}#resources" if is_resource_tool(tool) else self._key
 
     async def close(self) -> None:
         """End the connections and stop the server if we started it."""
