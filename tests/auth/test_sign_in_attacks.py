@@ -119,6 +119,15 @@ async def test_a_used_state_is_looked_for_in_its_own_place_only(
         await flows.finish(ADA, config, f"{REDIRECT}?code=c" + where.format(shown["state"]))
 
 
+async def test_an_address_without_a_state_does_not_fit_a_token_without_one(
+    flows: AuthlibFlows, provider: Provider
+) -> None:
+    config = provider.oidc()
+    await flows.finish(ADA, config, {"access_token": "brought"})
+    with pytest.raises(UsageError, match="No sign-in is open"):
+        await flows.finish(ADA, config, f"{REDIRECT}?code=c")
+
+
 async def test_a_code_works_once_also_in_the_next_sign_in(
     flows: AuthlibFlows, provider: Provider
 ) -> None:
