@@ -53,7 +53,7 @@ def main() -> None:
 
 def _serve(home: Path, settings: ServeSettings, *, recorded_only: bool) -> None:
     shell = open_shell(home / "till")
-    models = offered_models(shell=shell is not None, recorded_only=recorded_only)
+    models = offered_models(home / "till", shell=shell is not None, recorded_only=recorded_only)
     try:
         serve_app(lambda final: make_app(home, models, shell, final), settings)
     finally:

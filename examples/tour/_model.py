@@ -2,11 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
+from examples.tour._story import stopped, went_well
 from toolwright.messages import (
     ModelMessage,
     ReasoningPart,
@@ -28,6 +30,8 @@ _NO_RESULT = "No result will come for this call"
 class TourModel:
     """Plays the chapter that the last message names, one turn after the other.
 
+    A turn may be a function of the last result. Otherwise a call that went wrong ends the chapter.
+
     Which turn is next follows from the history alone, so a chapter can pause for days, be
     branched, or go on in another process.
     """
@@ -40,10 +44,12 @@ class TourModel:
         otherwise: str,
         *,
         afterwards: Mapping[str, Sequence[Any]],
+        before: Mapping[str, Callable[[], None]],
         pause: float,
     ) -> None:
         self._chapters = chapters
         self._afterwards = afterwards
+        self._before = before
         self._otherwise = otherwise
         self._pause = pause
 
@@ -59,9 +65,17 @@ class TourModel:
         else:
             chapter = self._chapters.get(said.text.strip(), [self._otherwise])
         done = sum(isinstance(message, ModelMessage) for message in messages[begin:])
+        if not done and said.text.strip() in self._before:
+            await anyio.to_thread.run_sync(self._before[said.text.strip()])
         turn = chapter[min(done, len(chapter) - 1)]
-        if inspect.isfunction(turn):
-            turn = turn(late if late is not None and not done else _last_result(messages))
+        results = [late] if late is not None and not done else _results(messages)
+        # What goes wrong is said, unless the turn looks at it itself.
+        is_looked_at = inspect.isfunction(turn)
+        unseen = results[:-1] if is_looked_at else results
+        if wrong := next((r for r in unseen if done and not went_well(r)), None):
+            turn = stopped(wrong)
+        elif is_looked_at:
+            turn = turn(results[-1])
         items = [turn] if isinstance(turn, str | ToolCall) else list(turn)
         parts = [_part(item, f"{len(messages)}-{n}") for n, item in enumerate(items)]
         for part in parts:
@@ -95,10 +109,9 @@ def _late_result(text: str) -> ToolResult | None:
     return ToolResult(call_id=call_id, name=name, status=status, content=(TextPart(told),))
 
 
-def _last_result(messages: Sequence[Any]) -> ToolResult:
+def _results(messages: Sequence[Any]) -> Sequence[ToolResult]:
     last = messages[-1]
-    assert isinstance(last, ToolMessage)
-    return last.results[-1]
+    return last.results if isinstance(last, ToolMessage) else ()
 
 
 def _message(parts: Sequence[Any], request: ModelRequest) -> ModelMessage:

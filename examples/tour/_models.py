@@ -4,9 +4,11 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from examples.tour._model import TourModel
-from examples.tour._story import AFTERWARDS, NOTICE, OTHERWISE, chapters
+from examples.tour._project import write_project
+from examples.tour._story import AFTERWARDS, FIX, NOTICE, OTHERWISE, chapters
 from toolwright import models
 from toolwright.models import Model
 from toolwright.serve import ModelChoice, ModelOffer
@@ -37,18 +39,25 @@ _PAID = (
 _LOCAL = "A real model answers, on this machine."
 
 
-def recording(*, shell: bool = True, pause: float = 0.02) -> TourModel:
+def recording(folder: Path, *, shell: bool = True, pause: float = 0.02) -> TourModel:
     """The recorded model, with a pause after each word; without a shell it runs no commands."""
-    return TourModel(chapters(shell=shell), OTHERWISE, afterwards=AFTERWARDS, pause=pause)
+    return TourModel(
+        chapters(shell=shell),
+        OTHERWISE,
+        afterwards=AFTERWARDS,
+        before={FIX: partial(write_project, folder)},
+        pause=pause,
+    )
 
 
-def offered_models(*, shell: bool, recorded_only: bool) -> ModelChoice:
+def offered_models(folder: Path, *, shell: bool, recorded_only: bool) -> ModelChoice:
     """The recording, and a real model for each key in the environment and a local Ollama.
 
-    Nothing is made, and no key is used, before somebody chooses it on the page.
+    The recording is about the project in `folder`. Nothing is made, and no key is used, before
+    somebody chooses it on the page.
     """
     notice = NOTICE if shell else f"{NOTICE} No sandbox works here, so there is no shell."
-    first = ModelOffer(title=RECORDING, make=partial(recording, shell=shell), notice=notice)
+    first = ModelOffer(title=RECORDING, make=partial(recording, folder, shell=shell), notice=notice)
     return ModelChoice(first, *(() if recorded_only else _real()))
 
 

@@ -45,7 +45,7 @@ if __name__ == "__main__":
 
 
 def write_project(folder: Path) -> None:
-    """Put the project into a new folder."""
-    folder.mkdir(parents=True)
+    """Put the project into a folder, as it was delivered; other files are left as they are."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("README.md", _README), ("till.py", _TILL), ("test_till.py", _TESTS)):
         (folder / name).write_text(text)

@@ -6,7 +6,16 @@ from toolwright.messages import ReasoningPart, ToolResult
 from toolwright.serve import Suggestion
 from toolwright.testing import call
 
-__all__ = ["AFTERWARDS", "COLOURS", "NOTICE", "OTHERWISE", "SUGGESTIONS", "chapters"]
+__all__ = [
+    "AFTERWARDS",
+    "COLOURS",
+    "NOTICE",
+    "OTHERWISE",
+    "SUGGESTIONS",
+    "chapters",
+    "stopped",
+    "went_well",
+]
 
 FIX = "The till's tests fail. Find the bug and fix it."
 RELEASE = "Release the till as version 1.1.0."
@@ -52,22 +61,58 @@ def _plan(done: int) -> Any:
     )
 
 
+def went_well(result: ToolResult) -> bool:
+    """Whether the call did what it was for."""
+    return result.status == "ok" and not result.failed
+
+
+def stopped(result: ToolResult) -> str:
+    """What is said when a call went wrong: the chapter ends there."""
+    why = (result.text.strip().splitlines() or ["it gave no reason"])[-1]
+    return (
+        f"`{result.name}` did not work, so I stop here: {why[:300]}\n\n"
+        "To try again, choose the chapter in a new conversation."
+    )
+
+
+def _have_failed(result: ToolResult) -> bool:
+    """Whether tests ran and failed, which is not the same as that they could not run."""
+    return bool(result.failed) and "FAILED (" in result.text
+
+
+def _mend(result: ToolResult) -> Any:
+    if went_well(result):
+        return "The tests pass already, so there is nothing to fix: somebody has changed the till."
+    return _EDIT if _have_failed(result) else stopped(result)
+
+
+def _after_mending(result: ToolResult) -> Any:
+    if _have_failed(result):
+        return "I have changed the line, but tests still **fail**; look at their output above."
+    return [_plan(4)] if went_well(result) else stopped(result)
+
+
 def _ask_for_release(result: ToolResult) -> Any:
-    said = "The tests pass. A release cannot be taken back, so I need your word."
-    if "FAILED" in result.text:
+    if went_well(result):
+        said = "The tests pass. A release cannot be taken back, so I need your word."
+    elif _have_failed(result):
         said = "The tests **fail**: fix the bug first, and say no to this."
+    else:
+        return stopped(result)
     return [said, call("release", version="1.1.0")]
 
 
 def _after_release(result: ToolResult) -> str:
     if result.status == "denied":
         return "Then I leave it as it is: nothing was released."
+    if not went_well(result):
+        return stopped(result)
     return f"Done. {result.text} You can see the entry in `RELEASES.md` beside this conversation."
 
 
 def _note_price(result: ToolResult) -> Any:
-    if result.status != "ok":
-        return "The supplier did not answer in time, so I noted nothing."
+    if not went_well(result):
+        return "There is no answer from the supplier, so I noted nothing."
     return [
         "The supplier has answered; I note it down.",
         call("write", path="prices.txt", content=f"till drawer: {result.text}\n"),
@@ -75,7 +120,7 @@ def _note_price(result: ToolResult) -> Any:
 
 
 def _draw(result: ToolResult) -> Any:
-    if result.status != "ok":
+    if not went_well(result):
         return "No colour, no sign."
     return call("draw_sign", text="Open till late", colour=result.text)
 
@@ -101,25 +146,16 @@ def _fix(shell: bool) -> list[Any]:
                 text="The report only says that tests fail. I should read both files before I run "
                 "anything, and keep a plan that can be seen."
             ),
-            "I will read the code and its tests side by side.",
+            "I begin with the till as it was delivered, and read the code and its tests side by "
+            "side.",
             _plan(0),
             call("read", path="till.py"),
             call("read", path="test_till.py"),
         ],
         *([[_plan(1), call("bash", command=_TESTS)]] if shell else []),
-        [
-            "`total` computes `sum(prices) * (1 - discount_percent) // 100`: it takes the percentage "
-            "from 1 instead of from 100. One line is wrong.",
-            _plan(2),
-            call(
-                "edit",
-                path="till.py",
-                old_text="(1 - discount_percent)",
-                new_text="(100 - discount_percent)",
-            ),
-        ],
+        _mend if shell else _EDIT,
         *([[_plan(3), call("bash", command=_TESTS)]] if shell else []),
-        [_plan(4)],
+        _after_mending if shell else [_plan(4)],
         "Fixed. The discount was taken from **1** instead of from **100**:\n\n"
         "```diff\n-    return sum(prices) * (1 - discount_percent) // 100\n"
         "+    return sum(prices) * (100 - discount_percent) // 100\n```\n\n"
@@ -127,6 +163,17 @@ def _fix(shell: bool) -> list[Any]:
     ]
 
 
+_EDIT = [
+    "`total` computes `sum(prices) * (1 - discount_percent) // 100`: it takes the percentage "
+    "from 1 instead of from 100. One line is wrong.",
+    _plan(2),
+    call(
+        "edit",
+        path="till.py",
+        old_text="(1 - discount_percent)",
+        new_text="(100 - discount_percent)",
+    ),
+]
 _SEEN = (
     "| test | before | after |\n|---|---|---|\n| without discount | failed | passes |\n"
     "| with discount | failed | passes |\n| change | passes | passes |\n"

@@ -179,7 +179,7 @@ def test_what_names_no_module_is_told_in_one_line(here: Path, named: str, told: 
         ("name: a b\n", "agent.yaml:1: An agent's name is letters"),
         (
             "tools:\n  mcp:\n    - {command: x, url: y}\n",
-            "agent.yaml:3: An MCP server needs either",
+            "agent.yaml:3: tools.mcp.0: an MCP server needs either",
         ),
         ("tools:\n  mcp_files:\n    - none.json\n", "agent.yaml:3: There is no MCP configuration"),
         ("tools:\n  plugins:\n    - {path: none}\n", "agent.yaml:3: There is no plugin at 'none'"),

@@ -165,6 +165,24 @@ def test_what_is_below_is_trusted_too_but_no_other_repository(
     assert is_trusted(tmp_path / "link")
 
 
+@pytest.mark.parametrize("is_link", [False, True], ids=["file", "dangling link"])
+@pytest.mark.parametrize("mark", [
+    ".git", ".hg", ".jj", ".sl", ".svn", ".bzr", ".pijul", "_darcs", "CVS", ".fslckout", "_FOSSIL_",
+    "_MTN", ".got",
+])  # fmt: skip
+def test_every_kind_of_repository_is_one_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str, is_link: bool
+) -> None:
+    monkeypatch.setenv(TRUST, str(tmp_path))
+    (tmp_path / "clone" / "deep").mkdir(parents=True)
+    assert is_trusted(tmp_path / "clone" / "deep")
+    if is_link:
+        (tmp_path / "clone" / mark).symlink_to("nowhere")
+    else:
+        (tmp_path / "clone" / mark).touch()
+    assert not is_trusted(tmp_path / "clone" / "deep")
+
+
 @pytest.mark.parametrize("mark", [".git", ".hg", ".jj", ".svn"])
 @pytest.mark.parametrize(
     "name",
@@ -340,6 +358,96 @@ def test_a_person_at_a_terminal_is_asked_and_shown_what_would_run(
     ):  # fmt: skip
         assert named in told
     assert not (foreign / "ran").exists()
+
+
+def asked(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Why a person who always agrees is not asked; nothing if they are."""
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    monkeypatch.setattr(_trust, "is_interactive", lambda: True)
+    monkeypatch.setattr("toolwright.cli._lines.drop_typed_ahead", str)
+    try:
+        trusted_file(foreign / "agent.yaml")
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def put_servers(foreign: Path, servers: dict[str, Any]) -> None:
+    (foreign / "agent.yaml").write_text("tools: {preset: none, mcp_files: [mcp.json]}\n")
+    (foreign / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def test_what_does_not_start_hides_nothing_that_does(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    padding = {"url": "http://x.test", "headers": {"X": "y" * 500}, "disabled": True}
+    put_servers(foreign, {**{f"a{n}": padding for n in range(70)}, "evil": {"command": "./evil"}})
+    assert asked(foreign, monkeypatch) == ""
+    told = capsys.readouterr().err
+    assert '"command": "./evil"' in told
+    assert "(and 70 that are disabled)" in told
+    assert "yyy" not in told
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "sh", "args": ["-c", "#" * 12_000 + "\n./evil"]},
+        {"command": "sh", "args": [""] * 400},
+        {"url": "http://x.test", "headers": {"X": "y" * 12_000}},
+    ],
+    ids=["long", "many lines", "headers"],
+)
+def test_nobody_is_asked_about_more_than_they_can_be_shown(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    server: dict[str, Any],
+) -> None:
+    put_servers(foreign, {"evil": server})
+    told = asked(foreign, monkeypatch)
+    assert "too much to show. Look at the files, then:" in told
+    assert told.endswith(f"\n  toolwright trust {foreign}")
+    assert capsys.readouterr().err == ""
+    assert not is_trusted(foreign)
+
+
+def test_long_instructions_push_nothing_out_of_sight(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = json.dumps("be kind " * 10_000)
+    text = f"description: {words}\ninstructions: {words}\ntools: {{functions: ['tools:look']}}\n"
+    (foreign / "agent.yaml").write_text(text)
+    assert asked(foreign, monkeypatch) == ""
+    told = capsys.readouterr().err
+    assert "tools:look" in told
+    assert told.count("characters …") == 2
+    assert len(told) < 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "(starts nothing: "),
+        (None, "(there is no such file)"),
+        ('// mine\n{"servers": {"s": {"command": "./server",}}}', '"command": "./server"'),
+        ('{"servers": {"s": {"command": "a", "command": "./server"}}}', "'command' is there twice"),
+    ],
+    ids=["not JSON", "missing", "comments", "twice"],
+)
+def test_servers_are_shown_as_they_are_read(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str | None,
+    told: str,
+) -> None:
+    put_servers(foreign, {})
+    (foreign / "mcp.json").unlink()
+    if text is not None:
+        (foreign / "mcp.json").write_text(text)
+    assert asked(foreign, monkeypatch) == ""
+    assert told in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_needs_no_trust(foreign: Path) -> None:

@@ -16,7 +16,6 @@ from toolwright.backends import sqlite_address
 from toolwright.cli import _run, _tools
 from toolwright.cli._form import _value
 from toolwright.cli._json import read_json
-from toolwright.cli._me import _values
 from toolwright.cli._places import new_scope
 from toolwright.cli._policy import _read
 from toolwright.cli._target import Target
@@ -71,6 +70,24 @@ def test_a_session_that_is_named_twice_is_deleted_once(desk: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("serve", "--work"), "add --tasks MODULE:ORCHESTRATOR"),
+        (("mcp", "serve", "--host", "127.0.0.1"), "add --http"),
+        (("mcp", "serve", "--port", "0"), "add --http"),
+        (("check", "--file", "x.lock"), "add --locked"),
+        (("trust", "--list", "--revoke"), "give one of them"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_that_would_do_nothing_is_refused_with_what_it_is_for(
+    desk: Path, words: tuple[str, ...], told: str
+) -> None:
+    agent = () if words[0] == "trust" else DESK_AGENT
+    assert told in here(*words, *agent, cwd=desk, check=2).stderr
+
+
 # -- JSON ---------------------------------------------------------------------------------------
 
 
@@ -83,7 +100,6 @@ def test_json_that_is_nested_too_deeply_is_none(tmp_path: Path, levels: int) -> 
         parse_answer(CONFIRM, f"edit {deep}")
     assert len(str(edited.value)) < 200
     assert _tools.parse_pairs([f"a={deep}"]) == {"a": deep}
-    assert _values({"a": deep}) == {"a": deep}
     assert _value({}, deep) == deep
     lock = tmp_path / "lock"
     lock.write_text(deep)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import anyio
 import httpx2
@@ -21,17 +22,26 @@ from examples.tour.__main__ import _free_or_any, make_app, open_shell
 from examples.tour._home import open_home
 from examples.tour._models import RECORDING, offered_models, recording
 from examples.tour._project import write_project
-from examples.tour._story import COLOURS, FIX, NOTICE, RELEASE, SIGN, SUPPLIER
+from examples.tour._story import COLOURS, FIX, NOTICE, RELEASE, SIGN, SUPPLIER, chapters
 from playwright.sync_api import expect
 from tests._browser import browser
 from tests.serve._serving import listening, new_session, say, serving, until
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.messages import History, user_message
+from toolwright.messages import (
+    History,
+    ModelMessage,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    user_message,
+)
 from toolwright.models import ModelRequest
 from toolwright.serve import ModelChoice, ModelOffer, ServeSettings
 
 pytestmark = pytest.mark.anyio
+CALLS = (("c1", "write_todos"), ("c2", "bash"))
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 
 
@@ -43,7 +53,11 @@ def toured(scratch: Path, *, shell: bool = True) -> Iterator[str]:
         executor = outside.submit(open_shell, scratch / "till").result() if shell else None
     assert bool(executor) == shell, "no sandbox works on this machine"
     models = ModelChoice(
-        ModelOffer(title=RECORDING, make=lambda: recording(shell=shell, pause=0), notice=NOTICE)
+        ModelOffer(
+            title=RECORDING,
+            make=lambda: recording(scratch / "till", shell=shell, pause=0),
+            notice=NOTICE,
+        )
     )
     settings = ServeSettings(requests_per_second=0, work=True)
     with serving(make_app(scratch, models, executor, settings)) as address:
@@ -84,12 +98,109 @@ def results(events: list[dict], name: str) -> list[str]:
     return [r["content"][0].get("text", "") for r in ended if r["name"] == name]
 
 
-async def test_the_bug_is_found_by_running_the_tests_and_really_fixed(tmp_path: Path) -> None:
+async def test_the_bug_is_found_by_running_the_tests_and_really_fixed_as_often_as_it_is_chosen(
+    tmp_path: Path,
+) -> None:
     async with tour(tmp_path) as http:
-        before, after = results(await play(http, FIX), "bash")
-    assert "FAILED" in before
-    assert "FAILED" not in after
-    assert "(100 - discount_percent)" in (tmp_path / "till" / "till.py").read_text()
+        for _ in range(2):
+            events = await play(http, FIX)
+            before, after = results(events, "bash")
+            assert "FAILED" in before
+            assert "FAILED" not in after
+            assert events[-1]["text"].startswith("Fixed.")
+            assert "(100 - discount_percent)" in (tmp_path / "till" / "till.py").read_text()
+
+
+async def test_chapters_without_a_shell_can_be_chosen_again(tmp_path: Path) -> None:
+    async with tour(tmp_path, shell=False) as http:
+        for price in ("12 EUR", "13 EUR"):
+            assert (await play(http, FIX))[-1]["text"].startswith("Fixed.")
+            noted = await play(http, SUPPLIER, {"kind": "value", "value": price})
+            assert noted[-1]["text"] == "Noted in `prices.txt`."
+            assert price in (tmp_path / "till" / "prices.txt").read_text()
+
+
+def turns() -> Iterator[Any]:
+    """Every turn of every chapter that follows a call."""
+    for shell in (True, False):
+        for prompt, chapter in chapters(shell=shell).items():
+            for number in range(1, len(chapter)):
+                yield pytest.param(shell, prompt, number, id=f"{prompt[:12]} {number} {shell}")
+    late = "[Update on call c of 'ask_supplier']\n49.90"
+    yield pytest.param(True, late, 1, id="late answer")
+
+
+@pytest.mark.parametrize("status", ["error", "denied", "failed"])
+@pytest.mark.parametrize(("shell", "prompt", "number"), list(turns()))
+async def test_a_call_that_went_wrong_is_never_called_a_success(
+    tmp_path: Path, shell: bool, prompt: str, number: int, status: str
+) -> None:
+    """As when the server is killed in the middle of a call, or a file is not as it should be."""
+    history = History()
+    history.append(user_message(prompt))
+    result = ToolResult(
+        call_id="c",
+        name="draw_sign",
+        status="ok" if status == "failed" else status,  # type: ignore[arg-type]
+        failed=True if status == "failed" else None,
+        content=(TextPart("interrupted"),),
+    )
+    for _ in range(number):
+        history.append(ModelMessage(parts=(ToolCall(call_id="c", name="draw_sign"),)))
+        history.append(ToolMessage((result,)))
+    reply = await recording(tmp_path, shell=shell, pause=0).respond(
+        ModelRequest(history=history.view())
+    )
+    assert reply.calls == ()
+    for said in ("Fixed", "Here it is", "Noted", "Done", "tests pass", "Released"):
+        assert said not in reply.text
+    assert re.search("did not work|no answer|No colour|leave it as it is", reply.text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "number", "says"),
+    [
+        (FIX, 2, "One line is wrong"),
+        (FIX, 4, "tests still **fail**"),
+        (RELEASE, 1, "The tests **fail**"),
+    ],
+)
+async def test_tests_that_fail_are_not_tests_that_could_not_run(
+    tmp_path: Path, prompt: str, number: int, says: str
+) -> None:
+    history = History()
+    history.append(user_message(prompt))
+    ran = TextPart("FAILED (failures=2)")
+    result = ToolResult(call_id="c", name="bash", status="ok", failed=True, content=(ran,))
+    for _ in range(number):
+        history.append(ModelMessage(parts=(ToolCall(call_id="c", name="bash"),)))
+        history.append(ToolMessage((result,)))
+    reply = await recording(tmp_path, pause=0).respond(ModelRequest(history=history.view()))
+    assert says in reply.text
+
+
+async def test_one_of_several_calls_that_went_wrong_is_told(tmp_path: Path) -> None:
+    history = History()
+    history.append(user_message(FIX))
+    for _ in range(2):
+        calls = tuple(ToolCall(call_id=key, name=name) for key, name in CALLS)
+        history.append(ModelMessage(parts=calls))
+        history.append(
+            ToolMessage(
+                tuple(
+                    ToolResult(
+                        call_id=key,
+                        name=name,
+                        status="error" if name == "write_todos" else "ok",
+                        failed=True if name == "bash" else None,
+                        content=(TextPart("FAILED (failures=2)"),),
+                    )
+                    for key, name in CALLS
+                )
+            )
+        )
+    reply = await recording(tmp_path, pause=0).respond(ModelRequest(history=history.view()))
+    assert reply.text.startswith("`write_todos` did not work")
 
 
 async def test_commands_run_in_a_sandbox(tmp_path: Path) -> None:
@@ -130,11 +241,11 @@ async def test_the_supplier_answers_in_the_inbox(tmp_path: Path) -> None:
     assert "49.90" in (tmp_path / "till" / "prices.txt").read_text()
 
 
-async def test_the_answer_of_a_supplier_that_came_late_is_noted() -> None:
+async def test_the_answer_of_a_supplier_that_came_late_is_noted(tmp_path: Path) -> None:
     history = History()
     for text in (SUPPLIER, "hello", "[Update on call c1 of 'ask_supplier']\n49.90"):
         history.append(user_message(text))
-    reply = await recording(pause=0).respond(ModelRequest(history=history.view()))
+    reply = await recording(tmp_path, pause=0).respond(ModelRequest(history=history.view()))
     assert [(c.name, "49.90" in c.arguments) for c in reply.calls] == [("write", True)]
 
 
@@ -205,7 +316,7 @@ def test_a_sign_in_every_colour_is_seen(tmp_path: Path) -> None:
 def test_a_key_in_the_environment_is_offered_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in KEYS:
         monkeypatch.setenv(key, "a-key-that-nobody-may-use")
-    models = offered_models(shell=True, recorded_only=False)
+    models = offered_models(Path("till"), shell=True, recorded_only=False)
     assert models.name == "recorded:tour"
     assert models.chosen.notice == NOTICE
     offered = [offer.title for offer in models.offers]
@@ -213,8 +324,8 @@ def test_a_key_in_the_environment_is_offered_and_not_used(monkeypatch: pytest.Mo
     assert all(any(key in title for title in offered) for key in KEYS)
     paid = next(offer for offer in models.offers if "OPENAI_API_KEY" in offer.title)
     assert "your OPENAI_API_KEY pays" in paid.notice
-    assert len(offered_models(shell=True, recorded_only=True).offers) == 1
-    assert "no shell" in offered_models(shell=False, recorded_only=True).chosen.notice
+    assert len(offered_models(Path("till"), shell=True, recorded_only=True).offers) == 1
+    assert "no shell" in offered_models(Path("till"), shell=False, recorded_only=True).chosen.notice
 
 
 @contextmanager
@@ -253,7 +364,7 @@ async def test_the_key_that_was_chosen_is_the_only_one_that_is_sent(
     with trap() as (address, seen):
         for name in ("OPENAI", "ANTHROPIC", "GOOGLE_GEMINI", "GOOGLE_VERTEX"):
             monkeypatch.setenv(f"{name}_BASE_URL", address)
-        models = offered_models(shell=True, recorded_only=False)
+        models = offered_models(Path("till"), shell=True, recorded_only=False)
         models.choose(next(o.title for o in models.offers if o.title.endswith(variable)))
         history = History()
         history.append(user_message("hello"))
@@ -269,9 +380,10 @@ async def test_the_key_that_was_chosen_is_the_only_one_that_is_sent(
 @pytest.mark.xdist_group("workbench")
 def test_a_person_chooses_another_model_on_the_page(tmp_path: Path) -> None:
     write_project(tmp_path / "till")
+    model = recording(tmp_path / "till", pause=0)
     models = ModelChoice(
-        ModelOffer(title=RECORDING, make=lambda: recording(pause=0), notice=NOTICE),
-        ModelOffer(title="dear:model", make=lambda: recording(pause=0), notice="It costs money."),
+        ModelOffer(title=RECORDING, make=lambda: model, notice=NOTICE),
+        ModelOffer(title="dear:model", make=lambda: model, notice="It costs money."),
     )
     app = make_app(tmp_path, models, None, ServeSettings(requests_per_second=0))
     with serving(app) as address, browser() as running:

@@ -1,5 +1,6 @@
 """Who may call the server, from where, how often and with how much."""
 
+import errno
 import re
 import socket
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from tests.serve._agents import chatting
 from toolwright import Runner, UsageError
 from toolwright.cli import _serve
 from toolwright.serve import Links, ServeSettings, create_app, serve_app
+from toolwright.serve._listen import listen
 from toolwright.serve._serve import with_token
 from toolwright.serve.guard import Door, SameSiteOnly
 from toolwright.serve.guard._rate import Buckets
@@ -338,6 +340,34 @@ async def test_a_bug_in_the_server_shows_no_details() -> None:
 def test_a_short_or_blank_secret_for_links_is_refused(secret: str) -> None:
     with pytest.raises(UsageError, match="16 or more"):
         Links(secret, "http://127.0.0.1")
+
+
+def test_work_without_tasks_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"create_app\(…, tasks=orchestrator\), or leave work out"):
+        create_app(chatting(), settings=ServeSettings(work=True))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (socket.gaierror(-2, "Unknown error -2"), "Cannot listen on 'nope.test': no such host is"),
+        (UnicodeError("label too long"), "Cannot listen on 'nope.test': no such host is known"),
+        (OSError(errno.EADDRNOTAVAIL, ""), "nope.test, port 80: Cannot assign requested address"),
+    ],
+    ids=["unknown", "no name", "not of this machine"],
+)
+def test_a_host_that_cannot_be_listened_on_is_told_without_a_word_about_ports(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def refuse(*args: Any, **settings: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "create_server", refuse)  # Nobody is asked for the name.
+    with pytest.raises(UsageError) as caught:
+        listen("nope.test", 80)
+    assert told in str(caught.value)
+    assert "127.0.0.1 for this machine alone" in str(caught.value)
+    assert "another port" not in str(caught.value)
 
 
 def test_a_port_that_is_taken_is_told_in_words() -> None:

@@ -1,6 +1,7 @@
 """A person plays the model: reads what a model would be sent, and answers or calls tools by hand."""
 
 import json
+import shlex
 import signal
 import sys
 import uuid
@@ -8,15 +9,20 @@ import uuid
 import anyio
 import anyio.to_thread
 
-from toolwright.cli._json import read_json
 from toolwright.cli._out import note
-from toolwright.errors import ModelError
+from toolwright.cli._parts import all_parts
+from toolwright.cli._show import outcome
+from toolwright.cli._tools import parse_pairs
+from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, ToolSpec
 from toolwright.models import ModelRequest, OnDelta
 
 __all__ = ["PersonModel", "parse_call"]
 
-_HELP = "Write a reply, or call a tool:  /name key=value …   (/tools lists them)"
+_HELP = (
+    "Write a reply, or call a tool:  /name key=value …   (/tools lists them; quote as in a shell: "
+    'key="two words")'
+)
 _ENDED = "The input ended before the model had said all."
 
 
@@ -30,7 +36,7 @@ class PersonModel:
         last = request.history[-1]
         if isinstance(last, ToolMessage):
             for result in last.results:
-                note(f"  {result.name} → {result.status}: {result.text}")
+                note(f"  {result.name} → {outcome(result)}: {all_parts(result.content)}")
         else:
             note(_HELP)
         while True:
@@ -38,33 +44,26 @@ class PersonModel:
             if line.strip() == "/tools":
                 note("\n".join(f"  /{spec.name}: {spec.description}" for spec in request.tools))
             elif line.startswith("/"):
-                if (call := parse_call(line, request.tools)) is not None:
+                try:
+                    call = parse_call(line, request.tools)
+                except UsageError as error:
+                    note(str(error))
+                else:
                     return ModelMessage(parts=(call,), model=self.name, finish_reason="calls")
             else:
                 return ModelMessage(parts=(TextPart(line),), model=self.name)
 
 
-def parse_call(line: str, tools: tuple[ToolSpec, ...]) -> ToolCall | None:
-    """`/name key=value …` as a call; None, after saying why, when there is no such tool."""
-    name, *pairs = line[1:].split()
+def parse_call(line: str, tools: tuple[ToolSpec, ...]) -> ToolCall:
+    """`/name key=value …` as a call; `UsageError` for what is none."""
+    try:
+        name, *pairs = shlex.split(line[1:]) or [""]
+    except ValueError as error:
+        raise UsageError(f"{line!r} cannot be read: {error}. Quote as in a shell.") from None
     if name not in {spec.name for spec in tools}:
-        note(f"There is no tool {name!r}; /tools lists them.")
-        return None
-    arguments = {pair.partition("=")[0]: pair.partition("=")[2] for pair in pairs}
-    return ToolCall(
-        call_id=f"me-{uuid.uuid4().hex[:8]}", name=name, arguments=json.dumps(_values(arguments))
-    )
-
-
-def _values(arguments: dict[str, str]) -> dict[str, object]:
-    """Each value as the JSON it is, or as the text it is."""
-    values: dict[str, object] = {}
-    for key, text in arguments.items():
-        try:
-            values[key] = read_json(text)
-        except ValueError:
-            values[key] = text
-    return values
+        raise UsageError(f"There is no tool {name!r}; /tools lists them.")
+    arguments = json.dumps(parse_pairs(pairs))
+    return ToolCall(call_id=f"me-{uuid.uuid4().hex[:8]}", name=name, arguments=arguments)
 
 
 async def _read() -> str:

@@ -19,6 +19,7 @@ from toolwright.cli._options import (
 from toolwright.cli._out import note
 from toolwright.cli._target import Target, open_runner
 from toolwright.cli._tasks import open_orchestrator
+from toolwright.errors import UsageError
 from toolwright.serve import ServeSettings, create_app, serve_app
 from toolwright.tasks import current_task
 
@@ -36,7 +37,7 @@ Tasks = Annotated[
     str | None, Parameter(help="MODULE:ORCHESTRATOR or a database address: also show its tasks.")
 ]
 Files = Annotated[str | None, Parameter(help="Show the files of this directory.")]
-Work = Annotated[bool, Parameter(negative=(), help="Also work on the tasks in this process.")]
+Work = Annotated[bool, Parameter(negative=(), help="Also work on the tasks of --tasks.")]
 AgUi = Annotated[bool, Parameter(name="--agui", negative=(), help="Also speak AG-UI, at /agui.")]
 
 
@@ -59,6 +60,8 @@ def serve(
     What goes wrong meanwhile is a line on standard error.
     """
     refuse_empty({"--host": host, "--tasks": tasks, "--files": files})
+    if work and tasks is None:
+        raise UsageError("--work works on the tasks of --tasks: add --tasks MODULE:ORCHESTRATOR.")
     settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
     log_lines(logging.WARNING, verbose=verbose, task=current_task.get)
     runner = open_runner(Target(agent=agent, model=model, store=store))

@@ -17,6 +17,7 @@ from toolwright.cli._go import LOST
 from toolwright.cli._me import PersonModel
 from toolwright.cli._options import AgentOption, JsonOption, ModelOption, StoreOption
 from toolwright.cli._out import note, say, say_line
+from toolwright.cli._parts import all_parts, named_files
 from toolwright.cli._places import find_scope, open_for, sessions_of_others
 from toolwright.cli._run import answer_command, finish
 from toolwright.cli._shorten import shorten
@@ -26,7 +27,14 @@ from toolwright.cli._tools import HAND
 from toolwright.cli._words import find_call, how_to_answer, question
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
-from toolwright.messages import Message, ModelMessage, ToolMessage, encode_event, visible
+from toolwright.messages import (
+    Message,
+    ModelMessage,
+    ToolMessage,
+    ToolResult,
+    encode_event,
+    visible,
+)
 
 __all__ = ["sessions_answer", "sessions_delete", "sessions_list", "sessions_show"]
 
@@ -120,12 +128,15 @@ def _words(target: Target, history: Sequence[Message]) -> str:
 
 def _said(message: Message) -> str:
     if isinstance(message, ToolMessage):
-        results = (f"  {r.name} → {outcome(r)}: {_short(r.text)}" for r in message.results)
-        return "\n".join(results)
+        return "\n".join(f"  {r.name} → {outcome(r)}: {_shown(r)}" for r in message.results)
     if isinstance(message, ModelMessage):
         calls = [f"[{call.name}] {_short(call.arguments)}" for call in message.calls]
-        return "\n".join([*filter(None, [message.text]), *calls])
-    return f"> {message.text}"
+        return "\n".join([*filter(None, [message.text]), *named_files(message.parts), *calls])
+    return f"> {all_parts(message.parts)}"
+
+
+def _shown(result: ToolResult) -> str:
+    return " ".join([_short(result.text), *named_files(result.content)]).strip()
 
 
 def _short(text: str) -> str:

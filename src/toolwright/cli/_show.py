@@ -4,9 +4,11 @@ import sys
 from typing import Protocol
 
 from toolwright.cli._out import note, note_line, say_exactly, say_line
+from toolwright.cli._parts import all_parts, named_files
 from toolwright.cli._shorten import shorten
 from toolwright.messages import (
     Event,
+    ModelReplied,
     RunEnded,
     ToolEnded,
     ToolResult,
@@ -61,6 +63,12 @@ class PlainShow:
             case ToolStarted():
                 note_line(f"[{event.call.name}] {shorten(event.call.arguments, _SHORT)}")
             case ToolEnded() if (word := outcome(event.result)) != "ok":
-                note(f"[{event.result.name}] {word}: {event.result.text}")
+                note(f"[{event.result.name}] {word}: {all_parts(event.result.content)}")
+            case ToolEnded():
+                for file in named_files(event.result.content):
+                    note_line(f"[{event.result.name}] {file}")
+            case ModelReplied():
+                for file in named_files(event.message.parts):
+                    note_line(file)
             case RunEnded() if event.text and not event.path:
                 say_exactly(event.text)

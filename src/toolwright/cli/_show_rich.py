@@ -2,6 +2,7 @@
 
 import json
 
+from toolwright.cli._parts import named_files
 from toolwright.cli._shorten import shorten
 from toolwright.cli._terminal import Terminal
 from toolwright.messages import (
@@ -49,6 +50,8 @@ class RichShow:
             case ModelReplied() if not event.path:
                 say("" if self._streamed else event.message.text)
                 self._streamed = False
+                for file in named_files(event.message.parts):
+                    say((_line(file), "dim"))
             case ToolStarted():
                 self._title(event.path, event.call.call_id, event.call.name, event.call.arguments)
             case ToolProgress() if event.text.strip():
@@ -57,9 +60,12 @@ class RichShow:
                 # One that was refused has not started.
                 self._title(event.path, event.result.call_id, event.result.name)
                 self._titled.discard(f"{event.path}/{event.result.call_id}")
-                lines = event.result.text.strip().splitlines() or [""]
+                lines = event.result.text.strip().splitlines()
                 more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
-                say("  ", _mark(event.result), " ", _line(lines[0]), (more, "dim"))
+                first, *files = [*lines[:1], *named_files(event.result.content)] or [""]
+                say("  ", _mark(event.result), " ", _line(first), (more, "dim"))
+                for file in files:
+                    say("    ", _line(file))
             case PendingOpened():
                 if event.pending.blocking:  # Otherwise it has ended already.
                     path, _, call_id = call_of(event.pending.call_id).rpartition("/")

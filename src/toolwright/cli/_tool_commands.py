@@ -11,9 +11,10 @@ from toolwright.cli import _exit as exits
 from toolwright.cli._check import Finding, check_tools, token_cost
 from toolwright.cli._options import AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
-from toolwright.cli._policy import LOCK_FILE, FileOption, moved
+from toolwright.cli._policy import LOCK_FILE, moved
 from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import all_tools, call_tool, find_tool, parse_pairs
+from toolwright.errors import UsageError
 
 __all__ = ["check", "tools_call", "tools_list", "tools_show"]
 
@@ -22,6 +23,10 @@ Yes = Annotated[
 ]
 
 
+LockedFile = Annotated[
+    Path | None,
+    Parameter(name="--file", help=f"The lock file, with --locked; {LOCK_FILE} if not given."),
+]
 Locked = Annotated[
     bool,
     Parameter(
@@ -88,18 +93,21 @@ def check(
     agent: AgentOption = None,
     *,
     locked: Locked = False,
-    file: FileOption = Path(LOCK_FILE),
+    file: LockedFile = None,
     json: JsonOption = False,
 ) -> int:
     """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost."""
+    if file is not None and not locked:
+        raise UsageError("--file names the lock file of --locked: add --locked.")
+    lock_file = file or Path(LOCK_FILE)
 
     async def main() -> int:
         async with read_tools(agent) as runner:
             tools = await all_tools(runner)
-            changes = await moved(runner, file) if locked else []
+            changes = await moved(runner, lock_file) if locked else []
         findings = [
             *check_tools(tools),
-            *(Finding(level="error", tool=str(file), message=line) for line in changes),
+            *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]
         for found in findings:
             row = {"level": found.level, "tool": found.tool, "message": found.message}

@@ -13,7 +13,7 @@ from toolwright.cli._out import say
 from toolwright.cli._show import Show, outcome
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
-from toolwright.messages import Event, Scope, ToolEnded, ToolResult
+from toolwright.messages import Event, Scope, TextPart, ToolEnded, encode_event
 from toolwright.tools import Tool, without_clashes
 
 __all__ = ["HAND", "all_tools", "call_tool", "find_tool", "parse_pairs"]
@@ -46,8 +46,10 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
         key, found, text = pair.partition("=")
         if not found or not key:
             raise UsageError(
-                f"{pair!r} is not key=value. Example: toolwright tools call read path=README.md"
+                f"{pair!r} is not key=value, such as path=README.md; quote a value with blanks."
             )
+        if key in arguments:
+            raise UsageError(f"{key!r} is given twice; give each argument once.")
         try:
             arguments[key] = read_json(text)
         except ValueError:
@@ -62,7 +64,7 @@ async def call_tool(
     await find_tool(runner, name)
     by_hand = hand_runner(runner)
     assert by_hand is not None
-    results: list[ToolResult] = []
+    ended: list[ToolEnded] = []
     session = f"{HAND}{uuid.uuid4().hex[:8]}"
     scope = Scope(app_name=by_hand.app_name, user_id="me", session_id=session)
     prompt = f"{name} {json.dumps(arguments)}"
@@ -78,30 +80,34 @@ async def call_tool(
 
     try:
         async with named_when_interrupted(tell_interrupted):
-            await go(by_hand, scope, prompt, _Collect(results), choose_asker(call=approve))
+            await go(by_hand, scope, prompt, _Collect(ended), choose_asker(call=approve))
     except (KeyboardInterrupt, EOFError):
         return exits.CANCELLED
-    if not results:
+    if not ended:
         await tell_waiting()
         return exits.PAUSED
-    [result] = results
-    say(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
-    return exits.DONE if outcome(result) == "ok" else exits.FAILED
+    [event] = ended
+    say(json.dumps(_as_json(event), ensure_ascii=False, indent=2))
+    return exits.DONE if outcome(event.result) == "ok" else exits.FAILED
 
 
 class _Collect(Show):
-    def __init__(self, results: list[ToolResult]) -> None:
-        self._results = results
+    def __init__(self, ended: list[ToolEnded]) -> None:
+        self._ended = ended
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, ToolEnded) and not event.path:
-            self._results.append(event.result)
+            self._ended.append(event)
 
 
-def _as_json(result: ToolResult) -> dict[str, Any]:
+def _as_json(event: ToolEnded) -> dict[str, Any]:
+    """The result's text and data; where there is more than text, all parts as the HTTP API has them."""
+    result = event.result
     try:
         output: Any = read_json(result.text)
     except ValueError:
         output = result.text
     shown = {"status": outcome(result), "output": output}
+    if not all(isinstance(part, TextPart) for part in result.content):
+        shown["content"] = json.loads(encode_event(event))["result"]["content"]
     return shown if result.data is None else {**shown, "data": result.data}

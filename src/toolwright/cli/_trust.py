@@ -1,7 +1,6 @@
 """Whose files may run: code, programs and servers only from directories that the person trusts."""
 
 import hashlib
-import json
 import os
 import shlex
 import signal
@@ -9,16 +8,18 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from toolwright._mcp_file import is_disabled, read_mcp_file
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
 from toolwright.cli._out import note, note_line, prompt, say_line
+from toolwright.cli._shorten import shorten
 from toolwright.cli._state import make_private, state_directory
 from toolwright.errors import UsageError
 from toolwright.kits import AgentFile, import_object, is_path, read_agent_file
@@ -31,6 +32,7 @@ _REPOSITORIES = (
     ".git",
     ".hg",
     ".jj",
+    ".sl",
     ".svn",
     ".bzr",
     ".pijul",
@@ -38,10 +40,15 @@ _REPOSITORIES = (
     "CVS",
     ".fslckout",
     "_FOSSIL_",
+    "_MTN",
+    ".got",
 )
-"""What the top of a repository has in it."""
+"""What the top of a repository has in it; a link to nowhere too, which a later command may fill."""
 _MOST_SHOWN = 10_000
-_MOST_READ = 1_000_000
+_MOST_LINES = 300
+"""More than that, and nobody would read it all: who is asked must have seen everything."""
+_ONLY_SAID = {"description", "instructions"}
+_SHORT = 300
 
 
 def trust(
@@ -61,6 +68,8 @@ def trust(
         revoke: Do not trust it any longer.
         list_all: List the directories that are trusted.
     """
+    if list_all and revoke:
+        raise UsageError("--list and --revoke are two commands: give one of them.")
     if list_all:
         for path in sorted(_kept()):
             say_line(path)
@@ -154,9 +163,17 @@ def _require(directory: Path, wanted: str, names: Callable[[], str]) -> None:
     if is_trusted(directory):
         return
     place = _real(directory)
-    if is_interactive() and _says_yes(place, wanted, names()):
-        _keep(place)
-        return
+    if is_interactive():
+        shown = names()
+        if len(shown) > _MOST_SHOWN or shown.count("\n") >= _MOST_LINES:
+            raise UsageError(
+                f"{wanted} is not used: it can run programs with your rights, {str(place)!r} is not "
+                "trusted, and what it names is too much to show. Look at the files, then:\n"
+                f"  toolwright trust {shlex.quote(str(place))}"
+            )
+        if _says_yes(place, wanted, shown):
+            _keep(place)
+            return
     raise UsageError(
         f"{wanted} is not used: it can run programs with your rights, and {str(place)!r} is not "
         "trusted. If you know where it is from:\n"
@@ -190,27 +207,31 @@ def _interruptible() -> Iterator[None]:
 
 
 def _of_file(path: Path) -> str:
-    """All that the file says beyond the defaults, and what it names says in turn; nothing is done."""
+    """All that the file says beyond the defaults, and what it names says in turn; nothing is done.
+
+    What is only said is shortened, and servers that do not start are counted; the rest is whole.
+    """
     settings: AgentFile = read_agent_file(path)
     said = settings.model_dump(mode="json", exclude_defaults=True)
+    said |= {key: shorten(said[key], _SHORT) for key in _ONLY_SAID & said.keys()}
     shown = [shown_json({"preset": settings.tools.preset, **said}, indent=2)]
     for name in settings.tools.mcp_files:
-        file = path.parent / name
-        shown += [f"{name}:", _beginning(file)]
+        shown += [f"{name}:", _servers_of(path.parent / name)]
     return "\n".join(shown)
 
 
-def _beginning(file: Path) -> str:
+def _servers_of(file: Path) -> str:
+    """The servers of an `mcp.json` that would start."""
     if not file.is_file():
         return "(there is no such file)"
     try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            text = opened.read(_MOST_READ)
-    except OSError as error:
-        return f"(cannot be read: {error.strerror})"
-    with suppress(ValueError, RecursionError):
-        text = shown_json(json.loads(text), indent=2)  # What is between the words says nothing.
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\n(more; look at it first)"
+        servers = read_mcp_file(file)
+    except UsageError as error:
+        return f"(starts nothing: {error})"
+    started = {name: server for name, server in servers.items() if not is_disabled(server)}
+    left_out = len(servers) - len(started)
+    more = f"\n(and {left_out} that are disabled)" if left_out else ""
+    return shown_json(started, indent=2) + more
 
 
 def _look_here_only_if_trusted() -> None:
@@ -229,7 +250,7 @@ def _covering(directory: Path) -> Iterator[Path]:
     place = _real(directory)
     yield place
     apart = (_real(Path.home()), Path(place.anchor))
-    while not any((place / mark).exists() for mark in _REPOSITORIES):
+    while not any(os.path.lexists(place / mark) for mark in _REPOSITORIES):
         if place in apart or place.parent in apart:
             return
         place = place.parent

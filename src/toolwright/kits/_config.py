@@ -119,6 +119,7 @@ def _plain(kind: str, message: str) -> str:
         return "settings are wanted here, as `name: value`"
     if kind == "extra_forbidden":
         return "there is no such setting; `toolwright config schema` lists all"
+    message = message.removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 
 
@@ -265,8 +266,6 @@ def _beside(base: Path, source: str) -> str:
 
 
 def _mcp(base: Path, server: McpServer) -> Toolset:
-    if (server.command is None) == (server.url is None):
-        raise UsageError("An MCP server needs either a command or a url, and not both.")
     names = {"tool_filter": server.tool_filter, "tool_name_prefix": server.tool_name_prefix}
     if server.url is not None:
         remote = sources.StreamableHTTPConnectionParams(url=server.url, headers=server.headers)

@@ -3,9 +3,16 @@
 from dataclasses import fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from toolwright.kits._presets import Preset
+from toolwright.kits._presets import PRESETS, Preset
 from toolwright.models import ModelSettings
 
 __all__ = [
@@ -35,12 +42,32 @@ class McpServer(_Strict):
     """An MCP server: a command to start, or a URL to connect to."""
 
     command: str | None = None
+    url: str | None = None
     args: list[str] = Field(default_factory=list)
     env: dict[str, str] = Field(default_factory=dict)
-    url: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     tool_filter: list[str] | None = None
     tool_name_prefix: str | None = None
+
+    @field_validator("args", "env")
+    @classmethod
+    def _is_started(cls, given: Any, info: ValidationInfo) -> Any:
+        if info.data.get("url") is not None:
+            raise ValueError("it is for a server with a `command`; one with a `url` is not started")
+        return given
+
+    @field_validator("headers")
+    @classmethod
+    def _is_asked(cls, given: Any, info: ValidationInfo) -> Any:
+        if info.data.get("command") is not None:
+            raise ValueError("it is for a server with a `url`; one with a `command` takes `env`")
+        return given
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "McpServer":
+        if (self.command is None) == (self.url is None):
+            raise ValueError("an MCP server needs either a command or a url, and not both")
+        return self
 
 
 class OpenApiDocument(_Strict):
@@ -68,6 +95,14 @@ class ToolSettings(_Strict):
     openapi: list[OpenApiDocument] = Field(default_factory=list)
     skills: list[str] = Field(default_factory=list)
     """Folders with a SKILL.md."""
+
+    @field_validator("work_dir")
+    @classmethod
+    def _has_file_tools(cls, given: str, info: ValidationInfo) -> str:
+        preset = info.data.get("preset")
+        if preset is not None and "read" not in PRESETS[preset]:
+            raise ValueError(f"it is for file tools, and the preset {preset!r} has none")
+        return given
 
 
 class ApprovalSettings(_Strict):

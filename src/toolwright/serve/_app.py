@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from toolwright._settings import explained
 from toolwright.agent import Runner
 from toolwright.backends.files import Files
+from toolwright.errors import UsageError
 from toolwright.serve._background import Background, StartsWithFirstRequest
 from toolwright.serve._endpoint import Endpoint, Routes
 from toolwright.serve._links import Links
@@ -67,6 +68,11 @@ def create_app(
     lifespan, runs and workers start with the first request and end with the event loop.
     """
     settings = settings or ServeSettings()
+    if settings.work and tasks is None:
+        raise UsageError(
+            "ServeSettings(work=True) works on tasks, and there are none: give create_app(…, "
+            "tasks=orchestrator), or leave work out."
+        )
     notices = Notices()
     runs = LiveRuns(runner, notices)
     bench = Workbench(

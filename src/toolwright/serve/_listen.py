@@ -1,5 +1,6 @@
 """Where a server listens: its port is checked and taken, and its address is written."""
 
+import errno
 import os
 import socket
 from typing import Any
@@ -9,6 +10,11 @@ from toolwright.errors import UsageError
 __all__ = ["address_of", "check_port", "listen"]
 
 _BACKLOG = 2048
+_HOSTS = (
+    "Give a name or an address of this machine: 127.0.0.1 for this machine alone, 0.0.0.0 for all "
+    "its networks."
+)
+_NOT_OURS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _HIGHEST_PORT = 65535
 
 
@@ -26,18 +32,12 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(
-            f"Cannot listen on {host}, port {port}: {_why(error)}. Choose another port, or 0 "
-            "for any free one."
-        ) from error
-
-
-def _why(error: OSError | UnicodeError) -> str:
-    # A name that cannot be resolved has a number of another kind.
-    if isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.errno:
-        return os.strerror(error.errno)
-    return getattr(error, "strerror", None) or str(error)
+    except (socket.gaierror, UnicodeError) as error:
+        raise UsageError(f"Cannot listen on {host!r}: no such host is known. {_HOSTS}") from error
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        cure = _HOSTS if error.errno in _NOT_OURS else "Choose another port, or 0 for any free one."
+        raise UsageError(f"Cannot listen on {host}, port {port}: {why}. {cure}") from error
 
 
 def address_of(host: str, port: int) -> str:

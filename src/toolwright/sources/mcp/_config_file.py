@@ -1,13 +1,16 @@
-"""Read the `mcp.json` files that other MCP clients use."""
+"""Make toolsets of the `mcp.json` files that other MCP clients use."""
 
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolwright._mcp_file import is_disabled, read_mcp_file
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
+from toolwright.sources.mcp._env_file import read_env_file
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -15,109 +18,224 @@ from toolwright.sources.mcp._params import (
     StdioServerParameters,
     StreamableHTTPConnectionParams,
 )
-from toolwright.sources.mcp._toolset import McpToolset
+from toolwright.sources.mcp._resources import LOAD_RESOURCE
+from toolwright.sources.mcp._toolset import McpToolset, name_for_models
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter
 
 __all__ = ["mcp_toolsets"]
 
-_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_OF_ENVIRONMENT = re.compile(r"(?:env:)?(\w+)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
+_OF_PERSON = re.compile(r"input:([\w.-]+)")
+_OF_EDITOR = re.compile(r"\w+:|.*\$\{", re.DOTALL)
+_ONLY = ("includeTools", "enabledTools", "tools")
+_NOT = ("disabledTools", "excludeTools")
+_OF_ALL = {"type", "transport", "disabled", "enabled", *_ONLY, *_NOT}
+_OF_STARTED = {"command", "args", "env", "envFile", "cwd"}
+_OF_REMOTE = {"url", "headers"}
+_WITHOUT_EFFECT = {
+    "alwaysAllow", "autoApprove", "autoStart", "description", "dev", "gallery", "icon", "metadata",
+    "name", "timeout", "trust", "version", "watchPaths",
+}  # fmt: skip
+"""What concerns another client's window, patience or approvals; rules decide about approvals here."""
+_HTTP = ("http", "streamablehttp")
 
 
 def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
     """One toolset for each server in an `mcp.json`, in its order; disabled ones are left out.
 
-    Servers stand under `mcpServers` (or `servers`) and are started in the file's directory, unless
-    it names another; `${VAR}`, `${env:VAR}` and `${VAR:-default}` are filled in from the
-    environment; a key of a model's provider is never put into an address or header that the file
-    names. With `prefix`, tool names begin with the server's name, so that two servers never clash.
-    `settings` are `McpToolset`'s, for all of them.
+    Servers stand under `mcpServers` (or `servers`) and are started in the file's directory (or, for
+    `.vscode/mcp.json` and the like, the one above), unless the file names another. `${VAR}`,
+    `${env:VAR}` and `${VAR:-default}` are filled in from the environment, `${input:id}` from the
+    variable of that name, `${workspaceFolder}` and `${userHome}` as they are; a key of a model's
+    provider is never put into an address or header that the file names. Fields that are not known
+    are refused: they might say which tools there are. With `prefix`, tool names begin with the
+    server's name, so that two servers never clash. `settings` are `McpToolset`'s, for all of them.
     """
-    servers = _read(Path(path))
+    file = Path(path)
+    keep: ToolFilter = settings.pop("tool_filter", None)
+    sandboxed = settings.get("sandbox") is not None
+    made = [
+        _Server(name, fields, file, sandboxed)
+        for name, fields in read_mcp_file(file).items()
+        if not is_disabled(fields)
+    ]
     return [
         McpToolset(
-            _params(name, server, path, settings.get("sandbox") is not None),
-            name=name,
-            tool_name_prefix=_as_prefix(name) if prefix else None,
+            server.params(),
+            name=server.name,
+            tool_filter=server.tool_filter(keep),
+            tool_name_prefix=_as_prefix(server.name) if prefix else None,
             **settings,
         )
-        for name, server in servers.items()
-        if not server.get("disabled")
+        for server in made
     ]
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"There is no MCP configuration at {str(path)!r}.") from None
-    except ValueError as error:
-        raise UsageError(f"{str(path)!r} is not JSON: {error}") from error
-    servers = found.get("mcpServers", found.get("servers")) if isinstance(found, dict) else None
-    if not isinstance(servers, dict) or not all(isinstance(s, dict) for s in servers.values()):
-        raise UsageError(f'{str(path)!r} must have an object "mcpServers" with a server per name.')
-    return {
-        name: {
-            key: _filled_in(value, f"{name!r} in {str(path)!r}", leaves=key in ("url", "headers"))
-            for key, value in server.items()
+class _Server:
+    """One server of a file, its fields checked and filled in."""
+
+    def __init__(self, name: str, fields: dict[str, Any], file: Path, sandboxed: bool) -> None:
+        self.name = name
+        self._sandboxed = sandboxed
+        self._where = f"MCP server {name!r} in {str(file)!r}"
+        folder = file.absolute().parent
+        # Editors keep the file in a folder of theirs, and mean the project around it.
+        self._base = folder.parent if folder.name.startswith(".") else folder
+        self._check_names(fields)
+        self._fields = {
+            key: self._filled_in(value, leaves=key in _OF_REMOTE) for key, value in fields.items()
         }
-        for name, server in servers.items()
-    }
 
-
-def _params(
-    name: str, server: dict[str, Any], path: str | Path, sandboxed: bool
-) -> ConnectionParams:
-    kind = server.get("type") or server.get("transport")
-    if "command" in server:
-        return StdioConnectionParams(
-            StdioServerParameters(
-                command=server["command"],
-                args=server.get("args", []),
-                env=server.get("env"),
-                cwd=_directory(name, server.get("cwd"), path, sandboxed),
+    def params(self) -> ConnectionParams:
+        """How to reach it."""
+        kind = self._text("type") or self._text("transport")
+        if "command" in self._fields:
+            self._check_kind(kind, ("stdio", "local"))
+            params = StdioServerParameters(
+                command=self._text("command") or "",
+                args=self._texts("args"),
+                env=self._environment(),
+                cwd=self._directory(),
             )
+            return StdioConnectionParams(params)
+        self._check_kind(kind, (*_HTTP, "sse"))
+        made = SseConnectionParams if kind == "sse" else StreamableHTTPConnectionParams
+        return made(self._text("url") or "", headers=self._pairs("headers") or {})
+
+    def tool_filter(self, keep: ToolFilter) -> ToolFilter:
+        """What `keep` and the file leave of its tools."""
+        only = {name_for_models(name) for field in _ONLY for name in self._texts(field)}
+        never = {name_for_models(name) for field in _NOT for name in self._texts(field)}
+        is_limited = any(field in self._fields for field in _ONLY) and not self._takes_all()
+        if not is_limited and not never:
+            return keep
+
+        def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
+            if tool.name in never or (is_limited and tool.name not in {*only, LOAD_RESOURCE}):
+                return False
+            return _accepts(keep, tool, context)
+
+        return passes
+
+    def _takes_all(self) -> bool:
+        return all("*" in self._texts(field) for field in _ONLY if field in self._fields)
+
+    def _check_names(self, fields: Mapping[str, Any]) -> None:
+        kinds = [key for key in ("command", "url") if key in fields]
+        if len(kinds) != 1:
+            has = "both" if kinds else "neither"
+            raise UsageError(
+                f'{self._where} has {has} "command" {"and" if kinds else "nor"} "url".'
+            )
+        own, other = (
+            (_OF_STARTED, _OF_REMOTE) if kinds == ["command"] else (_OF_REMOTE, _OF_STARTED)
         )
-    if "url" not in server:
-        raise UsageError(f'MCP server {name!r} in {str(path)!r} has neither "command" nor "url".')
-    if kind == "sse":
-        return SseConnectionParams(server["url"], headers=server.get("headers", {}))
-    if kind in (None, "http", "streamable-http", "streamableHttp"):
-        return StreamableHTTPConnectionParams(server["url"], headers=server.get("headers", {}))
-    raise UsageError(
-        f"MCP server {name!r} in {str(path)!r} has the type {kind!r}; "
-        "known are 'stdio', 'http' and 'sse'."
+        for key in fields.keys() - own - _OF_ALL - _WITHOUT_EFFECT:
+            if key in other:
+                raise UsageError(f'{self._where} has a "{kinds[0]}", and {key!r} is for others.')
+            if not key.startswith(("_", "/", "$")):  # As comments are written in plain JSON.
+                raise UsageError(
+                    f"{self._where} has the field {key!r}, which is not known here and might say "
+                    "what the server may do: take it out, or write what it means with McpToolset."
+                )
+
+    def _check_kind(self, kind: str | None, known: tuple[str, ...]) -> None:
+        if kind is not None and re.sub("[-_]", "", kind).lower() not in known:
+            raise UsageError(
+                f"{self._where} has the type {kind!r}; known are 'stdio' for a command, 'http' and "
+                "'sse' for a url."
+            )
+
+    def _text(self, key: str) -> str | None:
+        found = self._fields.get(key)
+        if found is not None and not isinstance(found, str):
+            raise UsageError(f'{self._where} has no text as "{key}" but {_kind(found)}.')
+        return found
+
+    def _texts(self, key: str) -> list[str]:
+        found = self._fields.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            raise UsageError(f'{self._where} has no list of texts as "{key}" but {_kind(found)}.')
+        return found
+
+    def _pairs(self, key: str) -> dict[str, str] | None:
+        found = self._fields.get(key)
+        if found is None:
+            return None
+        if not isinstance(found, dict) or any(isinstance(v, dict | list) for v in found.values()):
+            raise UsageError(f'{self._where} has no object of texts as "{key}".')
+        given = {name: value for name, value in found.items() if value is not None}
+        return {name: v if isinstance(v, str) else json.dumps(v) for name, v in given.items()}
+
+    def _environment(self) -> dict[str, str] | None:
+        """What stands in the file that it names, and before that in this one."""
+        own, file = self._pairs("env"), self._text("envFile")
+        return own if not file else {**read_env_file(self._base / file, self._where), **(own or {})}
+
+    def _directory(self) -> Path | None:
+        """Where it starts: where it says, or beside the file; a sandbox has a place of its own."""
+        cwd = self._text("cwd")
+        return self._base / cwd if cwd else None if self._sandboxed else self._base
+
+    def _filled_in(self, value: Any, *, leaves: bool) -> Any:
+        """`value` with its variables replaced, however deep they stand; `leaves` if it is sent away."""
+        if isinstance(value, str):
+            return _VARIABLE.sub(lambda match: self._variable(match[1], leaves), value)
+        if isinstance(value, list):
+            return [self._filled_in(item, leaves=leaves) for item in value]
+        if isinstance(value, dict):
+            return {key: self._filled_in(item, leaves=leaves) for key, item in value.items()}
+        return value
+
+    def _variable(self, written: str, leaves: bool) -> str:
+        if (known := self._places().get(written)) is not None:
+            return known
+        if asked := _OF_PERSON.fullmatch(written):
+            return self._looked_up(re.sub(r"\W", "_", asked[1]), None, leaves)
+        if found := _OF_ENVIRONMENT.fullmatch(written):
+            return self._looked_up(found[1], found[2], leaves)
+        if _OF_EDITOR.match(written):
+            raise UsageError(
+                f"{self._where} has ${{{written}}}, which only another client can fill in: write "
+                "the value, or ${VAR} for a variable of the environment."
+            )
+        return f"${{{written}}}"  # A shell's own.
+
+    def _places(self) -> dict[str, str]:
+        return {
+            "workspaceFolder": str(self._base),
+            "workspaceFolderBasename": self._base.name,
+            "userHome": str(Path.home()),
+            "pathSeparator": os.sep,
+            "/": os.sep,
+        }
+
+    def _looked_up(self, name: str, default: str | None, leaves: bool) -> str:
+        if leaves and name in MODEL_KEYS:
+            raise UsageError(
+                f"{self._where} wants {name}, the key of a model's provider, in an address or "
+                "header. If this server is to have a key, put it into a variable of its own."
+            )
+        found = os.environ.get(name, default)
+        if found is None:
+            raise UsageError(f"{self._where} needs the environment variable {name}; set it.")
+        return found
+
+
+def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:
+    if keep is None:
+        return True
+    return keep(tool, context) if callable(keep) else tool.name in keep
+
+
+def _kind(found: Any) -> str:
+    """What it is, without what was filled in."""
+    return (
+        "a list with others"
+        if isinstance(found, list)
+        else f"a value of type {type(found).__name__}"
     )
-
-
-def _directory(name: str, cwd: Any, path: str | Path, sandboxed: bool) -> Path | None:
-    """Where a server starts: where it says, or beside the file; a sandbox has a place of its own."""
-    if cwd is not None and not isinstance(cwd, str):
-        raise UsageError(f'MCP server {name!r} in {str(path)!r} has no path as "cwd": {cwd!r}.')
-    beside = Path(path).absolute().parent
-    return beside / cwd if cwd else None if sandboxed else beside
-
-
-def _filled_in(value: Any, where: str, *, leaves: bool) -> Any:
-    """`value` with its variables replaced, however deep they stand; `leaves` if it is sent away."""
-    if isinstance(value, str):
-        return _VARIABLE.sub(lambda match: _variable(match, where, leaves), value)
-    if isinstance(value, list):
-        return [_filled_in(item, where, leaves=leaves) for item in value]
-    if isinstance(value, dict):
-        return {key: _filled_in(item, where, leaves=leaves) for key, item in value.items()}
-    return value
-
-
-def _variable(match: re.Match[str], where: str, leaves: bool) -> str:
-    name, default = match.groups()
-    if leaves and name in MODEL_KEYS:
-        raise UsageError(
-            f"MCP server {where} wants {name}, the key of a model's provider, in an address or "
-            "header. If this server is to have a key, put it into a variable of its own."
-        )
-    found = os.environ.get(name, default)
-    if found is None:
-        raise UsageError(f"MCP server {where} needs the environment variable {name}; set it.")
-    return found
 
 
 def _as_prefix(name: str) -> str:

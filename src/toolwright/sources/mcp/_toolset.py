@@ -42,12 +42,17 @@ from toolwright.tools import (
     with_confirmation,
 )
 
-__all__ = ["McpToolset"]
+__all__ = ["McpToolset", "name_for_models"]
 
 _log = logging.getLogger("toolwright.mcp")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 """MCP names may have dots and slashes; models do not take those."""
 ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None] | None]
+
+
+def name_for_models(name: str) -> str:
+    """What a tool of a server is called here."""
+    return _NOT_IN_NAMES.sub("_", name)[:64]
 
 
 class McpToolset(Toolset):
@@ -190,7 +195,7 @@ class McpToolset(Toolset):
 
         tool = Tool(
             spec=ToolSpec(
-                name=_NOT_IN_NAMES.sub("_", name)[:64],
+                name=name_for_models(name),
                 description=(listed.description or listed.title or "")[:LONGEST_DESCRIPTION],
                 parameters=parameters,
                 returns=listed.output_schema,
