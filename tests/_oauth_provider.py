@@ -288,6 +288,14 @@ def discovery() -> Any:
     )
 
 
+@app.get("/downgraded/.well-known/openid-configuration")
+def downgraded() -> Any:
+    """As somebody would change it who wants to use codes without their verifiers."""
+    found = discovery().get_json()
+    changed = {"issuer": f"{issuer()}/downgraded", "code_challenge_methods_supported": ["plain"]}
+    return jsonify({**found, **changed})
+
+
 @app.get("/jwks")
 def jwks() -> Any:
     return jsonify(keys=[KEY.as_dict(private=False)])

@@ -73,10 +73,12 @@ async def test_a_callback_that_knows_only_the_address_finds_who_waits(
         paused = await runner.run("go", user_id="ada", session_id="s1")
         came_back = provider.sign_in(paused.pending[0].payload["auth_uri"])
         assert await runner.answer_sign_in(came_back, user_id="eve") == []
-        assert await runner.answer_sign_in("https://app.example/callback?code=x") == []
+        assert (
+            await runner.answer_sign_in("https://app.example/callback?code=x", user_id=None) == []
+        )
         assert set(await runner.answer_sign_in(came_back, user_id="ada")) == {"s1"}
         assert (await runner.resume("s1")).status == "done"
-        assert await runner.answer_sign_in(came_back) == []
+        assert await runner.answer_sign_in(came_back, user_id=None) == []
 
 
 @pytest.mark.parametrize("wrong", [None, "", {}, [], 0, True, Approve()])

@@ -187,6 +187,29 @@ async def test_wrong_tokens_are_slowed_down_early() -> None:
         assert (await http.get("/api/info")).status_code == 401
 
 
+async def test_below_a_prefix_each_client_is_slowed_for_its_own_guesses_only() -> None:
+    desk = create_app(chatting(), settings=ServeSettings(token="s3cret-s3cret"))
+    host = Starlette(routes=[Mount("/desk", desk)])
+
+    def at(address: str) -> httpx2.AsyncClient:
+        transport = httpx2.ASGITransport(host, client=(address, 1234))
+        return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765/desk")
+
+    async def tried(http: httpx2.AsyncClient, token: str) -> int:
+        return (await http.post("/api/sign-in", json={"token": token})).status_code
+
+    async with at("127.0.0.2") as eve, at("127.0.0.3") as mallory, at("127.0.0.4") as ada:
+        assert [await tried(eve, f"guess-{n}") for n in range(6)] == [403] * 5 + [429]
+        assert [await tried(mallory, "guess"), await tried(ada, "s3cret-s3cret")] == [403, 204]
+        assert await tried(eve, "s3cret-s3cret") == 429
+        copied = dict(ada.cookies)
+        assert (await ada.get("/api/info")).status_code == 200
+        assert (await ada.post("/api/sign-out")).status_code == 204
+        assert not ada.cookies, "the browser has forgotten it, and so has the server"
+        mallory.cookies.update(copied)
+        assert (await mallory.get("/api/info")).status_code == 401
+
+
 def test_guesses_are_counted_for_each_address_and_forgiven_with_time() -> None:
     now = [0.0]
     buckets = Buckets(0.1, 2, clock=lambda: now[0])

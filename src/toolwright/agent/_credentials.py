@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
@@ -168,7 +167,7 @@ async def forget_brought(credentials: Credentials | None, calls: Sequence[OpenCa
 
 def waiting_for_state(rows: Sequence[OpenCall], callback: str) -> list[OpenCall]:
     """The calls that wait for the sign-in whose `state` is in the address `callback`."""
-    state = parse_qs(urlsplit(callback).query).get("state", [""])[0]
+    state = auth.state_in(callback)
     return [
         row
         for row in rows

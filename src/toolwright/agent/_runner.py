@@ -355,12 +355,13 @@ class Runner(Sealed):
             return await sign_in(self.store, self.services.credentials, row, checked)
         return await self.store.answer(self.app_name, session_id, call_id, checked)
 
-    async def answer_sign_in(self, callback: str, *, user_id: str | None = None) -> list[str]:
+    async def answer_sign_in(self, callback: str, *, user_id: str | None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.
 
         `callback` is the whole address that the browser came back to; its `state` says whose
-        sign-in it is. Name the user who came back, where you know them: calls of others are then
-        left alone. The ids of the sessions to `resume`; none when nobody waits for it.
+        sign-in it is. `user_id` is who came back, from your own session: calls of others are left
+        alone, so that nobody can have another person finish a sign-in of theirs. None is for
+        programs that have one user. The ids of the sessions to `resume`; none when nobody waits for it.
         """
         rows = await self.store.open_calls(self.app_name)
         waiting = [

@@ -4,10 +4,14 @@ import asyncio
 import contextlib
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -107,10 +111,12 @@ async def apihub(address: str) -> AsyncIterator[APIHubToolset]:
         yield APIHubToolset(apihub_resource_name=API, apihub_client=client, timeout=SECONDS)
 
 
-def integrations(credentials: Callable[[str], Any], **what: Any) -> Callable[[str], Any]:
+def integrations(
+    credentials: Callable[[str], Any], scheme: str = "http", **what: Any
+) -> Callable[[str], Any]:
     @asynccontextmanager
     async def opened(address: str) -> AsyncIterator[ApplicationIntegrationToolset]:
-        url = f"http://{address}"
+        url = f"{scheme}://{address}"
         toolset = ApplicationIntegrationToolset(
             "p",
             "l",
@@ -127,8 +133,23 @@ def integrations(credentials: Callable[[str], Any], **what: Any) -> Callable[[st
 
 
 @asynccontextmanager
-async def toolbox(address: str) -> AsyncIterator[ToolboxToolset]:
-    toolset = ToolboxToolset(f"http://{address}", timeout=SECONDS, required=True)
+async def discovery_tls(address: str) -> AsyncIterator[DiscoveryEngineSearchTool]:
+    with grpc.secure_channel(address, grpc.ssl_channel_credentials()) as channel:
+        transport = SearchServiceGrpcTransport(channel=channel)
+        client = discoveryengine_v1.SearchServiceClient(transport=transport)
+        yield DiscoveryEngineSearchTool(data_store_id=STORE, client=client, timeout=SECONDS)
+
+
+@asynccontextmanager
+async def apihub_tls(address: str) -> AsyncIterator[APIHubToolset]:
+    with grpc.secure_channel(address, grpc.ssl_channel_credentials()) as channel:
+        client = apihub_v1.ApiHubClient(transport=ApiHubGrpcTransport(channel=channel))
+        yield APIHubToolset(apihub_resource_name=API, apihub_client=client, timeout=SECONDS)
+
+
+@asynccontextmanager
+async def toolbox(address: str, scheme: str = "http") -> AsyncIterator[ToolboxToolset]:
+    toolset = ToolboxToolset(f"{scheme}://{address}", timeout=SECONDS, required=True)
     yield toolset
     await toolset.close()
 
@@ -155,6 +176,12 @@ KINDS: dict[str, tuple[Callable[[str], Any], ToolCall]] = {
     "connection": (integrations(signed_in, connection="c", actions=["a"]), call("any")),
     "sign-in": (integrations(to_be_renewed, integration="i"), call("any")),
     "toolbox": (toolbox, call("any")),
+    # The connection is taken, and the handshake never goes on.
+    "search, TLS": (discovery_tls, call("discovery_engine_search", query="x")),
+    "api hub, TLS": (apihub_tls, call("any")),
+    "triggers, TLS": (integrations(signed_in, "https", integration="i"), call("any")),
+    "sign-in, TLS": (integrations(to_be_renewed, "https", integration="i"), call("any")),
+    "toolbox, TLS": (partial(toolbox, scheme="https"), call("any")),
 }
 
 
@@ -197,6 +224,43 @@ async def test_a_cancelled_call_is_left_at_once_and_no_thread_holds_up_the_exit(
         connection.close()
         # Python waits for these when it exits, and for no others.
         assert {t for t in threading.enumerate() if not t.daemon} <= before
+
+
+async def cancel_all() -> None:
+    """Call a tool of every kind, and cancel all calls once each of them has connected."""
+    loop = asyncio.get_running_loop()
+    async with contextlib.AsyncExitStack() as stack:
+        tasks = []
+        for make, asked in KINDS.values():
+            # One port for each: gRPC shares the connections to one.
+            port = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port.setblocking(False)
+            tools = await stack.enter_async_context(make(f"127.0.0.1:{port.getsockname()[1]}"))
+            tasks.append(asyncio.create_task(answer(tools, asked)))
+            with anyio.fail_after(PATIENCE):
+                stack.enter_context((await loop.sock_accept(port))[0])
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert all(task.cancelled() for task in tasks)
+
+
+def test_a_program_whose_calls_were_cancelled_exits() -> None:
+    program = (
+        "import asyncio, tests.sources.cloud.test_unreachable as here\n"
+        "here.SECONDS = 600.0\n"
+        "asyncio.run(here.cancel_all())\n"
+        "print('cancelled')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        timeout=60,  # A tenth of the limit that a thread would wait for.
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "cancelled\n"), ended.stderr
 
 
 def time_is_up(self: Any, func: Any, on_error: Any = None) -> Any:

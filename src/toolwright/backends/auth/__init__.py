@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwright.backends.auth._answers import check_brought, redirect_in
+    from toolwright.backends.auth._callback import state_in
     from toolwright.backends.auth._flows import AuthlibFlows
     from toolwright.backends.auth._google_default import machine_token
     from toolwright.backends.auth._http import SignInRefused
@@ -38,6 +39,7 @@ __all__ = [
     "redirect_in",
     "service_account_dict_to_scheme_credential",
     "service_account_scheme_credential",
+    "state_in",
     "token_to_scheme_credential",
 ]
 
@@ -58,6 +60,7 @@ _LAZY = {
     "redirect_in": "_answers",
     "service_account_dict_to_scheme_credential": "_schemes",
     "service_account_scheme_credential": "_schemes",
+    "state_in": "_callback",
     "token_to_scheme_credential": "_schemes",
 }
 

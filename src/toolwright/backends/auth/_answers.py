@@ -1,14 +1,14 @@
 """Read what a person brought as the credential that was asked for, or say why it is none."""
 
-import hmac
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pydantic import ValidationError
 
+from toolwright.backends.auth._callback import answers_state, callback_in
 from toolwright.errors import UsageError
 from toolwright.messages import (
     AuthConfig,
@@ -71,7 +71,8 @@ def redirect_in(answer: Any) -> str | None:
         if isinstance(answer.get("auth_response_uri"), str):
             return answer["auth_response_uri"]
         if "state" in answer and ("code" in answer or "error" in answer):
-            return "?" + urlencode({name: str(value) for name, value in answer.items()})
+            fields = {name: str(value) for name, value in answer.items()}
+            return "?" + urlencode(fields, errors="replace")
     return None
 
 
@@ -82,13 +83,13 @@ def credential_in(answer: Any, config: AuthConfig) -> AuthCredential:
 
 
 def _check_redirect(redirect: str, asked: _Asked, shown: Mapping[str, Any]) -> None:
-    found = {name: values[0] for name, values in parse_qs(urlsplit(redirect).query).items()}
     if not shown.get("auth_uri"):
         raise _no_credential(asked, "no sign-in was begun that an address could finish")
-    if "code" not in found and "error" not in found:
+    found = callback_in(redirect)
+    if not found.get("code") and not found.get("error"):
         raise _no_credential(asked, "the address has no code; give the whole one")
     state = str(shown.get("state") or "")
-    if state and not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
+    if state and not answers_state(found, state):
         raise _no_credential(asked, "it does not belong to the open request (its state differs)")
 
 

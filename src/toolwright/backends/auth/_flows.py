@@ -11,6 +11,7 @@ from anyio.lowlevel import RunVar
 
 from toolwright._sealed import Sealed
 from toolwright.backends.auth._answers import credential_in, redirect_in
+from toolwright.backends.auth._callback import answers_state, callback_in
 from toolwright.backends.auth._http import SignInRefused
 from toolwright.backends.auth._oauth import (
     OVER,
@@ -208,7 +209,7 @@ class AuthlibFlows(Sealed):
         """What the sign-in that this address finishes has given, once it is saved."""
         saved = await self._store.load(scope, config.credential_key)
         state = saved.oauth2.state if saved and saved.oauth2 else None
-        return saved if state and state in redirect else None
+        return saved if answers_state(callback_in(redirect), state) else None
 
     async def _load_flow(self, scope: Scope, config: AuthConfig) -> OAuth2Auth | None:
         begun = await self._store.load(scope, _flow_key(config))

@@ -1,12 +1,12 @@
 """The steps of OAuth2: send a person to sign in, redeem their code, refresh, ask for oneself."""
 
-import hmac
 import time
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from authlib.common.security import generate_token
 
+from toolwright.backends.auth._callback import answers_state, callback_in
 from toolwright.backends.auth._http import SignInRefused, oauth_client
 from toolwright.backends.auth._id_token import check_id_token
 from toolwright.backends.auth._provider import Provider
@@ -28,6 +28,10 @@ OVER = "begun_too_long_ago"
 
 _OPEN_SECONDS = 3600
 """How long a sign-in that was begun can be finished."""
+_LONGEST_SAID = 300
+_OURS = {"client_id", "code_challenge", "code_challenge_method", "nonce", "redirect_uri"}
+_OURS |= {"response_type", "scope", "state"}
+"""What makes a sign-in safe is new for each one, and never taken from a configuration."""
 
 
 async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
@@ -35,6 +39,11 @@ async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     if not provider.authorization:
         raise UsageError(
             "This provider has no authorization endpoint, so nobody can sign in there."
+        )
+    if fixed := sorted(_OURS & client.authorization_params.keys()):
+        raise UsageError(
+            f"authorization_params may not set {fixed[0]!r}: it is part of what protects a sign-in; "
+            "leave it out."
         )
     verifier = generate_token(64)
     nonce = generate_token(32) if "openid" in provider.scopes else None
@@ -140,18 +149,22 @@ def _origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
+def _one_line(said: str) -> str:
+    """A provider's words as they may be shown: not endless, and no lines or colours of their own."""
+    return "".join(c if c.isprintable() else " " for c in said[:_LONGEST_SAID])
+
+
 def _code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
-    query = parse_qs(urlsplit(response).query, keep_blank_values=True)
-    found = {name: values[0] for name, values in query.items()}
+    found = callback_in(response)
     # First of all: an address with another state was not asked for by this flow.
-    if not hmac.compare_digest(found.get("state", ""), flow.state or ""):
+    if not answers_state(found, flow.state):
         raise UsageError(
             "This sign-in does not belong to the open request (its state differs). "
             "Sign in again at the address that was shown."
         )
     _check_sender(found.get("iss"), provider)
     if "error" in found:
-        said = found.get("error_description", found["error"])
+        said = _one_line(found.get("error_description") or found["error"])
         raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
     if not found.get("code"):
         raise UsageError("The address has no code; give the whole one the browser ended up at.")

@@ -13,6 +13,7 @@ __all__ = ["NAMES_ITSELF", "Provider", "find_provider", "require_safe"]
 
 NAMES_ITSELF = "authorization_response_iss_parameter_supported"
 
+_PKCE, _PKCE_METHODS = "S256", "code_challenge_methods_supported"
 _DISCOVERY_PATH = "/.well-known/openid-configuration"
 
 
@@ -78,6 +79,13 @@ def _from_flows(flows: OAuth2Flows, known: dict[str, Any]) -> Provider:
 
 
 def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
+    methods = found.get(_PKCE_METHODS)
+    # Many say nothing about it and take it all the same.
+    if methods is not None and _PKCE not in methods:
+        raise UsageError(
+            f"{found.get('issuer')!r} offers PKCE with {methods!r} only, not with {_PKCE}: codes "
+            "that it gives could be used by others. Nobody is signed in there."
+        )
     scopes = getattr(scheme, "scopes", None) or ()
     supported = getattr(scheme, "grant_types_supported", None) or ["authorization_code"]
     return Provider(
