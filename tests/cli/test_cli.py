@@ -178,7 +178,7 @@ def test_what_names_no_module_is_told_in_one_line(here: Path, named: str, told: 
     [
         ("name: a b\n", "agent.yaml:1: An agent's name is letters"),
         (
-            "tools:\n  mcp:\n    - {command: x, url: y}\n",
+            "tools:\n  mcp:\n    - {command: x, url: http://127.0.0.1/}\n",
             "agent.yaml:3: tools.mcp.0: an MCP server needs either",
         ),
         ("tools:\n  mcp_files:\n    - none.json\n", "agent.yaml:3: There is no MCP configuration"),
@@ -198,7 +198,18 @@ def test_what_names_no_module_is_told_in_one_line(here: Path, named: str, told: 
         ("\nmodel: 'openai:'\n", "agent.yaml:2: 'openai:' names no model"),
         ("model: nobody:x\n", "agent.yaml:1: "),
         ("model: 5\n", "agent.yaml:1: model: input should be a valid string"),
-        ("\nstore: nowhere://x\n", "agent.yaml:2: store: string should match pattern"),
+        (
+            "\nstore: nowhere://x\n",
+            "agent.yaml:2: store: 'nowhere://x' is not the address of a store",
+        ),
+        ('\nstore: "sqlite://"\n', "agent.yaml:2: store: 'sqlite://' names no file"),
+        ('\nstore: "sqlite:///a?b"\n', "agent.yaml:2: store: 'sqlite:///a?b' has a `?`"),
+        ('\nstore: "sqlite+aiosqlite:///y.db"\n', "agent.yaml:2: store: "),
+        ('\nstore: "memory://foo?x=1"\n', "agent.yaml:2: store: "),
+        ("tools:\n  mcp:\n    - {command: ''}\n", "agent.yaml:3: tools.mcp.0.command: "),
+        ("tools:\n  mcp:\n    - {url: not a url}\n", "agent.yaml:3: tools.mcp.0.url: "),
+        ("\nsettings: {max_tokens: -3}\n", "`max_tokens` must be more than 0, not -3"),
+        ("\nsettings: {timeout: 0}\n", "`timeout` must be more than 0, not 0"),
     ],
 )
 def test_each_wrong_setting_is_told_with_its_line(

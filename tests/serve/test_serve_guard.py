@@ -351,10 +351,11 @@ def test_work_without_tasks_is_refused() -> None:
     ("error", "told"),
     [
         (socket.gaierror(-2, "Unknown error -2"), "Cannot listen on 'nope.test': no such host is"),
+        (OSError(-2, "Unknown error -2"), "Cannot listen on 'nope.test': no such host is known"),
         (UnicodeError("label too long"), "Cannot listen on 'nope.test': no such host is known"),
         (OSError(errno.EADDRNOTAVAIL, ""), "nope.test, port 80: Cannot assign requested address"),
     ],
-    ids=["unknown", "no name", "not of this machine"],
+    ids=["unknown", "unknown to create_server", "no name", "not of this machine"],
 )
 def test_a_host_that_cannot_be_listened_on_is_told_without_a_word_about_ports(
     monkeypatch: pytest.MonkeyPatch, error: Exception, told: str

@@ -12,6 +12,8 @@ from pydantic import (
     model_validator,
 )
 
+from toolwright.backends import open_store
+from toolwright.errors import UsageError
 from toolwright.kits._presets import PRESETS, Preset
 from toolwright.models import ModelSettings
 
@@ -41,8 +43,8 @@ class Plugin(_Strict):
 class McpServer(_Strict):
     """An MCP server: a command to start, or a URL to connect to."""
 
-    command: str | None = None
-    url: str | None = None
+    command: str | None = Field(None, min_length=1)
+    url: str | None = Field(None, pattern=r"^https?://[^\s/]")
     args: list[str] = Field(default_factory=list)
     env: dict[str, str] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
@@ -137,11 +139,27 @@ class AgentFile(_Strict):
     tools: ToolSettings = Field(default_factory=ToolSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
-    store: str = Field(
-        "sqlite:///.toolwright/sessions.db", pattern=r"^(memory|sqlite|postgres\w*)(\+\w+)?://"
-    )
+    store: str = "sqlite:///.toolwright/sessions.db"
     settings: ModelSettings = Field(default_factory=ModelSettings)
     """`ModelSettings` by name: temperature, max_tokens, reasoning and so on."""
+
+    @field_validator("store")
+    @classmethod
+    def _is_a_store(cls, given: str) -> str:
+        try:
+            open_store(given)  # Connects on first use, so to nothing.
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return given
+
+    @field_validator("settings")
+    @classmethod
+    def _makes_sense(cls, given: ModelSettings) -> ModelSettings:
+        for name in ("max_tokens", "timeout"):
+            value = getattr(given, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"`{name}` must be more than 0, not {value}")
+        return given
 
     @field_validator("settings", mode="before")
     @classmethod

@@ -35,6 +35,12 @@ def listen(host: str, port: int) -> socket.socket:
     except (socket.gaierror, UnicodeError) as error:
         raise UsageError(f"Cannot listen on {host!r}: no such host is known. {_HOSTS}") from error
     except OSError as error:
+        if (
+            error.errno is not None and error.errno < 0
+        ):  # From a lookup: others have no such numbers.
+            raise UsageError(
+                f"Cannot listen on {host!r}: no such host is known. {_HOSTS}"
+            ) from error
         why = os.strerror(error.errno) if error.errno else str(error)
         cure = _HOSTS if error.errno in _NOT_OURS else "Choose another port, or 0 for any free one."
         raise UsageError(f"Cannot listen on {host}, port {port}: {why}. {cure}") from error
