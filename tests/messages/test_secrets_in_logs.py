@@ -43,6 +43,14 @@ def encoded(secret: str) -> dict[str, str]:
         "json in json": json.dumps(json.dumps({"key": secret})),
         "json with slashes": json.dumps(secret).replace("/", "\\/"),
         "address in json": json.dumps(quote(secret)),
+        "in a browser": quote(secret, safe="!~*'()"),
+        "whole address in a browser": quote(secret, safe="!~*'();/?:@&=+$,#"),
+        "json of Go": json.dumps(secret, ensure_ascii=False)
+        .replace("&", "\\u0026")
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e"),
+        "html of templates": html.escape(secret).replace("/", "&#x2F;").replace("=", "&#x3D;"),
+        "bytes in a traceback": repr(secret.encode()),
         "html": html.escape(f"<p>{secret}</p>"),
         "html of json": html.escape(json.dumps(secret)),
         "repr": repr(secret),
@@ -143,8 +151,9 @@ def test_what_nobody_knows_any_more_is_logged_as_it_is_and_other_factories_still
     assert caplog.messages == [REDACTED, "abcDEF1234567890"]
 
 
-def test_a_message_that_cannot_be_formatted_is_left_to_logging(factory: None) -> None:
+def test_a_message_that_cannot_be_formatted_is_told_without_secrets(factory: None) -> None:
     redactor = Redactor(["abcDEF1234567890"])
-    record = logging.getLogRecordFactory()("x", 20, "f", 1, "%d of %d", ("abc",), None)
-    assert record.args == ("abc",)
+    given = ("abcDEF1234567890",)
+    record = logging.getLogRecordFactory()("x", 20, "f", 1, "%d of %d", given, None)
+    assert record.getMessage() == f"%d of %d ('{REDACTED}',)"
     assert redactor

@@ -34,6 +34,10 @@ _UNEVALUATED: Schema = {
     for level in range(18)
 }
 
+_DOUBLE = doubling(22)["$defs"]
+_HARMLESS: Schema = {name: {} for name in _DOUBLE}
+_LETTERS = {f"p{number}": {"pattern": rf"\p{{L}}{{60}}x{number}"} for number in range(300)}
+
 HOSTILE_SCHEMAS: dict[str, tuple[Schema, str]] = {
     "remote": (_argument({"$ref": "http://127.0.0.1:9/schema"}), "only references into itself"),
     "file": (_argument({"$ref": "file:///etc/hosts"}), "only references into itself"),
@@ -60,5 +64,38 @@ HOSTILE_SCHEMAS: dict[str, tuple[Schema, str]] = {
     "no_schema": (_argument({"properties": []}), "properties"),
     "meta": ({"$schema": "http://127.0.0.1:9/meta", "type": "object"}, "no known JSON Schema"),
     "no_pattern": (_argument({"pattern": "("}), "is not a"),
+    "old_name": (
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
+            "definitions": _HARMLESS,
+            "properties": {"x": {
+                "id": "http://127.0.0.1:9/sub", "definitions": _DOUBLE,
+                "properties": {"y": {"$ref": "#/definitions/l0"}},
+            }},
+        },
+        "a name of its own",
+    ),
+    "name_on_the_way": (
+        {
+            "type": "object", "$defs": _HARMLESS,
+            "properties": {
+                "z": {"contentSchema": {
+                    "$id": "http://127.0.0.1:9/z", "$defs": _DOUBLE,
+                    "foo": {"$ref": "#/$defs/l0"},
+                }},
+                "x": {"$ref": "#/properties/z/contentSchema/foo"},
+            },
+        },
+        "a name of its own",
+    ),
+    "many_required": (
+        _argument({"items": {"required": [f"n{number}" for number in range(18_000)]}}),
+        "18,000 of 'required'",
+    ),
+    "many_names": (
+        _argument({"patternProperties": {f"n{number}": True for number in range(9_000)}}),
+        "9,000 of 'patternProperties'",
+    ),
+    "many_patterns": (_argument({"type": "object", "properties": _LETTERS}), "is not a"),
     "big_pattern": (_argument({"pattern": "((a{1000}){1000}){1000}"}), "is not a"),
 }  # fmt: skip

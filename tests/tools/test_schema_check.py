@@ -123,6 +123,24 @@ def test_alternatives_that_are_too_many_to_be_told_are_not_made() -> None:
     assert time.perf_counter() - began < 0.3
 
 
+@pytest.mark.parametrize(
+    ("items", "value"),
+    [
+        ({"enum": list(range(19_000))}, [19_001] * 190_000),
+        ({"enum": [[number] for number in range(1_900)]}, [[1_901]] * 19_000),
+        ({"dependentRequired": {f"n{n}": ["x"] for n in range(900)}}, [{"n1": 1}] * 60_000),
+        ({"patternProperties": {f"n{n}": True for n in range(900)}}, [{"a": 1}] * 50_000),
+    ],
+    ids=["enum", "enum of arrays", "dependentRequired", "patternProperties"],
+)
+def test_long_lists_in_a_schema_are_a_part_of_the_work(items: Schema, value: Any) -> None:
+    check = SchemaCheck({"properties": {"x": {"items": items}}})
+    began = time.perf_counter()
+    with contextlib.suppress(TooMuchWork):
+        check.errors({"x": value}, len(json.dumps({"x": value})))
+    assert time.perf_counter() - began < 5
+
+
 def test_what_is_said_of_a_long_value_is_short() -> None:
     parse = schema_parser("t", {"type": "object", "properties": {"x": {"maxLength": 3}}})
     with pytest.raises(ArgumentError) as failed:

@@ -14,12 +14,19 @@ _ESCAPES: tuple[Callable[[str], str], ...] = (
     lambda text: quote(text, errors="replace"),
     lambda text: quote(text, safe="", errors="replace"),
     lambda text: quote_plus(text, errors="replace"),
+    lambda text: quote(text, safe="!~*'()", errors="replace"),
+    lambda text: quote(text, safe="!~*'();/?:@&=+$,#", errors="replace"),
     lambda text: json.dumps(text)[1:-1],
+    lambda text: _of_go(json.dumps(text, ensure_ascii=False)[1:-1]),
     lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
     lambda text: repr(text)[1:-1],
     lambda text: html.escape(text),
     lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+    lambda text: (
+        html.escape(text).replace("/", "&#x2F;").replace("`", "&#x60;").replace("=", "&#x3D;")
+    ),
+    lambda text: repr(text.encode("utf-8", "replace"))[2:-1],
 )
 
 
@@ -41,6 +48,10 @@ def _escaped(text: str) -> Iterator[str]:
         yield escaped
         if "%" in escaped:
             yield _with_small_digits(escaped)
+
+
+def _of_go(text: str) -> str:
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _with_small_digits(text: str) -> str:

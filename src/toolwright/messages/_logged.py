@@ -34,8 +34,9 @@ class _Hiding:
             return record
         try:
             told = record.getMessage()
-        except Exception:  # noqa: BLE001 - logging itself tells of a message that cannot be formatted
-            return record
+        except Exception:  # noqa: BLE001 - it is told as it is, and what it was given beside it
+            told = f"{record.msg} {record.args!r}"
+            record.msg, record.args = told, None
         if (shown := _without_secrets(told)) != told:
             record.msg, record.args = shown, None
         if record.exc_info and record.exc_info[1] is not None:

@@ -27,7 +27,11 @@ _MOST_ERROR_BYTES = 20_000_000
 """Each error is made with a copy of the value that it is about."""
 _UNEVALUATED = 4
 """How much more work it is to know what the rest of a schema has looked at already."""
+_LONGEST_LIST = 1_000
+"""Of names that each error about them repeats."""
+_PATTERNS_SIZE = 20_000_000
 _PATTERN_SIZE = 5_000_000
+"""Bytes that expressions may take when they are made, all of a schema and each."""
 _BACKTRACKS = 10_000
 _LANGUAGES = re.compile(
     r"https?://json-schema\.org/(draft/2020-12/|draft/2019-09/|draft-0[4-7]/)?schema#?"
@@ -76,10 +80,14 @@ class SchemaCheck(Sealed):
         self._targets: dict[str, Any] = {}
         parts = self._parts()
         _refuse_endless(parts, self._targets)
+        _refuse_long_lists(parts)
         # In a plain one no part is tried more than once on one value.
         self._is_plain = not self._targets and not any(_multiplies(part) for part in parts)
-        self._count = len(parts)
-        self._validator = _compiled(self._schema)
+        self._count = sum(_own_work(part) for part in parts)
+        patterns = sum(
+            ("pattern" in part) + len(_named(part, "patternProperties")) for part in parts
+        )
+        self._validator = _compiled(self._schema, patterns)
 
     def errors(self, value: Any, size: int) -> list[Any]:
         """What is wrong with a value that has `size` letters as JSON, place by place.
@@ -110,10 +118,8 @@ class SchemaCheck(Sealed):
             if not isinstance(schema, dict) or id(schema) in parts:
                 continue
             parts[id(schema)] = schema
-            if "$id" in schema and schema is not self._schema:
-                raise UsageError(
-                    "a part of it has a name of its own ('$id'), which is not supported"
-                )
+            if schema is not self._schema:
+                _refuse_name(schema)
             for key in _ELSEWHERE:
                 if key in schema:
                     raise UsageError(f"it uses {key!r}, which is not supported")
@@ -157,7 +163,8 @@ class _Work:
             if depth > _DEEPEST_PAIR or len(self._known) > self._steps:
                 raise TooMuchWork(_TOO_OFTEN)
             below = [self._of(sub, inner, depth + 1) for _, sub, inner in self._next(schema, value)]
-            work = 1 + _pattern_work(schema, value) + sum(part for part, _ in below)
+            own = _own_work(schema) + _pattern_work(schema, value)
+            work = own + sum(part for part, _ in below)
             if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
                 work *= _UNEVALUATED
             known = (work, 1 + max((height for _, height in below), default=0))
@@ -212,7 +219,7 @@ def _subschemas(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((key, sub) for sub in found)
     for key in _SINGLES:
         match schema.get(key):
-            case dict() as found:
+            case dict() | bool() as found:
                 yield key, found
             case list() as several if key == "items":
                 yield from ((key, sub) for sub in several)
@@ -228,6 +235,30 @@ def _multiplies(part: dict[str, Any]) -> bool:
         or "unevaluatedItems" in part
         or any(isinstance(pattern, str) and _looks_around(pattern) for pattern in patterns)
     )
+
+
+def _own_work(schema: dict[str, Any]) -> int:
+    """What there is to look at in one schema, the schemas below it aside."""
+    lists = [
+        schema.get("enum"),
+        schema.get("required"),
+        *_named(schema, "dependentRequired").values(),
+    ]
+    return 1 + sum(len(found) for found in lists if isinstance(found, list))
+
+
+def _refuse_long_lists(parts: list[dict[str, Any]]) -> None:
+    for part in parts:
+        for name in ("required", "patternProperties", "dependentRequired"):
+            found = part.get(name)
+            if isinstance(found, list | dict) and len(found) > _LONGEST_LIST:
+                raise UsageError(f"it has {len(found):,} of {name!r}, more than {_LONGEST_LIST:,}")
+
+
+def _refuse_name(schema: Any) -> None:
+    """References would lead elsewhere from inside such a part."""
+    if isinstance(schema, dict) and any(isinstance(schema.get(key), str) for key in ("$id", "id")):
+        raise UsageError("a part of it has a name of its own ('$id'), which is not supported")
 
 
 def _pattern_work(schema: dict[str, Any], value: Any) -> float:
@@ -306,6 +337,8 @@ def _inside(value: Any) -> Any:
 def _at(schema: Any, reference: str) -> Any:
     found = schema
     for step in reference.split("/")[1:]:
+        if found is not schema:
+            _refuse_name(found)
         name = _unquoted(step)
         try:
             found = found[int(name)] if isinstance(found, list) else found[name]
@@ -324,12 +357,13 @@ def _fetch(address: str) -> Any:
     raise ValueError(f"{address} is not fetched")
 
 
-def _compiled(schema: dict[str, Any]) -> Any:
+def _compiled(schema: dict[str, Any], patterns: int) -> Any:
     # Imported here: most agents have only function tools, which do not need it.
     import jsonschema_rs  # noqa: PLC0415
 
+    size = min(_PATTERN_SIZE, _PATTERNS_SIZE // (patterns or 1))
     options = jsonschema_rs.FancyRegexOptions(
-        backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE
+        backtrack_limit=_BACKTRACKS, size_limit=size, dfa_size_limit=size
     )
     try:
         return jsonschema_rs.validator_for(schema, retriever=_fetch, pattern_options=options)

@@ -59,6 +59,15 @@ def hostile(how: str, request: dict[str, Any]) -> bytes:
         case "packedevent":
             packed = gzip.compress(b"data: " + b" " * 50_000_000 + b"\n\n")
             return answer(packed, "text/event-stream", "content-encoding: gzip\r\n")
+        case "comment":
+            body = b': "\ndata: ' + around(request, DENSE) + b"\n\n"
+            return answer(body, "text/event-stream")
+        case "pieces":
+            body = around(request, DENSE).replace(b",", b",\ndata: ")
+            return answer(b'x"\ndata: ' + body + b"\n\n", "text/event-stream")
+        case "charset":
+            body = b"data: " + reply(request, FINE) + b"\n\n"
+            return answer(body, "text/event-stream; charset=utf-7")
         case "noevent":
             return answer(b": nothing\n\n", "text/event-stream")
         case "kind":
@@ -139,6 +148,9 @@ async def serving(how: str) -> AsyncIterator[str]:
         ("denseevent", "more than 200,000 values"),
         ("hugeevent", "more than 1,000,000 bytes"),
         ("packedevent", "stopped|packs its answers"),
+        ("comment", "more than 200,000 values"),
+        ("pieces", "more than"),
+        ("charset", "stopped|UTF-8 is expected"),
         ("noevent", "SSE stream ended"),
         ("kind", "Unexpected content type"),
         ("none", "Failed to parse"),

@@ -77,7 +77,7 @@ def test_all_keys_that_models_read_are_known() -> None:
         for file in folder.rglob("*.py")
         for name in re.findall(r'"([A-Z]+_(?:API_KEY|AUTH_TOKEN))"', file.read_text())
     }
-    assert found == MODEL_KEYS
+    assert found <= MODEL_KEYS
 
 
 @pytest.mark.parametrize(

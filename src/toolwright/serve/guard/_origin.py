@@ -1,7 +1,6 @@
 """Only this server's own page and programs may call it: no other site, no rebound name."""
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,18 +23,18 @@ class SameSiteOnly:
         """Refuse the request, or pass it on."""
         refusal = None
         if scope["type"] == "http":
-            refusal = self._refusal(Headers(scope=scope), scope["method"])
+            refusal = self._refusal(Headers(scope=scope), scope["method"], scope["scheme"])
         if refusal:
             await problem_response(403, refusal)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
-    def _refusal(self, headers: Headers, method: str) -> str | None:
+    def _refusal(self, headers: Headers, method: str, scheme: str) -> str | None:
         host = headers.get("host", "")
         if not self._is_allowed(host):
             return f"This server is not called {host!r}; allow the name with allowed_hosts."
         origin = headers.get("origin")
-        if origin and not _same_host(origin, host):
+        if origin and not _is_here(origin, host, scheme):
             return f"Requests from {origin!r} are refused; open this server's own page."
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if elsewhere and not _is_visit(headers, method):
@@ -49,11 +48,10 @@ class SameSiteOnly:
         return name in self._allowed or is_loopback(name)
 
 
-def _same_host(origin: str, host: str) -> bool:
-    try:
-        return urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:
-        return False
+def _is_here(origin: str, host: str, scheme: str) -> bool:
+    """Whether it is this server's own; TLS may end at a proxy before it, but not on this machine."""
+    own = [scheme] if is_loopback(host_name(host)) else [scheme, "https"]
+    return origin.lower() in [f"{known}://{host.lower()}" for known in own]
 
 
 def _is_visit(headers: Headers, method: str) -> bool:

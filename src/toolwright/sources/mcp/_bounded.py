@@ -9,6 +9,7 @@ from toolwright.sources._measured import measured
 
 __all__ = ["bounded"]
 
+_LINE = re.compile(rb"\r\n|\n|\r")
 _END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
@@ -24,7 +25,13 @@ def bounded(http: httpx2.AsyncClient, most: int) -> httpx2.AsyncClient:
                 f"the server packs its answers ({packed}), though it was asked not to",
                 request=response.request,
             )
-        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        kind, _, more = response.headers.get("content-type", "").lower().partition(";")
+        events = kind.strip() == "text/event-stream"
+        if "charset" in more and "utf-8" not in more:
+            raise httpx2.DecodingError(
+                f"the server writes its answers in{more}, where UTF-8 is expected",
+                request=response.request,
+            )
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Measured(response.stream, most, events=events)
 
@@ -59,9 +66,22 @@ class _Measured(httpx2.AsyncByteStream):
 
     async def _measured(self, message: bytes) -> bytes:
         try:
-            return await measured(message)
+            return await self._measured_event(message) if self._events else await measured(message)
         except ValueError as error:
             raise self._refused(str(error)) from None
+
+    async def _measured_event(self, event: bytes) -> bytes:
+        """Only what will be read of it is JSON; it may come in pieces, and with comments between."""
+        lines = _LINE.split(event)
+        data = [line[5:] for line in lines if line.startswith(b"data:")]
+        if not data:
+            return event
+        whole = b"\n".join(data)
+        read = await measured(whole)
+        if read is whole:
+            return event
+        others = [line for line in lines if line and not line.startswith(b"data:")]
+        return b"\n".join([*others, b"data:" + read.replace(b"\n", b" "), b"", b""])
 
     def _refused(self, why: str) -> Exception:
         # Each is what the SDK expects there; of others it would not tell whoever waits.

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import jsonschema_rs
-
+from toolwright.errors import UsageError
 from toolwright.sources.openapi._document import BrokenRef, Document
+from toolwright.tools import SchemaCheck
 
 __all__ = ["SchemaWriter"]
 
@@ -185,9 +185,10 @@ def _is_text(value: Any) -> bool:
 def _is_pattern(value: str) -> bool:
     """Whether our validator reads it: documents are written with many languages' expressions."""
     try:
-        return bool(jsonschema_rs.validator_for({"pattern": value}))
-    except (ValueError, jsonschema_rs.ValidationError):
+        SchemaCheck({"pattern": value})
+    except UsageError:
         return False
+    return True
 
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
