@@ -376,3 +376,30 @@ def test_a_port_that_is_taken_is_told_in_words() -> None:
         settings = ServeSettings(port=taken.getsockname()[1])
         with pytest.raises(UsageError, match="Choose another port"):
             serve_app(lambda final: create_app(chatting(), settings=final), settings)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://127.0.0.1:8765", 200),
+        ("HTTP://127.0.0.1:8765", 200),
+        ("https://127.0.0.1:8765", 403),
+        ("ftp://127.0.0.1:8765", 403),
+        ("chrome-extension://127.0.0.1:8765", 403),
+        ("//127.0.0.1:8765", 403),
+        ("http://127.0.0.1:8765/evil", 403),
+        ("http://x@127.0.0.1:8765", 403),
+        ("null", 403),
+    ],
+)
+async def test_a_request_comes_from_this_server_with_its_scheme(origin: str, status: int) -> None:
+    async with client() as http:
+        headers = {"origin": origin, "host": "127.0.0.1:8765"}
+        assert (await http.get("/api/info", headers=headers)).status_code == status
+
+
+async def test_behind_a_proxy_that_ends_tls_the_page_is_at_https() -> None:
+    async with client(allowed_hosts=("shop.example",)) as http:
+        for origin, status in (("https://shop.example", 200), ("wss://shop.example", 403)):
+            headers = {"origin": origin, "host": "shop.example"}
+            assert (await http.get("/api/info", headers=headers)).status_code == status

@@ -40,6 +40,8 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             """Ends it when the answer does not go."""
             self._since = 0
             """Bytes of the body since the clock was set."""
+            self._left = 0
+            self._watching: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -48,6 +50,7 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
                 transport.abort()
             else:
                 self._expect(patience.head)
+                self._watch()
 
         def data_received(self, data: bytes) -> None:
             if not self._is_answering and self._coming is None:
@@ -64,6 +67,8 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._expect(None)
+            if self._watching is not None:
+                self._watching.cancel()
             self.resume_writing()
             super().connection_lost(exc)
 
@@ -76,6 +81,15 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
                 self._going.cancel()
                 self._going = None
             super().resume_writing()
+
+        def _watch(self) -> None:
+            """End a connection that is closed here and of which the other side reads nothing."""
+            left = self.transport.get_write_buffer_size() if self.transport.is_closing() else 0
+            if left and left == self._left:
+                self.transport.abort()
+                return
+            self._left = left
+            self._watching = self.loop.call_later(patience.reading, self._watch)
 
         @property
         def _is_answering(self) -> bool:

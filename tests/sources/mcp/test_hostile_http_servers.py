@@ -12,8 +12,8 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 from tests.sources._calling import run_tool, tool_named
 
-from toolwright.errors import ToolError
-from toolwright.sources import McpToolset, StreamableHTTPConnectionParams
+from toolwright.errors import StoreError, ToolError
+from toolwright.sources import McpToolset, StreamableHTTPConnectionParams, discover_sign_in
 
 pytestmark = pytest.mark.anyio
 FINE = {"content": [{"type": "text", "text": "fine"}]}
@@ -123,6 +123,11 @@ async def serving(how: str) -> AsyncIterator[str]:
                 return answer(body.replace(b'"HERE"', DEEP if how == "deeplisting" else b"{}"))
             case "tools/call":
                 return hostile(how, request)
+            case "ping" if how == "bigrefusal":
+                return answer(b"x" * 3_000_000, status="401 Unauthorized")
+            case "ping" if how == "packedrefusal":
+                packed = gzip.compress(b"x" * 50_000_000)
+                return answer(packed, more="content-encoding: gzip\r\n", status="401 Unauthorized")
             case method if "id" in request:
                 error = {"code": -32601, "message": f"no {method}"}
                 return answer(
@@ -186,3 +191,12 @@ async def test_a_schema_without_a_bottom_takes_no_other_tool_down(
         finally:
             await toolset.close()
     assert "'bad' cannot be used: it is nested more than 50 levels deep" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), [("bigrefusal", "more than 1,048,576 bytes"), ("packedrefusal", "packs its")]
+)
+async def test_how_to_sign_in_is_found_out_with_bounds(how: str, said: str) -> None:
+    async with serving(how) as url:
+        with anyio.fail_after(15), pytest.raises(StoreError, match=said):
+            await discover_sign_in(url, redirect_uri="http://127.0.0.1:9/callback")

@@ -7,7 +7,8 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from toolwright.serve._problems import ProblemError
+from toolwright.serve._problems import ProblemError, problem_response
+from toolwright.serve.guard._rate import client_of
 
 __all__ = ["EventStream", "Streams"]
 
@@ -26,18 +27,30 @@ class EventStream(Response):
     A comment now and then keeps proxies from closing a quiet connection.
     """
 
-    def __init__(self, frames: AsyncGenerator[bytes, None], opened: set[anyio.CancelScope]) -> None:
+    def __init__(
+        self,
+        frames: AsyncGenerator[bytes, None],
+        opened: dict[anyio.CancelScope, str],
+        share: int,
+    ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._frames = frames
         self._opened = opened
+        self._share = share
         self._turn = anyio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream; returns when either side is done."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        client = client_of(scope)
+        if list(self._opened.values()).count(client) >= self._share:
+            await self._frames.aclose()
+            detail = f"{self._share} event streams of this address are open; close some first."
+            await problem_response(503, detail)(scope, receive, send)
+            return
         async with aclosing(self._frames), anyio.create_task_group() as group:
-            self._opened.add(group.cancel_scope)
+            self._opened[group.cancel_scope] = client
             try:
                 await send(start)
                 await self._send(send, b"retry: 1000\n\n")
@@ -46,7 +59,7 @@ class EventStream(Response):
                 async for frame in self._frames:
                     await self._send(send, frame)
             finally:
-                self._opened.discard(group.cancel_scope)
+                self._opened.pop(group.cancel_scope, None)
                 group.cancel_scope.cancel()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -67,17 +80,21 @@ async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 class Streams:
-    """Makes event streams, up to a number that are open at once, and ends them all."""
+    """Makes event streams, up to a number that are open at once, and ends them all.
+
+    A quarter of them is for others than the one who has the most.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._opened: set[anyio.CancelScope] = set()
+        self._opened: dict[anyio.CancelScope, str] = {}
+        """Those that are open, and whose they are."""
 
     def response(self, frames: AsyncGenerator[bytes, None]) -> EventStream:
         """A response that streams `frames`; `ProblemError` when too many are open."""
         if len(self._opened) >= self._limit:
             raise ProblemError(503, f"{self._limit} event streams are open; close some first.")
-        return EventStream(frames, self._opened)
+        return EventStream(frames, self._opened, self._limit - self._limit // 4)
 
     def close(self) -> None:
         """End all streams and refuse new ones: the server is about to stop."""

@@ -1,5 +1,6 @@
 """Find out from a remote server how its users sign in, and register there as a client."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,11 +31,14 @@ from toolwright.messages import (
     OAuth2Auth,
     OAuth2Flows,
 )
+from toolwright.sources.mcp._bounded import bounded
 
 __all__ = ["discover_sign_in"]
 
 T = TypeVar("T")
 _THIS_MACHINE = ("localhost", "127.0.0.0/8", "::1")
+_MOST_BYTES = 1024 * 1024
+_MOST_SECONDS = 60
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
@@ -60,7 +64,8 @@ async def discover_sign_in(
     reachable = _reachable(url, allow_private)
     known = OAuth2Auth(client_id=client_id, client_secret=client_secret)
     try:
-        async with guarded_client(reachable, timeout=20) as http:
+        async with guarded_client(reachable, timeout=20) as http, asyncio.timeout(_MOST_SECONDS):
+            bounded(http, _MOST_BYTES)
             refusal = await _refusal(http, url)
             resource = await _resource(http, url, refusal)
             server = await _authorization_server(http, url, resource)
@@ -74,8 +79,10 @@ async def discover_sign_in(
             await reachable.addresses(token.raw_host.decode(), token.port or 443)
     except (
         OAuthFlowError, OAuthRegistrationError, httpx2.HTTPError, httpx2.InvalidURL, ToolError,
+        httpx2.StreamError, TimeoutError,
     ) as error:  # fmt: skip
-        raise StoreError(f"{url!r} cannot be signed in to: {error}") from error
+        why = str(error) or f"it did not answer in {_MOST_SECONDS} seconds"
+        raise StoreError(f"{url!r} cannot be signed in to: {why}") from error
     # The token is for this server and no other (RFC 8707).
     audience = {"resource": str(resource.resource)}
     client = client.model_copy(
