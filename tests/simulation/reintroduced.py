@@ -310,6 +310,17 @@ def forget_claims_that_failed() -> AbstractContextManager[Any]:
     return patch.object(_worker.Worker, "_claim", claim)
 
 
+def forget_new_debts() -> AbstractContextManager[Any]:
+    """A task that is given up while a worker gives back what it owes stays its own for ever."""
+
+    async def give_back(self: Any) -> None:
+        async with self._holding:
+            await self._queue.give_back(self.name, set(self._running), _worker.PAUSE_SECONDS)
+            self._owes = False
+
+    return patch.object(_worker.Worker, "_give_back", give_back)
+
+
 def write_without_holding() -> AbstractContextManager[Any]:
     """A worker that was taken for dead still writes to its tasks, until another one has begun."""
     on_append = _store.TaskStore.on_append
@@ -538,6 +549,14 @@ DEFECTS = [
         shows="stuck",
         seed=81,
         within=150,
+    ),
+    Defect(
+        name="a task that is given up while others are given back is forgotten",
+        scenario=SCENARIOS["steering_and_cancel"],
+        patch=forget_new_debts,
+        shows="stuck",
+        seed=865418721987,
+        within=0,
     ),
     Defect(
         name="a deferred call whose process died is never repeated",
