@@ -206,24 +206,68 @@ async def deferred_death(sim: Simulation) -> None:
     make = making(sim, Agent(name="clerk", model=model, tools=[send]))
     working(sim, make)
 
-    async def mailbox() -> None:
-        """Answers only mails that were really sent."""
-        orchestrator = make()
-        while True:
-            for task_id, pending in await orchestrator.pending():
-                to = pending.arguments.get("to", "")
-                if sim.ledger.count("send", to):
-                    said = await orchestrator.answer(
-                        task_id=task_id, tool_call_id=pending.call_id, result=f"{to} says yes"
-                    )
-                    sim.note(f"{to} answers: {said}")
-                    if said == "accepted":
-                        sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
-            await anyio.sleep(2.0)
-
-    sim.start("mailbox", mailbox)
+    sim.start("mailbox", partial(_mailbox, sim, make))
     for task in await finish_all(sim, make, ["ada", "bob"], "clerk"):
         sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+
+
+async def _mailbox(sim: Simulation, make: Make) -> None:
+    """Answers only mails that were really sent."""
+    orchestrator = make()
+    while True:
+        for task_id, pending in await orchestrator.pending():
+            to = pending.arguments.get("to", "")
+            if sim.ledger.count("send", to):
+                said = await orchestrator.answer(
+                    task_id=task_id, tool_call_id=pending.call_id, result=f"{to} says yes"
+                )
+                sim.note(f"{to} answers: {said}")
+                if said == "accepted":
+                    sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
+        await anyio.sleep(2.0)
+
+
+async def cancelled_while_answered(sim: Simulation) -> None:
+    """A task that waits for two mails is cancelled as they are answered, and tried again: its model
+    reads every answer that was accepted."""
+
+    @deferred_tool(idempotent=True)
+    async def send(to: str) -> None:
+        """Send a mail whose answer is the result."""
+        await sim.effect("send", to, repeatable=True)
+
+    model = sim.model([call("send", to="ada"), call("send", to="bob")], "ok")
+    make = making(sim, Agent(name="clerk", model=model, tools=[send]))
+    working(sim, make, number=1)
+    sim.start("mailbox", partial(_mailbox, sim, make))
+    new = [NewTask(agent="clerk", prompt="go", idempotency_key="go", retries=9)]
+    [task_id] = await ask(sim, make, lambda o: o.enqueue_many(new))
+    await anyio.sleep(sim.random.choice([0.003, 1.999, 2.0, 2.001, 2.003, 2.005]))
+
+    async def cancel_and_retry(orchestrator: Orchestrator) -> Task:
+        await orchestrator.cancel(task_id)
+        if (await orchestrator.wait(task_id)).status == "CANCELLED":
+            await orchestrator.retry(task_id)
+        return await orchestrator.wait(task_id)
+
+    task = await ask(sim, make, cancel_and_retry)
+    outside = make()
+    while task.status == "CANCELLED":
+        # Whoever asked died after the cancel, and its heir cancelled once more.
+        task = await ask(sim, make, partial(_try_again, task_id=task_id))
+    await check_tasks(sim, outside, [task])
+    sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+    events = await outside.stored_events(task_id)
+    read = [e.result.text for e in events if isinstance(e, ToolEnded)]
+    read += [e.message.text.partition("\n")[2] for e in events if isinstance(e, Steered)]
+    for accepted in sim.ledger.accepted:
+        told = read.count(accepted.value)
+        sim.check(told == 1, f"{accepted.value!r} was accepted, and read {told} times: {read}")
+
+
+async def _try_again(orchestrator: Orchestrator, task_id: str) -> Task:
+    await orchestrator.retry(task_id)
+    return await orchestrator.wait(task_id)
 
 
 async def steering_and_cancel(sim: Simulation) -> None:

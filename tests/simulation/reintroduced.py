@@ -16,7 +16,7 @@ from anyio.lowlevel import RunVar
 from sqlalchemy import bindparam, select, update
 from tests.simulation.scenarios import SCENARIOS
 
-from toolwright.agent import _credentials, _dispatch, _log, _runner
+from toolwright.agent import _credentials, _dispatch, _log, _runner, _start
 from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
 from toolwright.backends.sql import Roll, SqlStore, _database, _statements
@@ -321,6 +321,19 @@ def forget_new_debts() -> AbstractContextManager[Any]:
     return patch.object(_worker.Worker, "_give_back", give_back)
 
 
+def drop_answers_at_a_cancel() -> AbstractContextManager[Any]:
+    """A task that is cancelled closes the calls that were answered together with the others."""
+
+    async def abandon(job: Any, reason: str) -> None:
+        for address, call in _start._open_calls(job.run):
+            _start._give_up(job.run, address, call, f"This call was not answered: {reason}.")
+        _start.settle_turn(job.run.log, job.run.path)
+        await _start._close(job.run, _start.Outcome(status="stopped", reason=reason))
+        await job.run.log.release()
+
+    return patch.object(_runner, "abandon", abandon)
+
+
 def write_without_holding() -> AbstractContextManager[Any]:
     """A worker that was taken for dead still writes to its tasks, until another one has begun."""
     on_append = _store.TaskStore.on_append
@@ -565,6 +578,14 @@ DEFECTS = [
         shows="stuck",
         seed=23,
         within=200,
+    ),
+    Defect(
+        name="a cancelled task forgets the answers that were accepted",
+        scenario=SCENARIOS["cancelled_while_answered"],
+        patch=drop_answers_at_a_cancel,
+        shows="was accepted, and read 0 times",
+        seed=9,
+        within=60,
     ),
     Defect(
         name="nobody looks for dead workers",

@@ -19,6 +19,7 @@ from tests.simulation._session_scenarios import (
 )
 from tests.simulation._store_scenarios import credential_race, group_commit
 from tests.simulation._task_scenarios import (
+    cancelled_while_answered,
     child_tasks,
     deferred_death,
     steering_and_cancel,
@@ -34,6 +35,7 @@ SCENARIOS: dict[str, Scenario] = {
         approvals_elsewhere,
         budget_over_resumes,
         busy_holder,
+        cancelled_while_answered,
         child_tasks,
         credential_race,
         deferred_answers,

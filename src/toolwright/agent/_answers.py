@@ -8,7 +8,15 @@ from toolwright.agent._log import CallRecord
 from toolwright.messages import Approve, Given, Pending, Reject, SignedIn, StoredAnswer, TextPart
 from toolwright.tools import Output, to_output
 
-__all__ = ["OUTCOME_UNKNOWN", "STILL_RUNNING", "WROTE", "Pass", "answer_text", "next_step"]
+__all__ = [
+    "OUTCOME_UNKNOWN",
+    "STILL_RUNNING",
+    "WROTE",
+    "Pass",
+    "answer_text",
+    "how_far",
+    "next_step",
+]
 
 OUTCOME_UNKNOWN = (
     "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
@@ -73,5 +81,9 @@ def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
     if pending.kind == "result":
         return f"No result will come for this call: it failed or was turned down.{reason}"
-    outcome = "it was stopped at its question" if pending.ran else "it was not run"
-    return f"A person rejected this call; {outcome}.{reason}"
+    return f"A person rejected this call; {how_far(pending)}.{reason}"
+
+
+def how_far(pending: Pending) -> str:
+    """Whether the function of a call that asks a person has run."""
+    return "it was stopped at its question" if pending.ran else "it was not run"
