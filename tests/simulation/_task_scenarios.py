@@ -9,6 +9,7 @@ import anyio
 from sqlalchemy import Connection, select
 
 from toolwright import Agent, deferred_tool, tool
+from toolwright.agent import START, BaseAgent, Workflow
 from toolwright.messages import Event, Scope, Steered, ToolEnded
 from toolwright.tasks import NewTask, Orchestrator, Task
 from toolwright.tasks._schema import TASKS
@@ -23,7 +24,7 @@ _WITHOUT_HOLDING: WeakKeyDictionary[Simulation, list[str]] = WeakKeyDictionary()
 
 
 def making(
-    sim: Simulation, *agents: Agent | Callable[[Orchestrator], Agent], workers: int = 3
+    sim: Simulation, *agents: Agent | Callable[[Orchestrator], BaseAgent], workers: int = 3
 ) -> Make:
     """How each process makes its own orchestrator."""
 
@@ -209,6 +210,40 @@ async def deferred_death(sim: Simulation) -> None:
     sim.start("mailbox", partial(_mailbox, sim, make))
     for task in await finish_all(sim, make, ["ada", "bob"], "clerk"):
         sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+
+
+async def workflow_tasks(sim: Simulation) -> None:
+    """The steps of a workflow fail and are tried again, until all are done."""
+
+    @tool(idempotent=True)
+    async def write(text: str) -> str:
+        """Write a letter."""
+        await sim.effect("write", text, repeatable=True)
+        return f"letter to {text}"
+
+    @deferred_tool(idempotent=True)
+    async def send(to: str) -> None:
+        """Send it; the answer is the result."""
+        await sim.effect("send", to, repeatable=True)
+
+    def read(text: str) -> str:
+        """Read the answer."""
+        return f"read: {text}"
+
+    flow = Workflow(
+        name="flow",
+        nodes={"write": write, "send": send, "read": read},
+        edges=[(START, "write"), ("write", "send"), ("send", "read")],
+    )
+    make = making(sim, lambda _: flow.copy())
+    working(sim, make, number=1)
+    sim.start("mailbox", partial(_mailbox, sim, make))
+    for task in await finish_all(sim, make, ["ada", "bob"], "flow"):
+        sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+        sim.check(
+            task.text in [f"read: letter to {to} says yes" for to in ("ada", "bob")],
+            f"the last step was given something else: {task.text!r}",
+        )
 
 
 async def _mailbox(sim: Simulation, make: Make) -> None:

@@ -16,7 +16,7 @@ from anyio.lowlevel import RunVar
 from sqlalchemy import bindparam, select, update
 from tests.simulation.scenarios import SCENARIOS
 
-from toolwright.agent import _credentials, _dispatch, _log, _runner, _start
+from toolwright.agent import _credentials, _dispatch, _graph, _log, _runner, _start
 from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
 from toolwright.backends.sql import Roll, SqlStore, _database, _statements
@@ -321,6 +321,11 @@ def forget_new_debts() -> AbstractContextManager[Any]:
     return patch.object(_worker.Worker, "_give_back", give_back)
 
 
+def stop_at_a_failed_node() -> AbstractContextManager[Any]:
+    """A workflow that stopped at a node never tries it again, whoever wants it to."""
+    return patch.object(_graph, "_may_go_on", lambda *_: False)
+
+
 def drop_answers_at_a_cancel() -> AbstractContextManager[Any]:
     """A task that is cancelled closes the calls that were answered together with the others."""
 
@@ -585,6 +590,14 @@ DEFECTS = [
         patch=drop_answers_at_a_cancel,
         shows="was accepted, and read 0 times",
         seed=9,
+        within=60,
+    ),
+    Defect(
+        name="a failed step of a workflow is never tried again",
+        scenario=SCENARIOS["workflow_tasks"],
+        patch=stop_at_a_failed_node,
+        shows="the task is FAILED",
+        seed=3,
         within=60,
     ),
     Defect(

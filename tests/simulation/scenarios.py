@@ -25,6 +25,7 @@ from tests.simulation._task_scenarios import (
     steering_and_cancel,
     stopped_worker,
     tasks_on_workers,
+    workflow_tasks,
 )
 
 from toolwright.testing.simulation import Scenario
@@ -53,5 +54,6 @@ SCENARIOS: dict[str, Scenario] = {
         told_once,
         two_questions,
         workflow_nodes,
+        workflow_tasks,
     )
 }

@@ -16,6 +16,7 @@ _COSTLY = (
     "stopped_worker",
     "tasks_on_workers",
     "told_once",
+    "workflow_tasks",
 )
 _SHARE = SEEDS // len(SCENARIOS)
 _EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4
