@@ -9,6 +9,7 @@ import anyio
 from sqlalchemy import Connection, select
 
 from toolwright import Agent, deferred_tool, tool
+from toolwright.agent import START, BaseAgent, Workflow
 from toolwright.messages import Event, Scope, Steered, ToolEnded
 from toolwright.tasks import NewTask, Orchestrator, Task
 from toolwright.tasks._schema import TASKS
@@ -23,7 +24,7 @@ _WITHOUT_HOLDING: WeakKeyDictionary[Simulation, list[str]] = WeakKeyDictionary()
 
 
 def making(
-    sim: Simulation, *agents: Agent | Callable[[Orchestrator], Agent], workers: int = 3
+    sim: Simulation, *agents: Agent | Callable[[Orchestrator], BaseAgent], workers: int = 3
 ) -> Make:
     """How each process makes its own orchestrator."""
 
@@ -206,24 +207,102 @@ async def deferred_death(sim: Simulation) -> None:
     make = making(sim, Agent(name="clerk", model=model, tools=[send]))
     working(sim, make)
 
-    async def mailbox() -> None:
-        """Answers only mails that were really sent."""
-        orchestrator = make()
-        while True:
-            for task_id, pending in await orchestrator.pending():
-                to = pending.arguments.get("to", "")
-                if sim.ledger.count("send", to):
-                    said = await orchestrator.answer(
-                        task_id=task_id, tool_call_id=pending.call_id, result=f"{to} says yes"
-                    )
-                    sim.note(f"{to} answers: {said}")
-                    if said == "accepted":
-                        sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
-            await anyio.sleep(2.0)
-
-    sim.start("mailbox", mailbox)
+    sim.start("mailbox", partial(_mailbox, sim, make))
     for task in await finish_all(sim, make, ["ada", "bob"], "clerk"):
         sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+
+
+async def workflow_tasks(sim: Simulation) -> None:
+    """The steps of a workflow fail and are tried again, until all are done."""
+
+    @tool(idempotent=True)
+    async def write(text: str) -> str:
+        """Write a letter."""
+        await sim.effect("write", text, repeatable=True)
+        return f"letter to {text}"
+
+    @deferred_tool(idempotent=True)
+    async def send(to: str) -> None:
+        """Send it; the answer is the result."""
+        await sim.effect("send", to, repeatable=True)
+
+    def read(text: str) -> str:
+        """Read the answer."""
+        return f"read: {text}"
+
+    flow = Workflow(
+        name="flow",
+        nodes={"write": write, "send": send, "read": read},
+        edges=[(START, "write"), ("write", "send"), ("send", "read")],
+    )
+    make = making(sim, lambda _: flow.copy())
+    working(sim, make, number=1)
+    sim.start("mailbox", partial(_mailbox, sim, make))
+    for task in await finish_all(sim, make, ["ada", "bob"], "flow"):
+        sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+        sim.check(
+            task.text in [f"read: letter to {to} says yes" for to in ("ada", "bob")],
+            f"the last step was given something else: {task.text!r}",
+        )
+
+
+async def _mailbox(sim: Simulation, make: Make) -> None:
+    """Answers only mails that were really sent."""
+    orchestrator = make()
+    while True:
+        for task_id, pending in await orchestrator.pending():
+            to = pending.arguments.get("to", "")
+            if sim.ledger.count("send", to):
+                said = await orchestrator.answer(
+                    task_id=task_id, tool_call_id=pending.call_id, result=f"{to} says yes"
+                )
+                sim.note(f"{to} answers: {said}")
+                if said == "accepted":
+                    sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
+        await anyio.sleep(2.0)
+
+
+async def cancelled_while_answered(sim: Simulation) -> None:
+    """A task that waits for two mails is cancelled as they are answered, and tried again: its model
+    reads every answer that was accepted."""
+
+    @deferred_tool(idempotent=True)
+    async def send(to: str) -> None:
+        """Send a mail whose answer is the result."""
+        await sim.effect("send", to, repeatable=True)
+
+    model = sim.model([call("send", to="ada"), call("send", to="bob")], "ok")
+    make = making(sim, Agent(name="clerk", model=model, tools=[send]))
+    working(sim, make, number=1)
+    sim.start("mailbox", partial(_mailbox, sim, make))
+    new = [NewTask(agent="clerk", prompt="go", idempotency_key="go", retries=9)]
+    [task_id] = await ask(sim, make, lambda o: o.enqueue_many(new))
+    await anyio.sleep(sim.random.choice([0.003, 1.999, 2.0, 2.001, 2.003, 2.005]))
+
+    async def cancel_and_retry(orchestrator: Orchestrator) -> Task:
+        await orchestrator.cancel(task_id)
+        if (await orchestrator.wait(task_id)).status == "CANCELLED":
+            await orchestrator.retry(task_id)
+        return await orchestrator.wait(task_id)
+
+    task = await ask(sim, make, cancel_and_retry)
+    outside = make()
+    while task.status == "CANCELLED":
+        # Whoever asked died after the cancel, and its heir cancelled once more.
+        task = await ask(sim, make, partial(_try_again, task_id=task_id))
+    await check_tasks(sim, outside, [task])
+    sim.check(task.status == "COMPLETED", f"the task is {task.status}: {task.reason}")
+    events = await outside.stored_events(task_id)
+    read = [e.result.text for e in events if isinstance(e, ToolEnded)]
+    read += [e.message.text.partition("\n")[2] for e in events if isinstance(e, Steered)]
+    for accepted in sim.ledger.accepted:
+        told = read.count(accepted.value)
+        sim.check(told == 1, f"{accepted.value!r} was accepted, and read {told} times: {read}")
+
+
+async def _try_again(orchestrator: Orchestrator, task_id: str) -> Task:
+    await orchestrator.retry(task_id)
+    return await orchestrator.wait(task_id)
 
 
 async def steering_and_cancel(sim: Simulation) -> None:

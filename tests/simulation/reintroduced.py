@@ -16,7 +16,7 @@ from anyio.lowlevel import RunVar
 from sqlalchemy import bindparam, select, update
 from tests.simulation.scenarios import SCENARIOS
 
-from toolwright.agent import _credentials, _dispatch, _log, _runner
+from toolwright.agent import _credentials, _dispatch, _graph, _log, _runner, _start
 from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
 from toolwright.backends.sql import Roll, SqlStore, _database, _statements
@@ -310,6 +310,35 @@ def forget_claims_that_failed() -> AbstractContextManager[Any]:
     return patch.object(_worker.Worker, "_claim", claim)
 
 
+def forget_new_debts() -> AbstractContextManager[Any]:
+    """A task that is given up while a worker gives back what it owes stays its own for ever."""
+
+    async def give_back(self: Any) -> None:
+        async with self._holding:
+            await self._queue.give_back(self.name, set(self._running), _worker.PAUSE_SECONDS)
+            self._owes = False
+
+    return patch.object(_worker.Worker, "_give_back", give_back)
+
+
+def stop_at_a_failed_node() -> AbstractContextManager[Any]:
+    """A workflow that stopped at a node never tries it again, whoever wants it to."""
+    return patch.object(_graph, "_may_go_on", lambda *_: False)
+
+
+def drop_answers_at_a_cancel() -> AbstractContextManager[Any]:
+    """A task that is cancelled closes the calls that were answered together with the others."""
+
+    async def abandon(job: Any, reason: str) -> None:
+        for address, call in _start._open_calls(job.run):
+            _start._give_up(job.run, address, call, f"This call was not answered: {reason}.")
+        _start.settle_turn(job.run.log, job.run.path)
+        await _start._close(job.run, _start.Outcome(status="stopped", reason=reason))
+        await job.run.log.release()
+
+    return patch.object(_runner, "abandon", abandon)
+
+
 def write_without_holding() -> AbstractContextManager[Any]:
     """A worker that was taken for dead still writes to its tasks, until another one has begun."""
     on_append = _store.TaskStore.on_append
@@ -540,12 +569,36 @@ DEFECTS = [
         within=150,
     ),
     Defect(
+        name="a task that is given up while others are given back is forgotten",
+        scenario=SCENARIOS["steering_and_cancel"],
+        patch=forget_new_debts,
+        shows="stuck",
+        seed=865418721987,
+        within=0,
+    ),
+    Defect(
         name="a deferred call whose process died is never repeated",
         scenario=SCENARIOS["deferred_death"],
         patch=never_repeat_deferred_calls,
         shows="stuck",
         seed=23,
         within=200,
+    ),
+    Defect(
+        name="a cancelled task forgets the answers that were accepted",
+        scenario=SCENARIOS["cancelled_while_answered"],
+        patch=drop_answers_at_a_cancel,
+        shows="was accepted, and read 0 times",
+        seed=9,
+        within=60,
+    ),
+    Defect(
+        name="a failed step of a workflow is never tried again",
+        scenario=SCENARIOS["workflow_tasks"],
+        patch=stop_at_a_failed_node,
+        shows="the task is FAILED",
+        seed=3,
+        within=60,
     ),
     Defect(
         name="nobody looks for dead workers",

@@ -19,11 +19,13 @@ from tests.simulation._session_scenarios import (
 )
 from tests.simulation._store_scenarios import credential_race, group_commit
 from tests.simulation._task_scenarios import (
+    cancelled_while_answered,
     child_tasks,
     deferred_death,
     steering_and_cancel,
     stopped_worker,
     tasks_on_workers,
+    workflow_tasks,
 )
 
 from toolwright.testing.simulation import Scenario
@@ -34,6 +36,7 @@ SCENARIOS: dict[str, Scenario] = {
         approvals_elsewhere,
         budget_over_resumes,
         busy_holder,
+        cancelled_while_answered,
         child_tasks,
         credential_race,
         deferred_answers,
@@ -51,5 +54,6 @@ SCENARIOS: dict[str, Scenario] = {
         told_once,
         two_questions,
         workflow_nodes,
+        workflow_tasks,
     )
 }

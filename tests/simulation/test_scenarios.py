@@ -8,6 +8,7 @@ from toolwright.testing.simulation import simulate
 SEEDS = 3_000
 _COSTLY = (
     "budget_over_resumes",
+    "cancelled_while_answered",
     "child_tasks",
     "deferred_death",
     "held_session",
@@ -15,6 +16,7 @@ _COSTLY = (
     "stopped_worker",
     "tasks_on_workers",
     "told_once",
+    "workflow_tasks",
 )
 _SHARE = SEEDS // len(SCENARIOS)
 _EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4

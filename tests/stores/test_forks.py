@@ -26,3 +26,8 @@ def test_a_forked_child_uses_the_store_of_its_parent(tmp_path: Path, kind: str) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_going_is_not_that_of_a_forked_child(tmp_path: Path, kind: str) -> None:
     run("_forking_in_a_run.py", kind, tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_forked_children_listen_for_tasks_each_by_itself(tmp_path: Path, kind: str) -> None:
+    run("_forking_tasks.py", kind, tmp_path)

@@ -8,8 +8,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from toolwright import Agent, deferred_tool
-from toolwright.agent import SequentialAgent
+from toolwright import Agent, deferred_tool, tool
+from toolwright.agent import ParallelAgent, SequentialAgent
+from toolwright.errors import StoreError
 from toolwright.messages import VERSION as CODEC
 from toolwright.messages import Steered
 from toolwright.tasks import Orchestrator, _task
@@ -148,6 +149,91 @@ async def test_a_claim_is_held_under_the_name_it_was_made_with(tmp_path: Path) -
     assert worker.name not in names
     assert (task.status, holders) == ("COMPLETED", names[:1])
     await made.close()
+
+
+async def test_a_task_that_is_given_up_while_others_are_given_back_is_run_all_the_same(
+    tmp_path: Path,
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made.register(Agent(name="a", model=ScriptedModel("done")))
+    worker = made.worker()
+    load, give_back = made.store.load, made.queue.give_back
+    loading, giving, given_up = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def load_once_the_worker_gives_back(scope: Any) -> Any:
+        if loading.is_set():
+            return await load(scope)
+        loading.set()
+        await giving.wait()
+        raise StoreError("the connection was lost")
+
+    async def give_back_once_the_task_is_given_up(*args: Any) -> Any:
+        giving.set()
+        await given_up.wait()
+        return await give_back(*args)
+
+    forget = worker._forget
+    worker._forget = lambda claim: (forget(claim), given_up.set())  # type: ignore[assignment,func-returns-value]
+    made.store.load = load_once_the_worker_gives_back  # type: ignore[method-assign]
+    made.queue.give_back = give_back_once_the_task_is_given_up  # type: ignore[method-assign]
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            task_id = await made.enqueue("a", "go")
+            await loading.wait()
+            # As after a claim whose acknowledgement was lost.
+            worker._owes = True
+            worker._alarm.set()
+            assert (await made.wait(task_id)).status == "COMPLETED"
+            worker.drain()
+    await made.close()
+
+
+async def test_an_open_call_of_a_failed_task_is_answered_and_used_when_it_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    @tool
+    async def fail() -> str:
+        """Fails."""
+        raise ConnectionError("reset")
+
+    read: list[str] = []
+    flow = ParallelAgent(
+        name="both",
+        sub_agents=[
+            Agent(name="asks", model=ScriptedModel(call("ask"), _noting(read)), tools=[ask]),
+            Agent(
+                name="fails",
+                model=ScriptedModel(call("fail"), "fine"),
+                tools=[fail],
+                on_tool_error="raise",
+            ),
+        ],
+    )
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made.register(flow)
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            task_id = await made.enqueue("both", "go")
+            assert (await made.wait(task_id)).status == "FAILED"
+            [(_, pending)] = await made.pending(task_id)
+            said = await made.answer(task_id=task_id, tool_call_id=pending.call_id, result="yes")
+            assert said == "accepted"
+            assert await made.retry(task_id)
+            assert (await made.wait(task_id)).status == "COMPLETED"
+            worker.drain()
+    assert read == ["yes"]
+    await made.close()
+
+
+def _noting(read: list[str]) -> Any:
+    def reply(request: Any) -> str:
+        read.extend(r.text for m in request.history if m.kind == "tool" for r in m.results)
+        return "done"
+
+    return reply
 
 
 async def test_a_message_reaches_a_workflow_s_task_once(tmp_path: Path) -> None:

@@ -5,15 +5,37 @@ from enum import Enum
 from typing import assert_never
 
 from toolwright.agent._log import CallRecord
-from toolwright.messages import Approve, Given, Pending, Reject, SignedIn, StoredAnswer, TextPart
-from toolwright.tools import Output, to_output
+from toolwright.messages import (
+    Approve,
+    Given,
+    Pending,
+    Reject,
+    SignedIn,
+    StoredAnswer,
+    TextPart,
+    ToolResult,
+)
+from toolwright.tools import Output, Tool, to_output
 
-__all__ = ["OUTCOME_UNKNOWN", "STILL_RUNNING", "WROTE", "Pass", "answer_text", "next_step"]
+__all__ = [
+    "CANCELLED",
+    "OUTCOME_UNKNOWN",
+    "STILL_RUNNING",
+    "WROTE",
+    "Pass",
+    "answer_text",
+    "how_far",
+    "is_repeatable",
+    "is_unsure",
+    "late_result",
+    "next_step",
+]
 
 OUTCOME_UNKNOWN = (
     "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
     "Check before you call it again."
 )
+CANCELLED = "This call was cancelled before it finished."
 STILL_RUNNING = (
     "This call is still running elsewhere; its result will follow as an update. "
     "The user has sent a new message meanwhile."
@@ -54,6 +76,25 @@ def answer_text(pending: Pending, answer: StoredAnswer) -> str:
     return "This call was approved, but it had ended before; the approval has no effect."
 
 
+def late_result(record: CallRecord) -> Given | None:
+    """The result that was brought for a deferred call whose function failed all the same."""
+    pending, answer, result = record.pending, record.answer, record.result
+    if pending is None or result is None or not isinstance(answer, Given):
+        return None
+    is_late = pending.kind == "result" and (result.status, answer.status) == ("error", "ok")
+    return answer if is_late else None
+
+
+def is_unsure(result: ToolResult) -> bool:
+    """Whether a call that has failed may have taken effect, since it was stopped in the middle."""
+    return result.text == CANCELLED or result.text.startswith(OUTCOME_UNKNOWN)
+
+
+def is_repeatable(tool: Tool) -> bool:
+    """Whether a call may be made again when nobody knows how far it came."""
+    return tool.effects == "read" or tool.idempotent
+
+
 def _unanswered(record: CallRecord, pending: Pending) -> Pass | Output | None:
     if pending.deadline is not None and time.time() >= pending.deadline:
         return Output(text=f"Nobody answered in time; {pending.kind} expired.", status="error")
@@ -73,5 +114,9 @@ def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
     if pending.kind == "result":
         return f"No result will come for this call: it failed or was turned down.{reason}"
-    outcome = "it was stopped at its question" if pending.ran else "it was not run"
-    return f"A person rejected this call; {outcome}.{reason}"
+    return f"A person rejected this call; {how_far(pending)}.{reason}"
+
+
+def how_far(pending: Pending) -> str:
+    """Whether the function of a call that asks a person has run."""
+    return "it was stopped at its question" if pending.ran else "it was not run"

@@ -13,7 +13,13 @@ from typing import Any
 import anyio
 
 from toolwright._message_of import message_of, named_message_of
-from toolwright.agent._answers import OUTCOME_UNKNOWN, STILL_RUNNING, next_step
+from toolwright.agent._answers import (
+    CANCELLED,
+    OUTCOME_UNKNOWN,
+    STILL_RUNNING,
+    is_repeatable,
+    next_step,
+)
 from toolwright.agent._bounds import bounded, bounded_data
 from toolwright.agent._credentials import credential_for
 from toolwright.agent._gate import (
@@ -48,7 +54,6 @@ logger = logging.getLogger("toolwright")
 _LONG_ARGUMENTS = 16_384
 """Letters from which on arguments are read beside the loop."""
 
-CANCELLED = "This call was cancelled before it finished."
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
 SAY_OUTCOME = (
@@ -203,12 +208,8 @@ async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> 
         return
     run.emit(ToolStarted, path=ctx.path, call=ctx.call)
     record.started = True
-    if run.log.store is not None and not _is_repeatable(tool):
+    if run.log.store is not None and not is_repeatable(tool):
         await run.log.flush()
-
-
-def _is_repeatable(tool: Tool) -> bool:
-    return tool.effects == "read" or tool.idempotent
 
 
 async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output:
@@ -223,7 +224,7 @@ async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolCont
 
 def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
     """What becomes of a call that an earlier process was at; None when it is to run."""
-    if not _is_repeatable(tool):
+    if not is_repeatable(tool):
         if record.started:
             return _outcome_unknown(run, record, tool)
         if record.left:

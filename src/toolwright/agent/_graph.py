@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from toolwright._sealed import sealed
 from toolwright.agent._agent import BaseAgent
+from toolwright.agent._answers import answer_text, is_repeatable, is_unsure, late_result
 from toolwright.agent._handed import fields_of, is_plain, pack, unpack
 from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._limits import Limits
-from toolwright.agent._log import full_id
+from toolwright.agent._log import CallRecord, full_id
 from toolwright.agent._node import AgentNode, check_agent_names
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
@@ -27,6 +28,7 @@ from toolwright.messages import (
     CALL_BYTES,
     Given,
     ToolCall,
+    ToolResult,
     jsonable,
     refuse_long,
 )
@@ -50,6 +52,7 @@ _VISIT = re.compile(r"\.\d+$")
 _NODE_BYTES = CALL_BYTES - 40
 """Of a node's name; its visit, attempt and message come after it."""
 _NOTHING = to_output(None).text
+_HAS_RUN = "The function has run, and is not run again."
 
 
 @sealed
@@ -68,6 +71,8 @@ class _Step:
 
     outcome: Outcome
     route: Any = None
+    is_final: bool = False
+    """Not to be tried again: it was refused, or nobody knows whether it took effect."""
 
 
 class Workflow(BaseAgent):
@@ -144,13 +149,18 @@ class Workflow(BaseAgent):
         return "\n".join(lines)
 
     async def _visit(self, run: Run, name: str, visit: int, value: Any) -> _Step:
-        """Run a node, again if it fails and retries are left."""
-        step = _Step(Outcome(status="done"))
-        for attempt in range(1, self.retries + 2):
-            tried = f"{name}.{visit}" if attempt == 1 else f"{name}.{visit}.{attempt}"
-            key = run.step(tried)
-            node = self.nodes[name]
+        """Run a node, again if it fails and retries are left.
+
+        Attempts that were over when the workflow stopped do not count, if it may be tried again.
+        """
+        left, attempt, node = self.retries + 1, 0, self.nodes[name]
+        while True:
+            attempt += 1
+            key = run.step(_attempt(name, visit, attempt))
             path = full_id(run.path, key)
+            is_past = _is_past(run, path) and (
+                _is_tried(run, _attempt(name, visit, attempt + 1)) or _may_go_on(run, node)
+            )
             run.node = NodeInfo(
                 node_path=path, attempt_count=attempt, resume_inputs=_answers(run, path)
             )
@@ -159,9 +169,10 @@ class Workflow(BaseAgent):
                 if isinstance(node, AgentNode)
                 else _run_tool(run, node, key, value, self._functions[name])
             )
-            if step.outcome.status != "stopped":
+            if not is_past:
+                left -= 1
+            if step.outcome.status != "stopped" or step.is_final or not left:
                 return step
-        return step
 
     def _next(self, source: str, route: Any) -> str | Outcome | None:
         """The node to go to; None at the end, or why there is no way to go on."""
@@ -262,9 +273,9 @@ async def _run_tool(
     [result] = await run.shared.answer_calls(run, [call], box, run.path)
     if result.status == "pending":
         return _Step(Outcome(status="paused"))
-    if result.status != "ok":
-        return _Step(Outcome(status="stopped", text=result.text, reason=result.text))
     record = run.log.record(full_id(run.path, call_id))
+    if result.status != "ok":
+        return await _failed(run, tool, record, result)
     actions = record.actions
     route = None if actions is None else actions.route
     if returned:
@@ -275,6 +286,51 @@ async def _run_tool(
         # Not run, but answered from outside.
         output = record.answer.value if isinstance(record.answer, Given) else result.text
     return _Step(Outcome(status="done", text=result.text, output=output), route)
+
+
+async def _failed(run: Run, tool: Tool, record: CallRecord, result: ToolResult) -> _Step:
+    """The end of a node that has failed, or the result that had come for it before it did."""
+    if record.pending is not None and record.answer is None:
+        await run.log.fetch_answers()
+    if (late := late_result(record)) is not None and record.pending is not None:
+        # Used, so nobody has to be told of it as well; its answer closes it in the store before that.
+        await run.log.flush()
+        run.change_pending(record.pending, blocking=True)
+        return _Step(
+            Outcome(status="done", text=answer_text(record.pending, late), output=late.value)
+        )
+    is_final = (
+        result.status != "error"
+        or result.text.endswith(_HAS_RUN)
+        or (is_unsure(result) and not is_repeatable(tool))
+    )
+    outcome = Outcome(status="stopped", text=result.text, reason=result.text)
+    return _Step(outcome, is_final=is_final)
+
+
+def _attempt(name: str, visit: int, attempt: int) -> str:
+    """What tells the visits to a node, and the attempts of a visit, apart."""
+    return f"{name}.{visit}" if attempt == 1 else f"{name}.{visit}.{attempt}"
+
+
+def _is_past(run: Run, path: str) -> bool:
+    """Whether the call at `path` had failed before a run of the session stopped."""
+    known = run.log.calls.get(path)
+    return known is not None and known.is_past
+
+
+def _is_tried(run: Run, attempt: str) -> bool:
+    return full_id(run.path, run.step(attempt)) in run.log.calls
+
+
+def _may_go_on(run: Run, node: AgentNode | Tool) -> bool:
+    """Whether a node at which the workflow stopped may be tried again.
+
+    A task goes on after that only because somebody wants it to try again. A session may just be
+    looked at, and a function that failed may have had its effect; earlier rounds are over.
+    """
+    is_wanted = run.task_id is not None
+    return run.round is None and (is_wanted or (isinstance(node, Tool) and is_repeatable(node)))
 
 
 def _given(tool: Tool, arguments: Mapping[str, Any], shown: str) -> Tool:
@@ -307,7 +363,10 @@ def _handing_on(tool: Tool, returned: list[Any], store: Callable[[Any], Any]) ->
         if output.status != "ok" or ctx.requested is not None:
             return output
         value = _value(output) if ctx.actions.output is None else ctx.actions.output
-        ctx.actions.output = store(value)
+        try:
+            ctx.actions.output = store(value)
+        except UsageError as error:
+            raise UsageError(f"{error} {_HAS_RUN}") from error
         returned.append(value)
         return output
 

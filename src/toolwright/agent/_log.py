@@ -86,6 +86,8 @@ class CallRecord:
     result: ToolResult | None = None
     actions: Actions | None = None
     """What the tool wanted to happen beside its result."""
+    is_past: bool = False
+    """It had failed before a run of the session stopped: who goes on with that may try it again."""
     asked: int = 0
     """How often it has asked the outside."""
     as_read: dict[str, Any] | None = None
@@ -178,6 +180,8 @@ class Log:
         """Messages to put in before the next turn."""
         self.owed: set[str] = set()
         """Calls and conversations to which something has come since a run last came to its end."""
+        self.failed: list[CallRecord] = []
+        """Calls that have failed since a run last stopped, as far as the log was read back."""
         self._unsaved: list[Event] = []
         self._flushing = anyio.Lock(fast_acquire=True)
 
@@ -429,6 +433,8 @@ def _apply(log: Log, event: Event) -> None:
         case ToolEnded():
             record = log.record(full_id(event.path, event.result.call_id))
             record.end(event.result, event.actions)
+            if event.result.status == "error":
+                log.failed.append(record)
         case PendingOpened():
             log.record(call_of(event.pending.call_id)).ask(event.pending)
         case PendingChanged():
@@ -446,6 +452,10 @@ def _apply(log: Log, event: Event) -> None:
             log.thread(event.path).ended = event
             if not event.path and event.status != "stopped":
                 log.owed.clear()
+            elif not event.path:
+                for record in log.failed:
+                    record.is_past = True
+                log.failed.clear()
         case StateChanged() | _:
             pass
 

@@ -425,7 +425,10 @@ class Run:
             self.log.told(call_id)
 
     def give_up(self, address: str, why: str) -> None:
-        """End the calls inside the one at `address` that still wait, unless the run does not."""
+        """End the calls inside the one at `address` that still wait, unless the run does not.
+
+        Answers that none of them has used are told as updates.
+        """
         for inner, record in self.log.calls.items():
             if not inner.startswith(f"{address}/") or record.pending is None or record.result:
                 continue
@@ -436,6 +439,9 @@ class Run:
                 call_id=call_id, name=record.pending.name, status="error", content=(TextPart(why),)
             )
             self.emit(ToolEnded, path=path, result=record.result)
+            if record.answer is not None:
+                # After its end: of a late answer that was there before, the end would have told.
+                self.change_pending(record.pending, blocking=False)
 
     async def go(self) -> Outcome:
         """Let the agent go on, then whoever it hands the conversation over to."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import anyio
 
 from toolwright._message_of import named_message_of
-from toolwright.agent._answers import STILL_RUNNING, WROTE
+from toolwright.agent._answers import STILL_RUNNING, WROTE, how_far
 from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._dispatch import answer_calls
@@ -236,14 +236,60 @@ def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
 
 
 async def abandon(job: Job, reason: str) -> None:
-    """End a session that nobody goes on with: its open calls get an error result."""
-    for address, call in _open_calls(job.run):
-        _give_up(job.run, address, call, f"This call was not answered: {reason}.")
-    settle_turn(job.run.log, job.run.path)
+    """End a session that nobody goes on with: what it waits for can come no more.
+
+    Calls that were answered stay as they are, and so do those that a crash interrupted: whoever goes
+    on all the same finds them as they were.
+    """
+    run = job.run
+    kept = False
+    for address, call in _open_calls(run):
+        if _interrupted(run, address) or run.log.has_answer(address):
+            kept = True
+            _abandon_inside(run, address, reason)
+        else:
+            why = _abandoned(run.log.record(address).pending, reason)
+            _give_up(run, address, call, why + _set_off(run, address))
+    if not kept:
+        settle_turn(run.log, run.path)
     try:
-        await _close(job.run, Outcome(status="stopped", reason=reason))
+        await _close(run, Outcome(status="stopped", reason=reason))
     finally:
-        await job.run.log.release()
+        await run.log.release()
+
+
+def _abandon_inside(run: Run, address: str, reason: str) -> None:
+    """Close what still waits inside a call that goes on, if anything does, with other answers."""
+    for inner, pending in _waiting_inside(run, address):
+        _close_call(run, inner, pending, "error", _abandoned(pending, reason))
+
+
+def _abandoned(pending: Pending | None, reason: str) -> str:
+    """What the model reads of a call that waits no more, because its session was given up."""
+    if pending is None:
+        return f"This call was stopped: {reason}."
+    if pending.kind == "result":
+        return (
+            f"No result has come for this call: {reason}. Its function has run, and what it set "
+            "off may still take effect. Check before you call it again."
+        )
+    return f"This call was not answered: {reason}; {how_far(pending)}."
+
+
+def _set_off(run: Run, address: str) -> str:
+    """What the model should know of the calls inside one that is given up."""
+    inside = {at: r for at, r in run.log.calls.items() if at.startswith(f"{address}/")}
+    done = [
+        r.result.name for r in inside.values() if r.result is not None and r.result.status == "ok"
+    ]
+    begun = [
+        record.pending.name for record in inside.values()
+        if record.is_deferred and record.pending is not None and record.result is None
+    ]  # fmt: skip
+    told = f" What it has called is done: {', '.join(done)}." if done else ""
+    if begun:
+        told += f" What these have set off may still take effect: {', '.join(begun)}."
+    return told
 
 
 def _leave_open_calls(run: Run) -> None:
@@ -294,15 +340,23 @@ def _leave(run: Run, address: str, call: ToolCall) -> None:
 
 def _leave_inside(run: Run, address: str) -> None:
     """Close what still waits inside a call that goes on with other answers: the message comes next."""
-    for inner, record in run.log.calls.items():
-        pending = record.pending
-        if not inner.startswith(f"{address}/") or pending is None:
-            continue
-        if record.answer is not None or record.result is not None or record.left:
-            continue
+    for inner, pending in _waiting_inside(run, address):
         if pending.kind == "result":
             run.change_pending(pending, blocking=False)
-        _close_call(run, inner, pending)
+        _close_call(run, inner, pending, *_left(pending))
+
+
+def _waiting_inside(run: Run, address: str) -> list[tuple[str, Pending]]:
+    """The calls inside the one at `address` that wait for the outside, by their addresses."""
+    return [
+        (inner, record.pending)
+        for inner, record in run.log.calls.items()
+        if inner.startswith(f"{address}/")
+        and record.pending is not None
+        and record.answer is None
+        and record.result is None
+        and not record.left
+    ]
 
 
 def _leave_rounds(run: Run) -> None:
@@ -317,12 +371,11 @@ def _leave_rounds(run: Run) -> None:
         if pending.kind == "result":
             run.change_pending(pending, blocking=False)
         else:
-            _close_call(run, address, pending)
+            _close_call(run, address, pending, *_left(pending))
 
 
-def _close_call(run: Run, address: str, pending: Pending) -> None:
+def _close_call(run: Run, address: str, pending: Pending, status: Status, why: str) -> None:
     path, _, call_id = address.rpartition("/")
-    status, why = _left(pending)
     _give_up(
         run, address, ToolCall(call_id=call_id, name=pending.name), why, status=status, path=path
     )
@@ -332,8 +385,7 @@ def _left(pending: Pending) -> tuple[Status, str]:
     """What the model reads of a call that waits no more, because the person wrote instead."""
     if pending.kind == "result":
         return "ok", STILL_RUNNING
-    outcome = "it was stopped at its question" if pending.ran else "it was not run"
-    return "error", f"{WROTE}; {outcome}."
+    return "error", f"{WROTE}; {how_far(pending)}."
 
 
 def _let_run_on(run: Run, address: str) -> list[str]:

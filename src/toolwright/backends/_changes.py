@@ -57,9 +57,18 @@ def changes(events: Iterable[Event]) -> Changes:
     return found
 
 
-def closed_by(found: Changes, still_open: Iterable[Pending]) -> list[str]:
-    """The ids of those open calls that the batch closes."""
-    return [pending.call_id for pending in still_open if _is_closed(pending, found)]
+def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> list[str]:
+    """The ids of those open calls that the batch closes; each comes with whether the log has its
+    answer."""
+    return [
+        pending.call_id
+        for pending, is_told in still_open
+        if (
+            _is_ended(pending, found)
+            if pending.blocking
+            else is_told or pending.call_id in found.answered
+        )
+    ]
 
 
 def is_session_key(key: str) -> bool:
@@ -67,9 +76,7 @@ def is_session_key(key: str) -> bool:
     return not key.startswith(("app:", "user:", "temp:"))
 
 
-def _is_closed(pending: Pending, found: Changes) -> bool:
-    if not pending.blocking:
-        return pending.call_id in found.answered
+def _is_ended(pending: Pending, found: Changes) -> bool:
     # A call that asked again is `call~2`, and one made inside it is `call/inner`.
     return any(
         pending.call_id == ended or pending.call_id.startswith((f"{ended}~", f"{ended}/"))

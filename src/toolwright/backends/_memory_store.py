@@ -260,7 +260,8 @@ def _change_calls(scope: Scope, session: _Session, found: Changes) -> None:
     for call_id in found.answered:
         if call_id in session.calls:
             session.calls[call_id] = replace(session.calls[call_id], answer=None)
-    for call_id in closed_by(found, [call.pending for call in session.calls.values()]):
+    calls = [(c.pending, c.answered and c.answer is None) for c in session.calls.values()]
+    for call_id in closed_by(found, calls):
         call = session.calls[call_id]
         if call.answer is None:
             session.closed[call_id] = session.calls.pop(call_id)

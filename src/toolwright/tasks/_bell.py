@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from toolwright._private import is_private, private_directory
 from toolwright.backends import sqlite_path
+from toolwright.concurrency import begin_anew_after_fork
 
 __all__ = ["LATER", "Bell", "Ear", "Ears", "Kind", "LocalBell", "open_bell"]
 
@@ -100,8 +101,17 @@ class LocalBell(Ears):
         digest = hashlib.sha256(os.fsencode(file)).hexdigest()[:16]
         self._root = _short(tempfile.gettempdir()) / f"toolwright-bell-{os.getuid()}"
         self._directory = self._root / digest
-        self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *kinds))
+        self._kinds = kinds
+        self._path = self._directory
         self._socket: socket.socket | None = None
+        begin_anew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Leave the parent its socket, and its name."""
+        self._ears.clear()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
     async def open(self) -> None:
         """Begin to listen; in a directory that somebody else has put there, nobody does."""
@@ -111,6 +121,7 @@ class LocalBell(Ears):
             )
             return
         self._directory.mkdir(exist_ok=True, mode=0o700)
+        self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *self._kinds))
         self._socket = _new_socket()
         self._socket.bind(str(self._path))
         asyncio.get_running_loop().add_reader(self._socket, self._receive)

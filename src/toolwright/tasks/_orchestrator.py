@@ -1,6 +1,7 @@
 """Tasks that outlive the process: enqueue them anywhere, run them on any worker."""
 
 import contextlib
+import os
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any, Self
 
@@ -45,7 +46,8 @@ class Orchestrator(Sealed):
         self.store = TaskStore(url, self.bell.ring)
         self.queue = Queue(self.store)
         self.agents: dict[str, Registered] = {}
-        self._opened = False
+        self._opened_in = 0
+        """The process that listens: a forked one has to begin by itself."""
 
     @explained
     def register(
@@ -235,8 +237,8 @@ class Orchestrator(Sealed):
 
     async def open(self) -> None:
         """Begin to listen for changes made by other processes; done by itself when needed."""
-        if not self._opened:
-            self._opened = True
+        if self._opened_in != os.getpid():
+            self._opened_in = os.getpid()
             await self.bell.open()
 
     def worker(self) -> Worker:
@@ -248,7 +250,7 @@ class Orchestrator(Sealed):
 
     async def close(self) -> None:
         """Close the registered agents and what their runners opened, then the connections."""
-        self._opened = False
+        self._opened_in = 0
         runners = [registered.runner.close for registered in self.agents.values()]
         await close_all([self.store.close, self.bell.close, *runners])
 

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import logging
+import os
 
+from toolwright.concurrency import begin_anew_after_fork
 from toolwright.tasks._bell import Ears, Kind
 
 try:
@@ -19,6 +21,8 @@ __all__ = ["PostgresBell"]
 _CHANNEL = "toolwright_"
 _SEND = "SELECT pg_notify(%s || split_part(topic, ':', 1), topic) FROM unnest(%s::text[]) AS topic"
 _AGAIN_SECONDS = 0.5
+_INHERITED: list[object] = []
+"""What ran in the parent of this process."""
 logger = logging.getLogger("toolwright")
 
 
@@ -33,6 +37,20 @@ class PostgresBell(Ears):
         self._sender: asyncio.Task[None] | None = None
         self._outgoing: set[str] = set()
         self._connection: psycopg.AsyncConnection | None = None
+        self._listening: psycopg.AsyncConnection | None = None
+        begin_anew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Leave the parent its connections: what is written to the child's copies goes nowhere."""
+        for connection in (self._connection, self._listening):
+            if connection is not None and not connection.closed:
+                with open(os.devnull, "r+b") as nowhere:
+                    os.dup2(nowhere.fileno(), connection.fileno())
+        # Kept: they would be ended, with a warning, by whoever collects them.
+        _INHERITED.append((self._listener, self._sender))
+        self._listener = self._sender = self._connection = self._listening = None
+        self._ears.clear()
+        self._outgoing.clear()
 
     async def open(self) -> None:
         """Begin to listen; returns when it does."""
@@ -70,6 +88,7 @@ class PostgresBell(Ears):
                         await connection.execute(
                             sql.SQL("LISTEN {}").format(sql.Identifier(_CHANNEL + kind))
                         )
+                    self._listening = connection
                     ready.set()
                     # Rings may have been missed: whoever waits is to look.
                     self.hear("work")

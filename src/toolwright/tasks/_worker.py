@@ -293,9 +293,7 @@ class Worker(Sealed):
                     looked = time.monotonic()
                     await self._look_around()
                 if self._owes:
-                    async with self._holding:
-                        await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
-                        self._owes = False
+                    await self._give_back()
                 moment = await self._queue.wake_due()
                 if moment is not None:
                     pause = min(pause, max(0.0, moment - time.time()) + 0.001)
@@ -303,6 +301,17 @@ class Worker(Sealed):
             with anyio.move_on_after(pause):
                 await self._alarm.wait()
             self._alarm.clear()
+
+    async def _give_back(self) -> None:
+        """Put back in line what it holds but does not run."""
+        async with self._holding:
+            # Cleared first: a task that is given up meanwhile is still among those that run.
+            self._owes = False
+            try:
+                await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
+            except BaseException:
+                self._owes = True
+                raise
 
     async def _look_around(self) -> None:
         if self._heartbeat is None:

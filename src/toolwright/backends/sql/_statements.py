@@ -102,7 +102,7 @@ SELECT_EVENTS = (
 )
 
 INSERT_PENDING = insert(PENDING)
-SELECT_OPEN = select(PENDING.c.body, PENDING.c.answer).where(
+SELECT_OPEN = select(PENDING.c.body, PENDING.c.answer, PENDING.c.answered_at).where(
     PENDING.c.session_key == bindparam("of"), IS_OPEN
 )
 CALL = (

@@ -387,7 +387,8 @@ def _close_calls(connection: Connection, key: int, found: Changes) -> None:
     still_open = connection.execute(sql.SELECT_OPEN, {"of": key}).all()
     calls = {call.call_id: call for call in (rows.pending(row.body) for row in still_open)}
     unused = {rows.pending(row.body).call_id for row in still_open if row.answer is not None}
-    for call_id in closed_by(found, calls.values()):
+    told = [row.answered_at is not None and row.answer is None for row in still_open]
+    for call_id in closed_by(found, zip(calls.values(), told, strict=True)):
         this = {"of": key, "call": call_id}
         if call_id in unused:
             later = rows.pending_text(replace(calls[call_id], blocking=False))
