@@ -445,7 +445,7 @@ class Runner(Sealed):
         calls = await self.store.open_calls(self.app_name, session_id)
         await close_all([
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
-            partial(forget_brought, self.services.credentials, calls),
+            partial(forget_brought, self.store, self.services.credentials, calls),
             partial(self._delete_artifacts, row.scope),
         ])  # fmt: skip
         # Only when all that is elsewhere is gone: nobody would know of it without the session.
