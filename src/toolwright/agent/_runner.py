@@ -459,9 +459,7 @@ class Runner(Sealed):
         if artifacts is None:
             return
         with suppress(ToolError):  # A user or session whose name no artifact can be kept under.
-            for name in await artifacts.names(scope):
-                if not name.startswith("user:"):
-                    await artifacts.delete(scope, name)
+            await artifacts.delete_session(scope)
 
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None
@@ -612,8 +610,11 @@ def _is_sign_in(row: OpenCall, answer: Any) -> bool:
 def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:
     if isinstance(given, str):
         return backends.open_artifacts(given)
-    if given is not None and not hasattr(given, "versions"):
-        raise UsageError(f"artifacts= takes an address or an artifact service; got {given!r}.")
+    if given is not None and not hasattr(given, "delete_session"):
+        raise UsageError(
+            "artifacts= takes an address or an artifact service, with the methods of "
+            f"toolwright.tools.Artifacts; got {given!r}."
+        )
     return given
 
 
