@@ -193,6 +193,25 @@ def test_a_redirection_leaves_neither_by_a_link_nor_by_cd(tmp_path: Path) -> Non
     assert sorted(path.name for path in (inside / "real").iterdir()) == ["g", "h", "i"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "xargs -P 8 -a list -I{} sh -c 'mv -T l s; echo x > s/q'",
+        "xargs --max-procs=2 -a list -I{} sh -c 'mv -T l s; echo x > s/q'",
+        "xargs -rP2 -a list -I{} sh -c 'mv -T l s; echo x > s/q'",
+        "setsid -f mv -T l s; echo x > s/q",
+        "setsid --fork mv -T l s; echo x > s/q",
+        "mv -T l s & echo x > s/q",
+    ],
+)
+def test_no_redirection_while_another_command_may_change_where_it_leads(command: str) -> None:
+    policy = BashToolPolicy(("xargs", "sh", "mv", "echo", "setsid"), allow_redirects=True)
+    verdict = policy.check(command)
+    assert not verdict.allowed
+    assert "may change where it leads" in verdict.reason
+    assert policy.check("xargs -a list -I{} sh -c 'echo x > s/q'").allowed
+
+
 def run_in(directory: Path, command: str) -> int:
     return subprocess.run(
         ["bash", "-c", command], cwd=directory, check=False, stderr=subprocess.DEVNULL

@@ -297,6 +297,29 @@ async def test_with_a_sandbox_such_code_runs_on_cpython_and_pauses_there_too(
     assert len(world.calls) == 4
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('f.txt').read()",
+        "import pathlib\npathlib.Path('f.txt').read_text()",
+        "import os\nsorted(os.listdir('.'))[0]",
+        "import mine\nmine.v",
+        "import statistics\nstr(statistics.mean([1, 3]))",
+        "import subprocess\nsubprocess.check_output(['cat', 'f.txt'], text=True)",
+    ],
+)
+async def test_with_a_sandbox_code_has_its_files_and_packages(code: str, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("in the file")
+    (tmp_path / "mine.py").write_text("v = 'of the module'")
+    async with await open_sandbox(tmp_path) as sandbox:
+        [answer] = answers(await agent(World(), code, sandbox=sandbox).run("go"))
+        assert answer.status == "ok"
+        wrong = f"await population(7)\n{code}"
+        [answer] = answers(await agent(World(), wrong, sandbox=sandbox).run("go"))
+        assert "does not fit the tools" in answer.text
+    assert (await run(World(), code)).status == "error"
+
+
 GAP = "def gap():\n    yield 1\n"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["HOSTILE_SCHEMAS"]
+__all__ = ["HOSTILE_SCHEMAS", "doubling"]
 
 Schema = dict[str, Any]
 

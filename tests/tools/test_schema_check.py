@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
+from tests.sources.hostile_schemas import HOSTILE_SCHEMAS, doubling
 
 from toolwright import Agent, ToolContext
 from toolwright.errors import ArgumentError, UsageError
@@ -112,6 +112,15 @@ def test_many_rows_are_judged_quickly_and_those_that_are_wrong_are_told() -> Non
     assert len(failed.value.issues) == 21
     assert failed.value.issues[0] == "missing required parameter 'rows.20000.id'"
     assert failed.value.issues[-1] == "and 10 more"
+
+
+def test_alternatives_that_are_too_many_to_be_told_are_not_made() -> None:
+    parse = schema_parser("t", doubling(14))
+    assert parse('{"x": "fits"}') == {"x": "fits"}
+    began = time.perf_counter()
+    with pytest.raises(ArgumentError, match="too many to be told; this tool takes: x"):
+        parse('{"x": 1}')
+    assert time.perf_counter() - began < 0.3
 
 
 def test_what_is_said_of_a_long_value_is_short() -> None:

@@ -9,8 +9,10 @@ limits of the code and, for code whose calls are answered outside, the settings 
 """
 
 import base64
+import builtins
 import json
 import os
+import re
 import select
 import socket
 import sys
@@ -142,10 +144,13 @@ class _Interpreter:
         except _Refused as error:
             code, text = FAILED, str(error)
         except monty.MontyTypingError as error:
-            code, text = FAILED, f"The code was not run; it does not fit the tools:\n{error}"
+            text = f"The code was not run; it does not fit the tools:\n{error}"
+            code = GAP if _only_lacks(str(error)) else FAILED
         except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
             raised, text = error.exception(), error.display()
             code = _exit_code(raised)
+            if isinstance(raised, PermissionError) and request["session"] is not None:
+                code = GAP  # There are no files at all.
             if isinstance(raised, TimeoutError | MemoryError):
                 self._end()
         except BaseException as error:  # noqa: BLE001  (whatever it was, the next code can run)
@@ -258,6 +263,17 @@ def _exit_code(raised: BaseException) -> int:
     if isinstance(raised, TimeoutError):
         return LATE
     return GAP if isinstance(raised, NotImplementedError | ModuleNotFoundError) else FAILED
+
+
+def _only_lacks(problems: str) -> bool:
+    """Whether all that is wrong are modules and names that Python has, and Monty has not."""
+    kinds = set(re.findall(r"error\[([\w-]+)\]", problems))
+    names = re.findall(r"Name `(\w+)` used when not defined", problems)
+    return (
+        bool(kinds)
+        and kinds <= {"unresolved-import", "unresolved-reference"}
+        and all(hasattr(builtins, name) for name in names)
+    )
 
 
 def _error(message: str, kind: str = "RuntimeError") -> Any:

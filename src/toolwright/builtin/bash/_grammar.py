@@ -75,6 +75,8 @@ class Reading:
     """Where further commands begin and end, like those of `find -exec`."""
     adds_arguments: bool = False
     """Whether the command gets arguments that are not known here."""
+    at_once: bool = False
+    """Whether its commands go on beside each other, or beside what comes after it."""
     placeholder: str = ""
     """What stands for such an argument, where it does not come last."""
     code: list[int] = field(default_factory=list)

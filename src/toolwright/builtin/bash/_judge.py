@@ -114,6 +114,7 @@ class Judge:
             raise NotCovered(f"{name!r} would get arguments that are not known before it runs")
         reading = _read(program, words)
         self._refuse_effects(program, reading, spelled_out)
+        self._at_once = self._at_once or reading.at_once
         if name == "cd":
             self._redirects.enter([words[position] for position in reading.arguments])
         if program.name == "git":

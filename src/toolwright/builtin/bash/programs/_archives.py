@@ -1,7 +1,12 @@
 """Programs that pack, unpack and compress."""
 
 from toolwright.builtin.bash._grammar import program
-from toolwright.builtin.bash.readers._archives import read_rsync, read_tar, reads_in_mode
+from toolwright.builtin.bash.readers._archives import (
+    read_rsync,
+    read_tar,
+    read_unzip,
+    reads_in_mode,
+)
 
 __all__ = ["PROGRAMS"]
 
@@ -68,6 +73,6 @@ PROGRAMS = [
              executes="-I --use-compress-program=, --to-command=, --checkpoint-action=, "
              "-F --info-script --new-volume-script=, --rsh-command=, --rmt-command=, -T --files-from="),
     *program("unzip", "-lqtnojvpuCLaX, -d=, -P=", base="write", permutes=False,
-             reader=reads_in_mode("-l", "-t", "-p")),
+             reader=read_unzip),
     *program("zip", "-rqjyuv0123456789", base="write", executes="-T, --unzip-command="),
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from toolwright.builtin.bash.readers._builtins import (
     read_command,
     read_env,
     read_printf,
+    read_setsid,
     read_shell,
     read_test,
 )
@@ -35,7 +36,8 @@ PROGRAMS = [
     *program("nohup", _ABOUT, command=0),
     *program("printf", raw=True, reader=read_printf),
     *program("set", "-eux, -o=pipefail|errexit|nounset|xtrace", arguments=0, glues=False),
-    *program("setsid", "-c --ctty, -f --fork, -w --wait, -h --help, -V --version", command=0),
+    *program("setsid", "-c --ctty, -f --fork, -w --wait, -h --help, -V --version", command=0,
+             reader=read_setsid),
     *program("stdbuf", f"-i --input=, -o --output=, -e --error=, {_ABOUT}", command=0),
     *program("sudo", "-nHk, -u --user=, -g --group=", base="write", command=0, reader=read_env),
     *program("taskset", "-c --cpu-list", command=1),

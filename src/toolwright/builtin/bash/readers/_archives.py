@@ -6,7 +6,7 @@ from toolwright.builtin.bash._grammar import Program, Reader, Reading, Use
 from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._words import NotCovered, Word
 
-__all__ = ["read_rsync", "read_tar", "reads_in_mode"]
+__all__ = ["read_rsync", "read_tar", "read_unzip", "reads_in_mode"]
 
 
 def read_tar(program: Program, words: Sequence[Word], reading: Reading) -> None:
@@ -45,6 +45,13 @@ def _dashed(program: Program, words: Sequence[Word]) -> list[Word]:
                 raise NotCovered(f"{letter!r} of 'tar' has no value")
             result.append(rest.pop(0))
     return [*result, *rest]
+
+
+def read_unzip(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """A second dash takes back what follows it, an earlier option too."""
+    if any((word.text or "").startswith("--") for word in words[1:]):
+        raise NotCovered("'--' of 'unzip' takes back options; write './' before a name like one")
+    reads_in_mode("-l", "-t", "-p")(program, words, reading)
 
 
 def reads_in_mode(*prints: str, tests: Sequence[str] = (), packs: Sequence[str] = ()) -> Reader:

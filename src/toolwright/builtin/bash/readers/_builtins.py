@@ -14,6 +14,7 @@ __all__ = [
     "read_ip",
     "read_less",
     "read_printf",
+    "read_setsid",
     "read_setting",
     "read_shell",
     "read_ssh",
@@ -118,9 +119,15 @@ def read_command(program: Program, words: Sequence[Word], reading: Reading) -> N
         reading.command = None
 
 
+def read_setsid(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """Told to fork, it leaves its command running."""
+    reading.at_once = reading.given("-f", "--fork")
+
+
 def read_xargs(program: Program, words: Sequence[Word], reading: Reading) -> None:
     """The command gets arguments from the input, at its end or in place of a mark."""
     reading.adds_arguments = True
+    reading.at_once = reading.given("-P", "--max-procs")
     if not reading.given("-I", "-i", "--replace"):
         return
     if reading.given("-n", "--max-args", "-L", "-l", "--max-lines"):

@@ -37,6 +37,8 @@ _WHO = ("user.name", "user.email")
 _REVISION = re.compile(r"[\w./~^@{}:-]*[A-Z@/~^{][\w./~^@{}:-]*")
 """What is plainly a revision, and cannot be a sub-command of some version of git."""
 
+_COUNT = re.compile(r"[0-9]{1,6}")
+
 
 def git_command(words: Sequence[Word]) -> tuple[int, Word | None]:
     """Where the sub-command stands, and the directory that `-C` names."""
@@ -106,9 +108,9 @@ def lists_unless_named(*listing: str) -> Reader:
     """A reader of a sub-command that lists, unless it is told a name to make."""
 
     def read(program: Program, words: Sequence[Word], reading: Reading) -> None:
-        # A negative number of lines is taken for none given.
+        # A negative number of lines, or one that is too large for git, is taken for none given.
         counts = [value.text or "" for value in reading.values("-n")]
-        lists = reading.given(*listing) and all(count.isdigit() for count in counts)
+        lists = reading.given(*listing) and all(_COUNT.fullmatch(count) for count in counts)
         if not reading.uses and (not reading.arguments or lists):
             reading.base = "read"
 
