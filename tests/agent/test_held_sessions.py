@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tests._postgres import new_database
 
-from toolwright import Agent, AgentTool, Approve, Runner, UsageError, tool
+from toolwright import Agent, AgentTool, Approve, Runner, TextPart, ToolContext, UsageError, tool
 from toolwright.backends import Hold, Holder, Loaded, MemoryArtifacts, MemoryStore, SqlStore, Store
 from toolwright.errors import ModelError, SessionHeld, StoreConflict, StoreError
 from toolwright.messages import Event, RunEnded, RunStarted, Scope, UserMessage
@@ -425,6 +425,47 @@ async def test_no_run_begins_in_a_session_while_it_is_deleted_and_it_is_free_if_
     assert len(refused) == 1
     assert (await other.events("s"), await _free(other)) == (before, True)
     assert (await other.run("go on", session_id="s")).text == "Second."
+
+
+@on_every_store
+async def test_a_run_that_was_taken_for_gone_keeps_nothing_for_a_session_that_was_deleted(
+    open_it: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves, may_save, artifacts = anyio.Event(), anyio.Event(), MemoryArtifacts()
+
+    @tool
+    async def save(tool_context: ToolContext) -> str:
+        """Save."""
+        saves.set()
+        await may_save.wait()
+        await tool_context.save_artifact("old.txt", TextPart("a secret"))
+        return "saved"
+
+    store = open_it()
+    holder = type(store).holder
+
+    async def gone(self: Store, scope: Scope) -> Holder | None:
+        found = await holder(self, scope)
+        return None if found is None else replace(found, is_gone=True)
+
+    first = Agent(name="a", model=ScriptedModel(call("save"), "Done."), tools=[save])
+    other = Runner(Agent(name="a", model=ScriptedModel("New.")), store=store, artifacts=artifacts)
+
+    async def run() -> None:
+        with pytest.raises(StoreConflict):
+            await Runner(first, store=open_it(), artifacts=artifacts).run("go", session_id="s")
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await saves.wait()
+            with monkeypatch.context() as patch:
+                patch.setattr(type(store), "holder", gone)
+                await other.delete("s")
+            await other.run("anew", session_id="s")
+            may_save.set()
+    assert await artifacts.names(SCOPE) == []
+    assert await _free(other)
 
 
 class Broken(MemoryStore):
