@@ -9,11 +9,12 @@ from typing import Any
 
 import anyio
 import pytest
+from tests._postgres import new_database
 
-from toolwright import Agent, AgentTool, Approve, Runner, UsageError, tool
-from toolwright.backends import Hold, Holder, Loaded, MemoryStore, SqlStore, Store
+from toolwright import Agent, AgentTool, Approve, Runner, TextPart, ToolContext, UsageError, tool
+from toolwright.backends import Hold, Holder, Loaded, MemoryArtifacts, MemoryStore, SqlStore, Store
 from toolwright.errors import ModelError, SessionHeld, StoreConflict, StoreError
-from toolwright.messages import Event, RunStarted, Scope, UserMessage
+from toolwright.messages import Event, RunEnded, RunStarted, Scope, UserMessage
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -25,16 +26,24 @@ Open = Callable[[], Store]
 async def open_it(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens the same sessions each time, as every process does for itself."""
     memory, opened = MemoryStore(), []
+    address = new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/s.db"
 
     def make() -> Store:
         if request.param == "memory":
             return memory
-        opened.append(SqlStore(f"sqlite:///{tmp_path}/s.db"))
+        opened.append(SqlStore(address))
         return opened[-1]
 
     yield make
     for store in opened:
         await store.close()
+
+
+on_every_store = pytest.mark.parametrize(
+    "open_it",
+    ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)],
+    indirect=True,
+)
 
 
 class Desk:
@@ -350,6 +359,113 @@ async def test_a_session_is_held_until_the_outer_run_has_ended(open_it: Open) ->
     runner = Runner(outer, store=open_it())
     assert (await runner.run("go", session_id="s")).text == "Done."
     assert (held, await _free(runner)) == ([True], True)
+
+
+@on_every_store
+async def test_a_session_is_not_deleted_while_a_run_of_another_process_has_it(
+    open_it: Open,
+) -> None:
+    desk, other = Desk(), Runner(Agent(name="a", model=ScriptedModel("New.")), store=open_it())
+    async with desk.paying(desk.runner(open_it(), *FIRST)):
+        with pytest.raises(SessionHeld, match="'s' is held by process"):
+            await other.delete("s")
+    assert isinstance((await other.events("s"))[-1], RunEnded)
+    assert (desk.paid, await _free(other)) == (["first"], True)
+    await other.delete("s")
+    assert await other.sessions() == []
+    assert (await other.run("anew", session_id="s")).text == "New."
+
+
+async def test_a_runner_does_not_delete_a_session_that_it_runs_itself() -> None:
+    desk = Desk()
+    runner = desk.runner(MemoryStore(), *FIRST)
+    async with desk.paying(runner):
+        with pytest.raises(UsageError, match="has a run going; wait for it, steer it or cancel it"):
+            await runner.delete("s")
+        assert len(await runner.sessions()) == 1
+
+
+@on_every_store
+async def test_a_deletion_waits_for_the_run_if_it_may(open_it: Open) -> None:
+    desk, order = Desk(), list[str]()
+    agent = Agent(name="a", model=ScriptedModel())
+    other = Runner(agent, store=open_it(), wait_if_held=30)
+
+    async def delete() -> None:
+        await other.delete("s")
+        order.append("deleted")
+
+    async with anyio.create_task_group() as group, desk.paying(desk.runner(open_it(), *FIRST)):
+        group.start_soon(delete)
+        await anyio.wait_all_tasks_blocked()
+        order.append("paid")
+    assert (order, await other.sessions()) == (["paid", "deleted"], [])
+
+
+@on_every_store
+async def test_no_run_begins_in_a_session_while_it_is_deleted_and_it_is_free_if_that_fails(
+    open_it: Open,
+) -> None:
+    refused: list[SessionHeld] = []
+
+    class Artifacts(MemoryArtifacts):
+        async def delete_session(self, scope: Scope) -> None:
+            with pytest.raises(SessionHeld) as caught:
+                await other.run("late", session_id="s")
+            refused.append(caught.value)
+            raise StoreError("the disk is away")
+
+    agent = Agent(name="a", model=ScriptedModel("First.", "Second."))
+    other = Runner(agent, store=open_it())
+    runner = Runner(agent, store=open_it(), artifacts=Artifacts())
+    await runner.run("go", session_id="s")
+    before = await runner.events("s")
+    with pytest.raises(StoreError, match="disk is away"):
+        await runner.delete("s")
+    assert len(refused) == 1
+    assert (await other.events("s"), await _free(other)) == (before, True)
+    assert (await other.run("go on", session_id="s")).text == "Second."
+
+
+@on_every_store
+async def test_a_run_that_was_taken_for_gone_keeps_nothing_for_a_session_that_was_deleted(
+    open_it: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves, may_save, artifacts = anyio.Event(), anyio.Event(), MemoryArtifacts()
+
+    @tool
+    async def save(tool_context: ToolContext) -> str:
+        """Save."""
+        saves.set()
+        await may_save.wait()
+        await tool_context.save_artifact("old.txt", TextPart("a secret"))
+        return "saved"
+
+    store = open_it()
+    holder = type(store).holder
+
+    async def gone(self: Store, scope: Scope) -> Holder | None:
+        found = await holder(self, scope)
+        return None if found is None else replace(found, is_gone=True)
+
+    first = Agent(name="a", model=ScriptedModel(call("save"), "Done."), tools=[save])
+    other = Runner(Agent(name="a", model=ScriptedModel("New.")), store=store, artifacts=artifacts)
+
+    async def run() -> None:
+        with pytest.raises(StoreConflict):
+            await Runner(first, store=open_it(), artifacts=artifacts).run("go", session_id="s")
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await saves.wait()
+            with monkeypatch.context() as patch:
+                patch.setattr(type(store), "holder", gone)
+                await other.delete("s")
+            await other.run("anew", session_id="s")
+            may_save.set()
+    assert await artifacts.names(SCOPE) == []
+    assert await _free(other)
 
 
 class Broken(MemoryStore):

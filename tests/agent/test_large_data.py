@@ -2,12 +2,17 @@
 
 import asyncio
 import json
+import os
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from toolwright import Agent, BlobPart, MaxOutput, Runner, UsageError, deferred_tool, tool
+from toolwright.backends.artifacts import BlobArtifacts
+from toolwright.backends.artifacts._blobs import MemoryBlobs
 from toolwright.messages import Scope, ToolEnded
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
@@ -68,7 +73,7 @@ async def test_deleting_a_session_deletes_all_that_belongs_to_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("ends", ["refused", "cancelled"])
-@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("step", range(11))
 async def test_a_session_whose_deletion_is_cut_short_can_be_deleted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, ends: str
 ) -> None:
@@ -76,7 +81,8 @@ async def test_a_session_whose_deletion_is_cut_short_can_be_deleted_again(
         await runner.run("go", session_id="s")
         scope = Scope(app_name="app", user_id="user", session_id="s")
         artifacts = runner.services.artifacts
-        assert artifacts is not None
+        assert isinstance(artifacts, BlobArtifacts)
+        kept = artifacts._blobs
         for name in ("a.txt", "b.txt"):
             await artifacts.save(scope, name, BlobPart(media_type="text/plain", data=b"x"))
         steps = iter(range(100))
@@ -90,15 +96,16 @@ async def test_a_session_whose_deletion_is_cut_short_can_be_deleted_again(
             return maybe
 
         with monkeypatch.context() as patch:
-            kept, store = type(artifacts), type(runner.store)
-            for owner, name in ((kept, "names"), (kept, "delete"), (store, "delete")):
+            blobs, store = type(kept), type(runner.store)
+            for owner, name in ((blobs, "children"), (blobs, "delete"), (store, "delete")):
                 patch.setattr(owner, name, cut(getattr(owner, name)))
             with pytest.raises((OSError, asyncio.CancelledError)):
                 await runner.delete("s")
         assert await runner.sessions()
         await runner.delete("s")
         assert not await runner.sessions()
-        assert await artifacts.names(scope) == []
+        assert isinstance(kept, MemoryBlobs)
+        assert kept._blobs == {}, "neither a record nor bytes that no record leads to"
 
 
 async def test_a_branch_reads_the_long_outputs_that_its_events_name(tmp_path: Path) -> None:
@@ -145,6 +152,53 @@ async def test_sessions_with_odd_names_keep_long_outputs_and_can_be_deleted(tmp_
         [row] = await runner.sessions()
         await runner.delete(row.scope.session_id)
         assert await runner.sessions() == []
+
+
+@pytest.mark.parametrize(("days", "kept"), [(6.9, True), (7.1, False)])
+async def test_long_outputs_last_seven_days_after_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: float, kept: bool
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="s")
+        [stored] = await data_of(runner)
+        _age(tmp_path, days)
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="another")
+        assert await _is_there(runner, stored["stored_as"]) == kept
+        assert [e for e in await runner.events("s") if isinstance(e, ToolEnded)], "events stay"
+
+
+async def test_long_outputs_stay_on_the_machine_that_made_them_and_the_session_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for machine in ("one", "two"):
+        (tmp_path / machine).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "one"))
+    async with runner_at(tmp_path, query) as first:
+        await first.run("go", session_id="s")
+        name = (await data_of(first))[0]["stored_as"]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "two"))
+    async with runner_at(tmp_path) as second:
+        with pytest.raises(UsageError, match=r"on this machine.*call the tool again"):
+            await second.output("s", name)
+        assert (await second.run("go on", session_id="s")).text == "Done."
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "one"))
+    async with runner_at(tmp_path) as third:
+        assert await _is_there(third, name)
+
+
+def _age(temporary: Path, days: float) -> None:
+    [spilled] = temporary.glob("toolwright-*/*")
+    long_ago = time.time() - days * 24 * 3600
+    os.utime(spilled, (long_ago, long_ago))
+
+
+async def _is_there(runner: Runner, name: str) -> bool:
+    try:
+        return json.loads(await runner.output("s", name)) == ROWS
+    except UsageError:
+        return False
 
 
 async def test_a_session_of_the_same_name_elsewhere_has_its_own_outputs(tmp_path: Path) -> None:

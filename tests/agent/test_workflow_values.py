@@ -1,12 +1,19 @@
 """What a node returns is what the next one gets, in this process and in another."""
 
+import copy
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr, field_serializer, field_validator
+from tests._postgres import new_database
 
 from toolwright import (
     Agent,
@@ -19,6 +26,8 @@ from toolwright import (
     tool,
 )
 from toolwright.agent import START, Edge, ParallelAgent, Workflow
+from toolwright.agent._same_value import is_same_value
+from toolwright.backends import MemoryStore, SqlStore
 from toolwright.messages import ModelMessage, StateChanged
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
@@ -36,6 +45,67 @@ class Report(BaseModel):
 class Point:
     x: int
     y: int = 0
+
+
+class Color(StrEnum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+class Pair(NamedTuple):
+    x: int
+    y: str
+
+
+class Holder(BaseModel):
+    level: Any
+    _kept: int = PrivateAttr(default=1)
+
+    @field_validator("level")
+    @classmethod
+    def known(cls, level: Any) -> Any:
+        return Level(int(level)) if level == "3" else level
+
+    @field_serializer("level")
+    def shown(self, level: Any) -> Any:
+        return "3" if isinstance(level, Level) else str(level)
+
+
+@dataclass
+class Noted:
+    a: int
+    note: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        self.length = len(self.note)
+
+
+@dataclass
+class Cached:
+    a: int
+    cache: int = field(default=0, init=False, compare=False)
+
+
+def cached(number: int) -> Cached:
+    made = Cached(1)
+    made.cache = number
+    return made
+
+
+@dataclass(slots=True, eq=False)
+class Slotted:
+    ratio: float
+
+
+class Unknown(NamedTuple):
+    what: object
+
+
+class Words(str):
+    __slots__ = ()
 
 
 VALUES = [
@@ -96,6 +166,81 @@ async def test_a_value_is_the_same_after_a_pause_and_a_restart(value: Any, tmp_p
     async with runner() as third:
         again = await third.resume("s")
         assert (type(again.output), again.output) == (type(value), value)
+
+
+KEPT: list[tuple[Any, Any]] = [
+    (Color.RED, str), (Level.HIGH, int), (Pair(1, "b"), tuple), (Color.RED, Any),
+    (OrderedDict(b=1, a=2), OrderedDict[str, int]), ({"c": Color.RED}, dict[str, Color]),
+    ([Level.HIGH], list[Level]), (Noted(1, note="n"), Any), (Slotted(1.5), Any),
+    (defaultdict(list, a=[1]), defaultdict[str, list[int]]), ({Level.HIGH}, set[Level]),
+    (deque([1, 2]), deque[int]), (Decimal("0.50"), Decimal),
+    (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime), (Holder(level=Level.HIGH), Any),
+]  # fmt: skip
+
+CHANGED: list[tuple[Any, Any]] = [
+    (OrderedDict(a=1), dict), ({"c": Color.RED}, dict[str, Any]), ([Level.HIGH, True], list[int]),
+    (bytearray(b"x"), bytes), (Decimal("0.5"), float), ((1, 2), list[int]), (Unknown(object()), Any),
+    (datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin")), datetime),
+    (cached(42), Any), (Holder(level=3), Any), ({Level.HIGH}, set[int]), (Counter("aab"), dict),
+    ({1: "a"}, Any), (Words("a"), str),
+]  # fmt: skip
+
+
+def returning(value: Any, hint: Any, seen: list[Any]) -> Workflow:
+    def make(text: str) -> Any:
+        return value
+
+    def check(data: Any) -> str:
+        seen.append(data)
+        return "ok"
+
+    make.__annotations__["return"] = hint
+    return flow(make, FunctionTool(check, require_confirmation=True))
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore | SqlStore:
+    if request.param == "memory":
+        return MemoryStore()
+    return SqlStore(new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/a.db")
+
+
+async def test_every_part_of_a_value_has_its_type_again_after_a_pause(
+    store: MemoryStore | SqlStore,
+) -> None:
+    for number, (value, hint) in enumerate(KEPT):
+        seen: list[Any] = []
+        session = f"s{number}"
+        paused = await Runner(returning(value, hint, []), store=store).run("go", session_id=session)
+        assert paused.status == "paused", paused.reason
+        second = Runner(returning(None, hint, seen), store=store)
+        await second.answer(session, paused.pending[0].call_id, True)
+        assert (await second.resume(session)).status == "done"
+        assert is_same_value(value, seen[0]), (value, seen[0])
+        assert repr(value).partition("tzinfo")[0] == repr(seen[0]).partition("tzinfo")[0]
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"), CHANGED, ids=[repr(pair) for pair in range(len(CHANGED))]
+)
+async def test_a_value_that_would_come_back_in_another_type_stops_the_workflow(
+    value: Any, hint: Any
+) -> None:
+    seen: list[Any] = []
+    result = await Runner(returning(value, hint, seen)).run("go", session_id="s")
+    assert (result.status, seen) == ("stopped", [])
+    assert f"It returned {type(value).__name__}, which cannot be stored" in result.reason
+    assert "annotate what is returned" in result.reason
+
+
+@pytest.mark.parametrize(
+    "value", ["x", 1, -0.0, [1], {"a": 1}, Pair(1, "b"), Noted(1), deque([1], 2)]
+)
+def test_values_of_one_type_are_told_apart(value: Any) -> None:
+    others = ["y", 2, 0.0, [True], {"a": True}, Pair(True, "b"), Noted(True), deque([1], 3)]
+    assert is_same_value(value, copy.deepcopy(value))
+    assert [other for other in others if is_same_value(value, other)] == []
 
 
 async def test_a_typed_list_comes_back_by_the_return_type_of_its_function(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from toolwright.messages import (
     AuthCredentialTypes,
     CustomAuthScheme,
     Scope,
+    SignedIn,
 )
 from toolwright.testing import ScriptedModel, call
 
@@ -172,14 +173,16 @@ def fetching(used: list[str | None], sessions: int = 1) -> Agent:
     return Agent(name="a", model=model, tools=[tool])
 
 
-@pytest.mark.parametrize(
-    "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-)
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | MemoryStore:
+    if request.param == "memory":
+        return MemoryStore()
+    return f"sqlite:///{tmp_path}/s.db" if request.param == "sqlite" else new_database()
+
+
 async def test_of_sign_ins_in_several_sessions_at_once_one_is_accepted_and_all_calls_released(
-    kind: str, tmp_path: Path
+    store: str | MemoryStore,
 ) -> None:
-    address = {"sqlite": f"sqlite:///{tmp_path}/s.db"}.get(kind, "")
-    store = MemoryStore() if kind == "memory" else address or new_database()
     used: list[str | None] = []
     agent, credentials = fetching(used, 4), SlowCredentials()
     processes = [Runner(agent, store=store, credentials=credentials) for _ in range(4)]
@@ -204,6 +207,55 @@ async def test_of_sign_ins_in_several_sessions_at_once_one_is_accepted_and_all_c
     assert [name for _, name in credentials.kept if name.startswith("answer:")] == []
     for runner in processes:
         await runner.close()
+
+
+async def test_a_deleted_session_takes_a_sign_in_along_only_when_no_other_is_to_use_it(
+    store: str | MemoryStore,
+) -> None:
+    used: list[str | None] = []
+    credentials = SlowCredentials()
+    async with Runner(fetching(used, 4), store=store, credentials=credentials) as runner:
+        ids = {s: (await runner.run("go", session_id=s)).pending[0].call_id for s in SESSIONS}
+        outcomes = [await runner.answer(s, ids[s], "a-key") for s in SESSIONS]
+        assert outcomes == ["accepted", "duplicate", "duplicate", "duplicate"]
+        await runner.delete("s0")
+        assert (await runner.resume("s1")).status == "done"
+        assert used == ["a-key"]
+
+        await credentials.delete(SCOPE, KEY.credential_key)
+        await credentials.save(SCOPE, brought := await _answer_key(runner, "s2"), "a-key")
+        await runner.delete("s2")
+        assert await credentials.load(SCOPE, brought) == "a-key"
+        await runner.delete("s3")
+        assert await credentials.load(SCOPE, brought) is None
+
+
+SESSIONS = ("s0", "s1", "s2", "s3")
+SCOPE = Scope(app_name="app", user_id="user", session_id="s")
+
+
+async def _answer_key(runner: Runner, session: str) -> str:
+    [row] = await runner.store.open_calls("app", session)
+    assert isinstance(row.answer, SignedIn)
+    return row.answer.key
+
+
+async def test_what_was_brought_is_deleted_also_when_a_run_has_taken_it_and_not_used_it() -> None:
+    credentials = SlowCredentials()
+
+    class Flows(AuthlibFlows):
+        async def finish(self, scope: Scope, config: AuthConfig, answer: Any) -> AuthCredential:
+            raise StoreError("the provider's answer could not be kept")
+
+    runner = Runner(fetching([]), credentials=credentials, auth=Flows(credentials), retry_writes=0)
+    paused = await runner.run("go", session_id="s")
+    await runner.answer("s", paused.pending[0].call_id, "a-key")
+    with pytest.raises(StoreError, match="could not be kept"):
+        await runner.resume("s")
+    [row] = await runner.store.open_calls("app")
+    assert (row.answered, row.answer, len(credentials.kept)) == (True, None, 1)
+    await runner.delete("s")
+    assert credentials.kept == {}
 
 
 async def test_a_sign_in_while_the_run_of_another_tries_its_credential_is_a_duplicate() -> None:

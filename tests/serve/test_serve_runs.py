@@ -1,6 +1,6 @@
 """Runs that belong to the server: when one is over."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 class _Lingering(Runner):
     """Takes its time between the last event and the end."""
 
-    async def stream(self, *args: Any, **settings: Any) -> AsyncIterator[AnyEvent]:
+    async def stream(self, *args: Any, **settings: Any) -> AsyncGenerator[AnyEvent, None]:
         async for event in super().stream(*args, **settings):
             yield event
         for _ in range(100):

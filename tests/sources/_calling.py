@@ -67,6 +67,9 @@ class StubRun:
         self.sampled.append((prompt, instructions, max_tokens))
         return ModelMessage(parts=(TextPart("sampled"),), model="scripted:test")
 
+    async def check_session(self) -> None:
+        """There is none that could be deleted."""
+
     async def stored_events(self) -> list[Any]:
         return []
 

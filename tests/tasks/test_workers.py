@@ -8,9 +8,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from toolwright import Agent, deferred_tool, tool
+from toolwright import Agent, UsageError, deferred_tool, tool
 from toolwright.agent import ParallelAgent, SequentialAgent
-from toolwright.errors import StoreError
+from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import VERSION as CODEC
 from toolwright.messages import Steered
 from toolwright.tasks import Orchestrator, _task
@@ -88,6 +88,38 @@ async def test_tasks_of_an_owner_whose_name_was_not_measured_are_run_and_cancell
                 group.start_soon(worker.run)
                 assert (await orchestrator.wait(run)).status == "COMPLETED"
                 worker.drain()
+
+
+async def test_the_session_of_a_task_is_not_deleted_while_a_worker_runs_it(url: str) -> None:
+    runs, may_end = anyio.Event(), anyio.Event()
+
+    @tool
+    async def work() -> str:
+        """Work."""
+        runs.set()
+        await may_end.wait()
+        return "worked"
+
+    agent = Agent(name="a", model=ScriptedModel(call("work"), "Done."), tools=[work])
+    async with Orchestrator(url) as here, Orchestrator(url) as elsewhere:
+        for orchestrator in (here, elsewhere):
+            orchestrator.register(agent)
+        worker = here.worker()
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                group.start_soon(worker.run)
+                task_id = await here.enqueue("a", "go")
+                await runs.wait()
+                for orchestrator in (here, elsewhere):
+                    runner = orchestrator.agents["a"].runner
+                    with pytest.raises((UsageError, StoreConflict), match="cancel it"):
+                        await runner.delete(task_id)
+                may_end.set()
+                assert (await here.wait(task_id)).status == "COMPLETED"
+                worker.drain()
+        await elsewhere.agents["a"].runner.delete(task_id)
+        assert await here.agents["a"].runner.sessions() == []
+        assert (await here.status(task_id)).status == "COMPLETED"
 
 
 async def test_a_journal_of_a_newer_version_is_refused_with_the_reason_and_kept(

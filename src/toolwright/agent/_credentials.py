@@ -20,6 +20,7 @@ from toolwright.messages import (
     Pending,
     PendingAnswered,
     PendingRequest,
+    Scope,
     SignedIn,
     StoredAnswer,
 )
@@ -158,11 +159,34 @@ def _place(call: OpenCall) -> tuple[str, str]:
     return call.scope.session_id, call.pending.call_id
 
 
-async def forget_brought(credentials: Credentials | None, calls: Sequence[OpenCall]) -> None:
-    """Delete what people have brought for these calls, should nobody have used it yet."""
+async def forget_brought(
+    store: Store, credentials: Credentials | None, calls: Sequence[OpenCall]
+) -> None:
+    """Delete what people have brought for these calls and nobody has used yet.
+
+    One sign-in may have released calls of other sessions too: what they are to use stays.
+    """
+    if credentials is None:
+        return
+    brought = await _brought_for(store, calls)
+    if not brought:
+        return
+    leaving = {_place(call) for call in calls}
+    app_name = calls[0].scope.app_name
+    others = [call for call in await store.open_calls(app_name) if _place(call) not in leaving]
+    for key in brought.keys() - (await _brought_for(store, others)).keys():
+        await credentials.delete(brought[key], key)
+
+
+async def _brought_for(store: Store, calls: Sequence[OpenCall]) -> dict[str, Scope]:
+    """Under which keys is kept what these calls were answered with, and for whom."""
+    keys: dict[str, Scope] = {}
     for call in calls:
-        if credentials is not None and isinstance(call.answer, SignedIn):
-            await credentials.delete(call.scope, call.answer.key)
+        if call.answered and call.pending.kind == "credential":
+            answer = await _answer_to(store, call)
+            if isinstance(answer, SignedIn):
+                keys[answer.key] = call.scope
+    return keys
 
 
 def waiting_for_state(rows: Sequence[OpenCall], callback: str) -> list[OpenCall]:

@@ -4,10 +4,12 @@ import base64
 import dataclasses
 import sys
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
 
+from toolwright.agent._same_value import is_same_value
 from toolwright.errors import UsageError
 from toolwright.messages import json_copy
 
@@ -57,9 +59,10 @@ def pack(value: Any, function: Callable[..., Any] | None = None) -> dict[str, An
             if packed is not None:
                 return {_MARK: kind, **packed}
     raise UsageError(
-        f"It returned {type(value).__name__}, which cannot be stored for the next node"
-        f"{_why_not(value)}; return JSON values, bytes, a pydantic model or a dataclass, and "
-        "annotate what is returned."
+        f"It returned {type(value).__name__}, which cannot be stored for the next node so that it "
+        f"has the same types again{_why_not(value)}; return JSON values, bytes, an enum, a named "
+        "tuple, a pydantic model or a dataclass, and annotate what is returned, also what is "
+        "inside it."
     )
 
 
@@ -92,22 +95,29 @@ def fields_of(value: Any) -> dict[str, Any] | None:
 def _dumped(adapter: TypeAdapter[Any], value: Any) -> dict[str, Any] | None:
     try:
         stored = adapter.dump_python(value, mode="json", warnings=False)
-        same = is_plain(stored) and adapter.validate_python(stored) == value
+        kept = is_plain(stored) and is_same_value(value, adapter.validate_python(stored))
     except (ValueError, TypeError, AttributeError):
         return None
-    return {"is": stored} if same else None
+    return {"is": stored} if kept else None
 
 
 def _returned(function: Callable[..., Any] | None) -> TypeAdapter[Any] | None:
     try:
         hint = get_type_hints(function).get("return") if function is not None else None
-        return None if hint in (None, Any) else TypeAdapter(hint)
     except Exception:  # noqa: BLE001 - a type that cannot be read says nothing
+        return None
+    return None if hint in (None, Any) else _adapter(hint)
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any] | None:
+    try:
+        return TypeAdapter(kind)
+    except Exception:  # noqa: BLE001 - nor does one that pydantic knows nothing of
         return None
 
 
 def _own(value: Any) -> TypeAdapter[Any] | None:
-    return _found(_name(value)) if fields_of(value) is not None else None
+    return _found(_name(value)) if _is_ours(type(value)) else None
 
 
 def _name(value: Any) -> str:
@@ -120,7 +130,12 @@ def _found(name: str) -> TypeAdapter[Any] | None:
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
-    is_ours = isinstance(found, type) and (
-        issubclass(found, BaseModel) or dataclasses.is_dataclass(found)
-    )
-    return TypeAdapter(found) if is_ours else None
+    is_ours = isinstance(found, type) and _is_ours(found)
+    return _adapter(found) if is_ours else None
+
+
+def _is_ours(kind: type) -> bool:
+    """Whether a value of this class is read back by what the class itself says."""
+    if issubclass(kind, tuple):
+        return hasattr(kind, "_fields")
+    return issubclass(kind, (BaseModel, Enum)) or dataclasses.is_dataclass(kind)

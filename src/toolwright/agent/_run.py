@@ -25,7 +25,7 @@ from toolwright.agent._rules import ABOVE_ALL, Above, Guard, guards_around, path
 from toolwright.agent._spill import Spill
 from toolwright.agent._toolbox import ListingMemo, Toolbox
 from toolwright.agent._tracing import traced_model, with_tracing
-from toolwright.errors import UsageError
+from toolwright.errors import StoreConflict, UsageError
 from toolwright.messages import (
     CallDelta,
     Event,
@@ -339,6 +339,22 @@ class Run:
         reply = await self.model.respond(request)
         self.meter.spend(reply.usage)
         return reply
+
+    async def check_session(self) -> None:
+        """Raise `StoreConflict` when the session was deleted: nothing is kept for it any more.
+
+        That can be when this process was silent for longer than its lease. Events are refused by
+        the store; what is kept elsewhere by the session's name would be found by the next of it.
+        """
+        log = self.log
+        if log.store is None or log.born is None:
+            return
+        found = await log.store.find(log.scope.app_name, log.scope.session_id)
+        if found is None or found.created_at != log.born:
+            raise StoreConflict(
+                f"Session {log.scope.session_id!r} was deleted while this run was going; nothing "
+                "more is kept for it."
+            )
 
     async def stored_events(self) -> Sequence[Event]:
         """The session's events so far."""

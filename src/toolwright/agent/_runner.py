@@ -1,7 +1,8 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
+import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,7 +42,7 @@ from toolwright.agent._start import (
 )
 from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
-from toolwright.backends import Holder, Loaded, OpenCall, SessionRow, Store, open_store
+from toolwright.backends import Hold, Holder, Loaded, OpenCall, SessionRow, Store, open_store
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
@@ -156,7 +157,7 @@ class Runner(Sealed):
         session_id: str | None = None,
         deps: Any = None,
         state: Mapping[str, Any] | None = None,
-    ) -> AsyncIterator[AnyEvent]:
+    ) -> AsyncGenerator[AnyEvent, None]:
         """The events of `run` (or, without a prompt, of `resume`) as they happen."""
         message = None if prompt is None else user_message(prompt)
         plan = _Plan(self._scope(user_id, session_id), deps=deps, given=state)
@@ -439,13 +440,40 @@ class Runner(Sealed):
         """Forget a session and all that belongs to it: its artifacts, its long outputs, what was
         brought for it and not used, and what it kept open. What belongs to the user stays.
 
-        Should it fail or be cut short, the session is still listed, and can be deleted again.
+        `SessionHeld` when another run has it, in whichever process (after `wait_if_held`), and
+        nothing was deleted; while it is being deleted, no run begins in it. Should it fail or be
+        cut short, the session is still listed, and can be deleted again.
         """
         row = await self._session(session_id)
-        calls = await self.store.open_calls(self.app_name, session_id)
+        log = Log(row.scope, self.store)
+        log.hold = Hold(id=uuid.uuid4().hex, since=time.time(), first=True)
+        try:
+            await self._take(row.scope, log.hold)
+            await self._delete(row)
+        finally:
+            # Also when it is deleted: the store need not show life for it any more.
+            await log.release()
+
+    async def _take(self, scope: Scope, hold: Hold) -> None:
+        """Have the session to oneself, once no run has it; `SessionHeld` when that takes too long."""
+        patience = Patience(self.wait_if_held)
+        while True:
+            self._refuse_second(scope.session_id)
+            found = await self.store.holder(scope)
+            if found is not None and not found.is_gone:
+                await self._wait_for(scope, found, patience)
+                continue
+            try:
+                gone = found.hold_id if found else ""
+                return await self.store.take(scope, replace(hold, instead_of=gone))
+            except StoreConflict as error:  # Somebody was quicker.
+                await patience.wait(error)
+
+    async def _delete(self, row: SessionRow) -> None:
+        calls = await self.store.open_calls(self.app_name, row.scope.session_id)
         await close_all([
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
-            partial(forget_brought, self.services.credentials, calls),
+            partial(forget_brought, self.store, self.services.credentials, calls),
             partial(self._delete_artifacts, row.scope),
         ])  # fmt: skip
         # Only when all that is elsewhere is gone: nobody would know of it without the session.
@@ -459,9 +487,7 @@ class Runner(Sealed):
         if artifacts is None:
             return
         with suppress(ToolError):  # A user or session whose name no artifact can be kept under.
-            for name in await artifacts.names(scope):
-                if not name.startswith("user:"):
-                    await artifacts.delete(scope, name)
+            await artifacts.delete_session(scope)
 
     async def branch(
         self, session_id: str, *, new_id: str | None = None, upto: int | None = None
@@ -612,8 +638,11 @@ def _is_sign_in(row: OpenCall, answer: Any) -> bool:
 def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:
     if isinstance(given, str):
         return backends.open_artifacts(given)
-    if given is not None and not hasattr(given, "versions"):
-        raise UsageError(f"artifacts= takes an address or an artifact service; got {given!r}.")
+    if given is not None and not hasattr(given, "delete_session"):
+        raise UsageError(
+            "artifacts= takes an address or an artifact service, with the methods of "
+            f"toolwright.tools.Artifacts; got {given!r}."
+        )
     return given
 
 

@@ -58,8 +58,9 @@ class Spill:
         path = None if self._directory is None else self._directory / Path(name).name
         if path is None or not path.is_file():
             raise ToolError(
-                f"There is no stored output {name!r}: use a name from a truncation note, or call "
-                "the tool again if its output was removed meanwhile."
+                f"There is no stored output {name!r} on this machine: use a name from a truncation "
+                "note, or call the tool again if its output was removed meanwhile, or was kept on "
+                "another machine."
             )
         return path.read_bytes().decode("utf-8", "surrogatepass")
 

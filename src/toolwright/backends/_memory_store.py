@@ -85,6 +85,16 @@ class MemoryStore(Sealed):
                 title=session.row.title or found.title,
             )
 
+    async def take(self, scope: Scope, hold: Hold) -> None:
+        """Take a session as the first append of a run does, and add nothing to it."""
+        with self._lock:
+            session = self._mine(scope)
+            if session is None:
+                raise refusals.was_not_opened(scope)
+            if not may_append(hold, session.holder.hold_id if session.holder else None):
+                raise refusals.not_held(scope.session_id, session.holder, hold)
+            session.holder = self._holder_after(session, hold)
+
     async def holder(self, scope: Scope) -> Holder | None:
         """Who holds a session: a run of this process, which is never gone before its sessions are."""
         with self._lock:

@@ -133,6 +133,13 @@ class Store(Protocol):
         """
         ...
 
+    async def take(self, scope: Scope, hold: Hold) -> None:
+        """Take a session as the first append of a run does, and add nothing to it.
+
+        `SessionHeld` when a run holds it, `StoreConflict` when it is not there.
+        """
+        ...
+
     async def holder(self, scope: Scope) -> Holder | None:
         """Who holds a session; None when nobody does."""
         ...

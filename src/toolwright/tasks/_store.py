@@ -93,6 +93,14 @@ class TaskStore(SqlStore):
             calls = self._unanswered(connection, task.id) if waits else []
             self._end_run(connection, task, last, calls)
 
+    def on_take(self, connection: Connection, scope: Scope) -> None:
+        """Refuse the session of a task that a worker runs: it holds the task, not the session."""
+        task = self._lock(connection, scope.session_id)
+        if task is not None and task.worker is not None:
+            raise StoreConflict(
+                f"Task {task.id!r} is run by {task.worker}; cancel it, and wait until it has ended."
+            )
+
     def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
         """Wake the task unless it waits for more."""
         task = self._lock(connection, session_id)

@@ -124,6 +124,21 @@ async def check_deleting_forgets_all_versions(artifacts: Artifacts) -> None:
     assert await artifacts.save(ADA, "a.txt", TextPart("x")) == 0
 
 
+async def check_deleting_a_session_forgets_its_artifacts(artifacts: Artifacts) -> None:
+    """All names of the session are gone, whatever they are; those of the user and of others stay."""
+    for name in (*NAMES, "user:a.txt"):
+        await artifacts.save(ADA, name, TextPart("x"))
+    for scope in OTHERS:
+        await artifacts.save(scope, "a.txt", TextPart("theirs"))
+    for _ in range(2):
+        await artifacts.delete_session(ADA)
+        assert await artifacts.names(ADA) == ["user:a.txt"]
+    for scope in OTHERS:
+        assert await artifacts.load(scope, "a.txt") is not None
+    assert await artifacts.load(ADA, "user:a.txt") is not None
+    assert await artifacts.save(ADA, "a.txt", TextPart("x")) == 0
+
+
 async def check_saves_at_once_get_numbers_of_their_own(artifacts: Artifacts) -> None:
     """Ten saves of one name at once: ten versions, none lost."""
     saved: dict[int, bytes] = {}
@@ -150,6 +165,7 @@ ARTIFACT_CHECKS: tuple[Callable[[Artifacts], Awaitable[None]], ...] = (
     check_sessions_are_apart,
     check_user_names_are_shared_by_sessions,
     check_deleting_forgets_all_versions,
+    check_deleting_a_session_forgets_its_artifacts,
     check_saves_at_once_get_numbers_of_their_own,
 )
 """Each takes a fresh, empty service; its docstring says what it proves."""

@@ -130,6 +130,28 @@ async def check_a_repeated_append_holds_and_releases_once(store: Store) -> None:
     assert await store.events(ADA) == [started, ended, next_]
 
 
+async def check_a_session_is_taken_without_an_append(store: Store) -> None:
+    """As by a first append, from nobody or from who is gone; nothing is added, and no run begins."""
+    mine = replace(_hold("d1", 12.5), first=True)
+    await raises(StoreConflict, store.take(ADA, mine))
+    await store.open(ADA)
+    started = RunStarted(seq=1, run_id="r1")
+    await store.append(ADA, [started], replace(_hold("r1"), first=True))
+    await raises(SessionHeld, store.take(ADA, mine))
+    assert await _held_by(store) == "r1"
+    before = await store.find("app", "s1")
+    for _ in range(2):  # The acknowledgement of the first may have been lost.
+        await store.take(ADA, replace(mine, instead_of="r1"))
+        assert await _held_by(store) == "d1"
+    assert (await store.events(ADA), await store.find("app", "s1")) == ([started], before)
+    late = RunEnded(seq=2, status="done")
+    await raises(SessionHeld, store.append(ADA, [late], _hold("r1")))
+    await raises(SessionHeld, store.append(ADA, [late], replace(_hold("r2"), first=True)))
+    await raises(StoreConflict, store.take(replace(ADA, user_id="bob"), mine))
+    await store.release(ADA, "d1")
+    assert await store.holder(ADA) is None
+
+
 async def check_a_held_session_is_answered_branched_and_deleted(store: Store) -> None:
     """Others may do to it what is no run: its branch is free, and with it its hold is deleted."""
     mine = _hold("r1")
@@ -153,6 +175,7 @@ HELD_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_a_hold_can_be_taken_over,
     check_a_hold_is_released_without_an_append,
     check_a_repeated_append_holds_and_releases_once,
+    check_a_session_is_taken_without_an_append,
     check_a_held_session_is_answered_branched_and_deleted,
 )
 

@@ -176,6 +176,10 @@ class RunInside(Protocol):
         """The session's events so far."""
         ...
 
+    async def check_session(self) -> None:
+        """Raise `StoreConflict` when the session was deleted: nothing is kept for it any more."""
+        ...
+
 
 class _CallActions(Actions):
     """Actions whose `state_delta` stays the one that writes to the state."""
@@ -434,6 +438,7 @@ class ToolContext(ReadonlyContext):
     ) -> int:
         """Store a new version of a file and return its number, from 0."""
         service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        await self.run.check_session()
         version = await service.save(self.run.scope, filename, artifact, custom_metadata)
         self.actions.artifact_delta[filename] = version
         return version

@@ -46,6 +46,13 @@ class Artifacts(Protocol):
         """Forget all versions of one name."""
         ...
 
+    async def delete_session(self, scope: Scope) -> None:
+        """Forget all that belongs to the session; what belongs to the user stays.
+
+        What saves and deletions that were cut short have left behind, and no name leads to, too.
+        """
+        ...
+
 
 class Memory(Protocol):
     """What is remembered about a user across sessions."""

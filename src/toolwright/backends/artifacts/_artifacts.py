@@ -97,8 +97,19 @@ class BlobArtifacts(Sealed):
         folder = _folder(scope, filename)
         # Records first: bytes without a record are not seen by anyone.
         for place in (folder, f"data/{folder}"):
+            await self._empty(place)
+
+    async def delete_session(self, scope: Scope) -> None:
+        """Forget all that belongs to the session; what belongs to the user stays."""
+        home = _home(scope, user=False)
+        # Bytes are listed by themselves: those of what was cut short have no record.
+        for place in (home, f"data/{home}"):
             for name in await self._blobs.children(place):
-                await self._blobs.delete(f"{place}/{name}")
+                await self._empty(f"{place}/{name}")
+
+    async def _empty(self, folder: str) -> None:
+        for name in await self._blobs.children(folder):
+            await self._blobs.delete(f"{folder}/{name}")
 
     async def _names(self, home: str) -> list[str]:
         segments = await self._blobs.children(home)

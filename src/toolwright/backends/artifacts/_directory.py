@@ -1,5 +1,6 @@
 """Bytes of artifacts in a directory of this machine."""
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -54,10 +55,10 @@ class DirectoryBlobs:
 
     def _delete(self, path: Path) -> None:
         path.unlink(missing_ok=True)
-        for folder in path.parents:
-            if folder == self._root or any(folder.iterdir()):
-                return
-            folder.rmdir()
+        # Up to the first folder that has something in it, or that another has just removed.
+        with contextlib.suppress(OSError):
+            for folder in path.parents[: path.parents.index(self._root)]:
+                folder.rmdir()
 
 
 def _read(path: Path) -> bytes | None:

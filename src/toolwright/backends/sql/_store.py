@@ -1,7 +1,7 @@
 """Sessions in SQLite or Postgres, shared by as many processes as open the same address."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,9 +99,26 @@ class SqlStore(Sealed):
         if hold is None:
             await self.database.write(lambda c: self._append(c, scope, events, bodies, None))
             return
+        await self._write_under(hold, lambda c: self._append(c, scope, events, bodies, hold))
+
+    async def take(self, scope: Scope, hold: Hold) -> None:
+        """Take a session as the first append of a run does, and add nothing to it."""
+
+        def work(connection: Connection) -> None:
+            row = _find(connection, scope.app_name, scope.session_id)
+            if row is None:
+                raise refusals.was_not_opened(scope)
+            step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
+            if self._advance(connection, _mine(scope) | step, hold) is None:
+                raise self._refusal(connection, scope, row.last_seq + 1, hold)
+            self.on_take(connection, scope)
+
+        await self._write_under(hold, work)
+
+    async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
         self._holds.enter(hold)
         try:
-            await self.database.write(lambda c: self._append(c, scope, events, bodies, hold))
+            await self.database.write(work)
         except StoreConflict:
             self._holds.refused(hold)
             raise
@@ -261,6 +278,9 @@ class SqlStore(Sealed):
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
     ) -> None:
         """Events have been added; `waits`: the session had open calls, or has opened some."""
+
+    def on_take(self, connection: Connection, scope: Scope) -> None:
+        """A session has been taken without an append."""
 
     def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
         """An answer has been taken."""

@@ -4,7 +4,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,11 +117,14 @@ class Desk:
         self, session_id: str, prompt: str | None, on_progress: OnProgress
     ) -> "ToolResult | Asked":
         result: ToolResult | None = None
-        async for event in self._runner.stream(prompt, user_id=_USER, session_id=session_id):
-            if isinstance(event, ToolProgress):
-                await on_progress(event)
-            elif isinstance(event, ToolEnded) and not event.path:
-                result = event.result
+        running = self._runner.stream(prompt, user_id=_USER, session_id=session_id)
+        # Closed by hand: a session is forgotten only when no run is going in it.
+        async with aclosing(running) as events:
+            async for event in events:
+                if isinstance(event, ToolProgress):
+                    await on_progress(event)
+                elif isinstance(event, ToolEnded) and not event.path:
+                    result = event.result
         if result is not None:
             await self.forget(session_id)
             return result

@@ -98,6 +98,9 @@ class LoneRun:
         """There is no model to ask."""
         raise self._without("the agent's model")
 
+    async def check_session(self) -> None:
+        """There is none that could be deleted."""
+
     async def stored_events(self) -> Sequence[Event]:
         """There are none."""
         return ()

@@ -1,0 +1,68 @@
+"""What a save or a deletion that was cut short leaves behind goes with its session."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolwright.backends import BlobArtifacts
+from toolwright.backends.artifacts._directory import DirectoryBlobs
+from toolwright.errors import StoreError
+from toolwright.messages import Scope, TextPart
+
+pytestmark = pytest.mark.anyio
+ADA = Scope(app_name="app", user_id="ada", session_id="s1")
+
+
+class CutShort(DirectoryBlobs):
+    """Refuses the change that it is told to, once."""
+
+    changes: Iterator[int] = iter(())
+    refused = -1
+
+    async def create(self, key: str, data: bytes) -> bool:
+        self._change()
+        return await super().create(key, data)
+
+    async def delete(self, key: str) -> None:
+        self._change()
+        await super().delete(key)
+
+    def _change(self) -> None:
+        if next(self.changes, None) == self.refused:
+            raise StoreError("the disk is away")
+
+
+def found_in(root: Path) -> list[Path]:
+    return sorted(root.rglob("*"))
+
+
+def files_in(root: Path) -> list[str]:
+    return [str(path.relative_to(root)) for path in found_in(root) if path.is_file()]
+
+
+@pytest.mark.parametrize("refused", range(4))
+async def test_a_deletion_that_was_cut_short_can_be_finished(tmp_path: Path, refused: int) -> None:
+    blobs = CutShort(tmp_path)
+    artifacts = BlobArtifacts(blobs)
+    for _ in range(2):
+        await artifacts.save(ADA, "secret.txt", TextPart("x"))
+    await artifacts.save(ADA, "user:mine.txt", TextPart("x"))
+    blobs.changes, blobs.refused = iter(range(4)), refused
+    with pytest.raises(StoreError, match="away"):
+        await artifacts.delete(ADA, "secret.txt")
+    assert any("/s1/" in name for name in files_in(tmp_path))
+    await artifacts.delete_session(ADA)
+    assert [name for name in files_in(tmp_path) if "/s1/" in name] == []
+    assert len(files_in(tmp_path)) == 2, "the user's own stays"
+
+
+async def test_the_bytes_of_a_save_that_was_cut_short_go_with_the_session(tmp_path: Path) -> None:
+    blobs = CutShort(tmp_path)
+    artifacts = BlobArtifacts(blobs)
+    blobs.changes, blobs.refused = iter(range(2)), 1
+    with pytest.raises(StoreError, match="away"):
+        await artifacts.save(ADA, "secret.txt", TextPart("x"))
+    assert (len(files_in(tmp_path)), await artifacts.names(ADA)) == (1, [])
+    await artifacts.delete_session(ADA)
+    assert found_in(tmp_path) == [], "nor empty folders"
