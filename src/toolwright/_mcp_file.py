@@ -8,10 +8,13 @@ from typing import Any
 
 from toolwright.errors import UsageError
 
-__all__ = ["McpFile", "is_disabled", "read_mcp_file"]
+__all__ = ["COMMENT_MARKS", "McpFile", "is_disabled", "read_mcp_file"]
 
 McpFile = dict[str, dict[str, Any]]
 """A server's fields for each name; those that are null are left out."""
+COMMENT_MARKS = ("_", "/", "$")
+"""How names begin that are comments in plain JSON, or say which schema an editor checks."""
+_TOP = {"mcpServers", "servers", "inputs"}
 _NOT_DATA = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])')
 
@@ -30,6 +33,12 @@ def read_mcp_file(path: Path) -> McpFile:
     found = found if isinstance(found, dict) else {}
     if found.keys() >= {"mcpServers", "servers"}:
         raise UsageError(f'{str(path)!r} has both "mcpServers" and "servers"; keep one of them.')
+    for name in found:
+        if name not in _TOP and not name.startswith(COMMENT_MARKS):
+            raise UsageError(
+                f"{str(path)!r} has {name!r} beside its servers, which is not known here and might "
+                "say what they may do: take it out, or write what it means with McpToolset."
+            )
     servers = found.get("mcpServers", found.get("servers"))
     if not isinstance(servers, dict) or not all(isinstance(s, dict) for s in servers.values()):
         raise UsageError(f'{str(path)!r} must have an object "mcpServers" with a server per name.')

@@ -273,6 +273,23 @@ def test_a_file_that_could_be_misread_is_refused(tmp_path: Path, text: str, said
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name", ["sandbox", "disabledTools", "mcp", "disabledMcpServers", "mcpservers", ""]
+)
+def test_what_stands_beside_the_servers_is_refused_if_it_is_not_known(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "mcp.json"
+    passing = {"inputs": [], "$schema": "x", "_note": 1, "//": "y"}
+    servers = {"mcpServers": {"a": {"command": "x"}}}
+    file.write_text(json.dumps({**servers, **passing}))
+    assert len(mcp_toolsets(file)) == 1
+    file.write_text(json.dumps({**servers, **passing, name: {}}))
+    with pytest.raises(UsageError) as caught:
+        mcp_toolsets(file)
+    assert f"has {name!r} beside its servers" in str(caught.value)
+
+
 def test_a_person_cannot_be_asked_for_the_key_of_a_models_provider(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

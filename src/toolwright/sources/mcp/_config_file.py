@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolwright._mcp_file import is_disabled, read_mcp_file
+from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
 from toolwright.sources.mcp._env_file import read_env_file
@@ -154,7 +154,7 @@ class _Server:
         for key in fields.keys() - own - _OF_ALL - _WITHOUT_EFFECT:
             if key in other:
                 raise UsageError(f'{self._where} has a "{kinds[0]}", and {key!r} is for others.')
-            if not key.startswith(("_", "/", "$")):  # As comments are written in plain JSON.
+            if not key.startswith(COMMENT_MARKS):
                 raise UsageError(
                     f"{self._where} has the field {key!r}, which is not known here and might say "
                     "what the server may do: take it out, or write what it means with McpToolset."
