@@ -290,6 +290,26 @@ def test_what_stands_beside_the_servers_is_refused_if_it_is_not_known(
     assert f"has {name!r} beside its servers" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/* " * 300_000, "a comment does not end"),
+        ('"' + '\\"' * 450_000, "is not JSON"),
+        ("{" + ",".join(f'"{n}":1' for n in range(80_000)) + ',"1":1}', "'1' is there twice"),
+        (" " * 1_000_001, "is longer than 1,000,000 bytes"),
+    ],
+    ids=["open comments", "open strings", "names", "too long"],
+)
+def test_a_foreign_file_is_read_in_time_that_grows_with_its_length(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """Where the work grows with the square, these take minutes, and the test ends by its timeout."""
+    (tmp_path / "mcp.json").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        mcp_toolsets(tmp_path / "mcp.json")
+    assert said in str(caught.value)
+
+
 def test_a_person_cannot_be_asked_for_the_key_of_a_models_provider(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
