@@ -450,6 +450,49 @@ def test_servers_are_shown_as_they_are_read(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (".env", '".env": {\n        "BASH_ENV": "./notes.txt"\n      }'),
+        ("${workspaceFolder}/${NOT_SET:-.env}", '"BASH_ENV": "./notes.txt"'),
+        ("none.env", "(cannot be read: MCP server 's' has an envFile that"),
+        ("${NOT_SET}", "(cannot be read: MCP server 's' needs the environment variable NOT_SET"),
+        ("${" * 100_000, "too much to show"),
+        ("bad.env", "line 1 of"),
+        ("long.env", "too much to show"),
+        ("large.env", "it is longer than 1,000,000 bytes"),
+        ("pipe.env", "(not shown: it is not a regular file)"),
+        (5, '"envFile": 5'),
+    ],
+    ids=[
+        "named",
+        "variables",
+        "missing",
+        "unset",
+        "open",
+        "bad",
+        "long",
+        "large",
+        "pipe",
+        "number",
+    ],
+)
+def test_the_variables_of_an_env_file_are_shown(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    written: Any,
+    told: str,
+) -> None:
+    (foreign / ".env").write_text("BASH_ENV=./notes.txt\n")
+    (foreign / "bad.env").write_text("hunter2\n")
+    (foreign / "long.env").write_text("A=x" + " " * 900_000 + "y\n")
+    (foreign / "large.env").write_text("A=x\n" * 250_001)
+    os.mkfifo(foreign / "pipe.env")
+    put_servers(foreign, {"s": {"command": "bash", "envFile": written}})
+    assert told in asked(foreign, monkeypatch) + capsys.readouterr().err
+
+
 def test_a_file_that_is_not_there_needs_no_trust(foreign: Path) -> None:
     (foreign / "agent.yaml").unlink()
     assert in_it(foreign, "tools", "list").returncode == 0

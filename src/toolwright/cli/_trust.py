@@ -15,7 +15,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import is_disabled, read_mcp_file
+from toolwright._mcp_variables import directory_of, fill_in
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
 from toolwright.cli._out import note, note_line, prompt, say_line
@@ -228,10 +230,35 @@ def _servers_of(file: Path) -> str:
         servers = read_mcp_file(file)
     except UsageError as error:
         return f"(starts nothing: {error})"
-    started = {name: server for name, server in servers.items() if not is_disabled(server)}
+    started = {
+        name: _with_env_file(server, file, f"MCP server {name!r}")
+        for name, server in servers.items()
+        if not is_disabled(server)
+    }
     left_out = len(servers) - len(started)
     more = f"\n(and {left_out} that are disabled)" if left_out else ""
     return shown_json(started, indent=2) + more
+
+
+def _with_env_file(server: dict[str, Any], file: Path, where: str) -> dict[str, Any]:
+    """The server with the variables of its `envFile`: they can say what runs as those of `env` can."""
+    written = server.get("envFile")
+    if not isinstance(written, str):
+        return server
+    return {**server, "envFile": {written: _variables_of(written, directory_of(file), where)}}
+
+
+def _variables_of(written: str, base: Path, where: str) -> dict[str, str] | str:
+    try:
+        filled = fill_in(written, base, where)
+        if not filled:
+            return {}
+        path = base / filled
+        if path.exists() and not path.is_file():  # A pipe would block, or give its content away.
+            return "(not shown: it is not a regular file)"
+        return read_env_file(path, where)
+    except (UsageError, OSError, ValueError) as error:
+        return f"(cannot be read: {error})"
 
 
 def _look_here_only_if_trusted() -> None:

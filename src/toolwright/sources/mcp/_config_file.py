@@ -2,16 +2,16 @@
 
 import json
 import logging
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
+from toolwright._mcp_variables import directory_of, fill_in
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
-from toolwright.sources.mcp._env_file import read_env_file
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -27,10 +27,6 @@ __all__ = ["mcp_toolsets"]
 
 _log = logging.getLogger("toolwright.mcp")
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_OF_ENVIRONMENT = re.compile(r"(?:env:)?(\w+)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
-_OF_PERSON = re.compile(r"input:([\w.-]+)")
-_OF_EDITOR = re.compile(r"\w+:|.*\$\{", re.DOTALL)
 _ONLY = ("includeTools", "enabledTools", "tools")
 _NOT = ("disabledTools", "excludeTools")
 _OF_ALL = {"type", "transport", "disabled", "enabled", *_ONLY, *_NOT}
@@ -99,12 +95,13 @@ class _Server:
         self.name = name
         self._sandboxed = sandboxed
         self._where = f"MCP server {name!r} in {str(file)!r}"
-        folder = file.absolute().parent
-        # Editors keep the file in a folder of theirs, and mean the project around it.
-        self._base = folder.parent if folder.name.startswith(".") else folder
+        self._base = directory_of(file)
         self._check_names(fields)
         self._fields = {
-            key: self._filled_in(value, leaves=key in _OF_REMOTE) for key, value in fields.items()
+            key: fill_in(
+                value, self._base, self._where, withheld=MODEL_KEYS if key in _OF_REMOTE else ()
+            )
+            for key, value in fields.items()
         }
 
     def params(self) -> ConnectionParams:
@@ -197,50 +194,6 @@ class _Server:
         """Where it starts: where it says, or beside the file; a sandbox has a place of its own."""
         cwd = self._text("cwd")
         return self._base / cwd if cwd else None if self._sandboxed else self._base
-
-    def _filled_in(self, value: Any, *, leaves: bool) -> Any:
-        """`value` with its variables replaced, however deep they stand; `leaves` if it is sent away."""
-        if isinstance(value, str):
-            return _VARIABLE.sub(lambda match: self._variable(match[1], leaves), value)
-        if isinstance(value, list):
-            return [self._filled_in(item, leaves=leaves) for item in value]
-        if isinstance(value, dict):
-            return {key: self._filled_in(item, leaves=leaves) for key, item in value.items()}
-        return value
-
-    def _variable(self, written: str, leaves: bool) -> str:
-        if (known := self._places().get(written)) is not None:
-            return known
-        if asked := _OF_PERSON.fullmatch(written):
-            return self._looked_up(re.sub(r"\W", "_", asked[1]), None, leaves)
-        if found := _OF_ENVIRONMENT.fullmatch(written):
-            return self._looked_up(found[1], found[2], leaves)
-        if _OF_EDITOR.match(written):
-            raise UsageError(
-                f"{self._where} has ${{{written}}}, which only another client can fill in: write "
-                "the value, or ${VAR} for a variable of the environment."
-            )
-        return f"${{{written}}}"  # A shell's own.
-
-    def _places(self) -> dict[str, str]:
-        return {
-            "workspaceFolder": str(self._base),
-            "workspaceFolderBasename": self._base.name,
-            "userHome": str(Path.home()),
-            "pathSeparator": os.sep,
-            "/": os.sep,
-        }
-
-    def _looked_up(self, name: str, default: str | None, leaves: bool) -> str:
-        if leaves and name in MODEL_KEYS:
-            raise UsageError(
-                f"{self._where} wants {name}, the key of a model's provider, in an address or "
-                "header. If this server is to have a key, put it into a variable of its own."
-            )
-        found = os.environ.get(name, default)
-        if found is None:
-            raise UsageError(f"{self._where} needs the environment variable {name}; set it.")
-        return found
 
 
 def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:
