@@ -183,6 +183,13 @@ def test_the_persons_home_is_known(tmp_path: Path, written: str) -> None:
         ({"tools": ["*"]}, None, "a b_c d"),
         ({"tools": []}, None, ""),
         ({"tools": ["*"], "includeTools": ["a"]}, None, "a"),
+        ({"disabledTools": ["*"]}, None, ""),
+        ({"disabledTools": ["*"], "tools": ["a"]}, None, ""),
+        ({"disabledTools": ["a_d", "a_b.c"]}, None, "a"),
+        ({"tools": ["a_d"]}, None, ""),
+        ({"includeTools": ["a", "d"], "enabledTools": ["d", "b.c"]}, None, "d"),
+        ({"includeTools": ["a", "d"], "enabledTools": ["*"], "tools": ["a"]}, None, "a"),
+        ({"includeTools": ["a"], "tools": []}, None, ""),
         ({"disabledTools": ["a"]}, ["a", "d"], "d"),
         ({"disabledTools": ["a"]}, lambda tool, ctx: tool.name != "d", "b_c"),
     ],
@@ -198,14 +205,22 @@ def test_tools_that_the_file_turns_off_are_not_there(
 
 
 @pytest.mark.anyio
-async def test_a_tool_that_is_turned_off_is_not_listed(tmp_path: Path) -> None:
+async def test_a_tool_that_is_turned_off_is_not_listed_and_a_name_of_none_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
-    off = {**clock, "disabledTools": ["convert_time"]}
+    only = {"tools": ["get_current_time", "c_convert_time", "*"]}
+    off = {**clock, **only, "disabledTools": ["c_convert_time", "convert_tine"]}
     (toolset,) = mcp_toolsets(write(tmp_path, {"c": off}))
     try:
-        assert [tool.name for tool in await toolset.list_tools()] == ["c_get_current_time"]
+        for _ in range(2):
+            assert [tool.name for tool in await toolset.list_tools()] == ["c_get_current_time"]
     finally:
         await toolset.close()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "names the tool 'c_convert_time' as \"tools\", and there is none; near" in told[0]
+    assert "names the tool 'convert_tine' as \"disabledTools\", and there is none; near" in told[1]
+    assert len(told) == 2
 
 
 @pytest.mark.parametrize("off", [{"disabled": True}, {"enabled": False}, {"disabled": "false"}])

@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from toolwright.sources.mcp._params import (
 )
 from toolwright.sources.mcp._resources import LOAD_RESOURCE
 from toolwright.sources.mcp._toolset import McpToolset, name_for_models
-from toolwright.tools import ReadonlyContext, Tool, ToolFilter
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, nearest
 
 __all__ = ["mcp_toolsets"]
 
@@ -60,16 +60,18 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
         if not is_disabled(fields)
     ]
     prefixes = [_as_prefix(server.name) for server in made] if prefix else []
-    return [
-        McpToolset(
+    toolsets: list[McpToolset] = []
+    for server in made:
+        toolset = McpToolset(
             server.params(),
             name=server.name,
             tool_filter=_apart(server.tool_filter(keep), _as_prefix(server.name), prefixes),
             tool_name_prefix=_as_prefix(server.name) if prefix else None,
             **settings,
         )
-        for server in made
-    ]
+        toolset._on_listing = server.log_unknown_names
+        toolsets.append(toolset)
+    return toolsets
 
 
 def _apart(keep: ToolFilter, own: str, prefixes: Sequence[str]) -> ToolFilter:
@@ -95,6 +97,7 @@ class _Server:
         self.name = name
         self._sandboxed = sandboxed
         self._where = f"MCP server {name!r} in {str(file)!r}"
+        self._logged: set[str] = set()
         self._base = directory_of(file)
         self._check_names(fields)
         self._fields = {
@@ -121,22 +124,42 @@ class _Server:
         return made(self._text("url") or "", headers=self._pairs("headers") or {})
 
     def tool_filter(self, keep: ToolFilter) -> ToolFilter:
-        """What `keep` and the file leave of its tools."""
-        only = {name_for_models(name) for field in _ONLY for name in self._texts(field)}
-        never = {name_for_models(name) for field in _NOT for name in self._texts(field)}
-        is_limited = any(field in self._fields for field in _ONLY) and not self._takes_all()
-        if not is_limited and not never:
+        """What `keep` and the file leave of its tools: those that every list has that says which."""
+        only = [set(self._texts(field)) for field in _ONLY if field in self._fields]
+        listed = [_names_of(texts) for texts in only if "*" not in texts]
+        never = {text for field in _NOT for text in self._texts(field)}
+        hidden, hides_all = _names_of(never), "*" in never
+        if not listed and not never:
             return keep
 
         def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
-            if tool.name in never or (is_limited and tool.name not in {*only, LOAD_RESOURCE}):
+            if hides_all or not hidden.isdisjoint(self._names_to_hide(tool)):
+                return False
+            if tool.name != LOAD_RESOURCE and not all(tool.name in names for names in listed):
                 return False
             return _accepts(keep, tool, context)
 
         return passes
 
-    def _takes_all(self) -> bool:
-        return all("*" in self._texts(field) for field in _ONLY if field in self._fields)
+    def log_unknown_names(self, tools: Sequence[Tool]) -> None:
+        """Log, once each, the names in its lists of tools that none of the server's tools has."""
+        names = {tool.name for tool in tools}
+        hidden = {name for tool in tools for name in self._names_to_hide(tool)}
+        fitting = {**dict.fromkeys(_ONLY, names), **dict.fromkeys(_NOT, hidden)}
+        for field, known in fitting.items():
+            for text in self._texts(field):
+                if text in {"*", *self._logged} or name_for_models(text) in known:
+                    continue
+                self._logged.add(text)
+                _log.error('%s names the tool %r as "%s", and there is none; %s',
+                           self._where, text, field, nearest(text, names))  # fmt: skip
+
+    def _names_to_hide(self, tool: Tool) -> tuple[str, str]:
+        """By what names a tool is left out: its own, and the one that the model would see.
+
+        To be the only ones, tools are named as the server has them: two could have one such name.
+        """
+        return tool.name, name_for_models(f"{_as_prefix(self.name)}_{tool.name}")
 
     def _check_names(self, fields: Mapping[str, Any]) -> None:
         kinds = [key for key in ("command", "url") if key in fields]
@@ -194,6 +217,10 @@ class _Server:
         """Where it starts: where it says, or beside the file; a sandbox has a place of its own."""
         cwd = self._text("cwd")
         return self._base / cwd if cwd else None if self._sandboxed else self._base
+
+
+def _names_of(texts: Collection[str]) -> set[str]:
+    return {name_for_models(text) for text in texts}
 
 
 def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:
