@@ -14,7 +14,11 @@ import toolwright.models
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
-from toolwright.sources import mcp_toolsets
+from toolwright.sources import (
+    SseConnectionParams,
+    StreamableHTTPConnectionParams,
+    mcp_toolsets,
+)
 
 
 def write(path: Path, servers: dict[str, Any]) -> Path:
@@ -223,6 +227,23 @@ async def test_a_tool_that_is_turned_off_is_not_listed_and_a_name_of_none_is_log
     assert len(told) == 2
 
 
+@pytest.mark.parametrize(
+    ("fields", "made"),
+    [
+        ({"type": "SSE"}, SseConnectionParams),
+        ({"transport": "Sse", "type": "sse"}, SseConnectionParams),
+        ({"type": "http", "transport": "Streamable-HTTP"}, StreamableHTTPConnectionParams),
+        ({"type": ""}, StreamableHTTPConnectionParams),
+        ({}, StreamableHTTPConnectionParams),
+    ],
+    ids=["upper case", "twice the same", "two names", "empty", "none"],
+)
+def test_a_transport_is_known_however_it_is_written(
+    tmp_path: Path, fields: dict[str, Any], made: type
+) -> None:
+    assert type(params_of(write(tmp_path, {"a": {"url": "http://x.test", **fields}}))) is made
+
+
 @pytest.mark.parametrize("off", [{"disabled": True}, {"enabled": False}, {"disabled": "false"}])
 def test_a_disabled_server_is_left_out_whatever_else_it_says(
     tmp_path: Path, off: dict[str, Any]
@@ -245,6 +266,17 @@ def test_a_disabled_server_is_left_out_whatever_else_it_says(
         ({"url": "http://x.test", "type": "stdio"}, "has the type 'stdio'"),
         ({"command": "x", "env": {"A": "${command:pick}"}}, "has ${command:pick}, which only"),
         ({"command": "x", "args": ["${config:a.b}"]}, "has ${config:a.b}, which only"),
+        ({"command": "x", "args": ["${op-cli:tok}"]}, "has ${op-cli:tok}, which only"),
+        ({"command": "x", "args": ["${ a.b/c : tok}"]}, "has ${ a.b/c : tok}, which only"),
+        (
+            {"url": "http://x.test", "type": "http", "transport": "sse"},
+            "'http' and the transport 'sse'",
+        ),
+        (
+            {"url": "http://x.test", "type": "sse", "transport": "stdio"},
+            "has the transport 'stdio'",
+        ),
+        ({"command": "x", "type": "stdio", "transport": "sse"}, "has the transport 'sse'"),
         ({"command": "x", "args": ["${A:-${B}}"]}, "which only another client can fill in"),
         ({"command": "x", "args": ["${input:}"]}, "has ${input:}, which only"),
         ({"command": "x", "args": ["${input:no-tok}"]}, "needs the environment variable no_tok"),

@@ -37,7 +37,7 @@ _WITHOUT_EFFECT = {
     "name", "timeout", "trust", "version", "watchPaths",
 }  # fmt: skip
 """What concerns another client's window, patience or approvals; rules decide about approvals here."""
-_HTTP = ("http", "streamablehttp")
+_ALSO_CALLED = {"local": "stdio", "streamablehttp": "http"}
 
 
 def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
@@ -109,9 +109,8 @@ class _Server:
 
     def params(self) -> ConnectionParams:
         """How to reach it."""
-        kind = self._text("type") or self._text("transport")
-        if "command" in self._fields:
-            self._check_kind(kind, ("stdio", "local"))
+        kind = self._kind()
+        if kind == "stdio":
             params = StdioServerParameters(
                 command=self._text("command") or "",
                 args=self._texts("args"),
@@ -119,7 +118,6 @@ class _Server:
                 cwd=self._directory(),
             )
             return StdioConnectionParams(params)
-        self._check_kind(kind, (*_HTTP, "sse"))
         made = SseConnectionParams if kind == "sse" else StreamableHTTPConnectionParams
         return made(self._text("url") or "", headers=self._pairs("headers") or {})
 
@@ -180,23 +178,34 @@ class _Server:
                     "what the server may do: take it out, or write what it means with McpToolset."
                 )
 
-    def _check_kind(self, kind: str | None, known: tuple[str, ...]) -> None:
-        if kind is not None and re.sub("[-_]", "", kind).lower() not in known:
+    def _kind(self) -> str:
+        """`stdio`, `http` or `sse`, as its type and transport say; each is checked."""
+        known = {"stdio"} if "command" in self._fields else {"http", "sse"}
+        named = {key: self._text(key) for key in ("type", "transport")}
+        kinds = {key: _kind_of(text) for key, text in named.items() if text}
+        for key, kind in kinds.items():
+            if kind not in known:
+                raise UsageError(
+                    f"{self._where} has the {key} {named[key]!r}; known are 'stdio' for a command, "
+                    "'http' and 'sse' for a url."
+                )
+        if len({*kinds.values()}) > 1:
             raise UsageError(
-                f"{self._where} has the type {kind!r}; known are 'stdio' for a command, 'http' and "
-                "'sse' for a url."
+                f"{self._where} has the type {named['type']!r} and the transport "
+                f"{named['transport']!r}; keep one of them."
             )
+        return next(iter(kinds.values()), "stdio" if "command" in self._fields else "http")
 
     def _text(self, key: str) -> str | None:
         found = self._fields.get(key)
         if found is not None and not isinstance(found, str):
-            raise UsageError(f'{self._where} has no text as "{key}" but {_kind(found)}.')
+            raise UsageError(f'{self._where} has no text as "{key}" but {_what(found)}.')
         return found
 
     def _texts(self, key: str) -> list[str]:
         found = self._fields.get(key, [])
         if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-            raise UsageError(f'{self._where} has no list of texts as "{key}" but {_kind(found)}.')
+            raise UsageError(f'{self._where} has no list of texts as "{key}" but {_what(found)}.')
         return found
 
     def _pairs(self, key: str) -> dict[str, str] | None:
@@ -229,7 +238,12 @@ def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> b
     return keep(tool, context) if callable(keep) else tool.name in keep
 
 
-def _kind(found: Any) -> str:
+def _kind_of(text: str) -> str:
+    plain = re.sub("[-_]", "", text).lower()
+    return _ALSO_CALLED.get(plain, plain)
+
+
+def _what(found: Any) -> str:
     """What it is, without what was filled in."""
     return (
         "a list with others"
