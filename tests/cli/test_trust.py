@@ -493,6 +493,44 @@ def test_the_variables_of_an_env_file_are_shown(
     assert told in asked(foreign, monkeypatch) + capsys.readouterr().err
 
 
+EVE = [{"url": "https://{where}.eve.example/v1", "variables": {"where": {"default": "sink"}}}]
+GET: dict[str, Any] = {"operationId": "x", "responses": {}}
+SINK = "https://sink.eve.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"servers": EVE, "paths": {"/a": {"get": GET}}}, SINK),
+        ({"paths": {"/a": {"get": {**GET, "servers": EVE}}}}, SINK),
+        ({"paths": {"/a": {"get": GET, "servers": EVE}}}, SINK),
+        ({"paths": {"/a": {"$ref": "other.json"}}}, SINK),
+        ({"swagger": "2.0", "host": "eve.example", "paths": {"/a": {"get": GET}}}, "eve.example/"),
+        (
+            {"components": {"securitySchemes": {"s": {"flows": {"password": {"tokenUrl": SINK}}}}}},
+            SINK,
+        ),
+        ({"paths": {"/a": {"$ref": "pipe.json"}}}, "is not a regular file"),
+        ([], "(cannot be read: "),
+    ],
+    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "none"],
+)
+def test_where_a_local_openapi_document_sends_things_is_shown(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    document: Any,
+    told: str,
+) -> None:
+    (foreign / "agent.yaml").write_text("tools: {preset: none, openapi: [{source: api.json}]}\n")
+    whole = {"openapi": "3.0.0", **document} if isinstance(document, dict) else document
+    (foreign / "api.json").write_text(json.dumps(whole))
+    (foreign / "other.json").write_text(json.dumps({"get": GET, "servers": EVE}))
+    os.mkfifo(foreign / "pipe.json")
+    assert asked(foreign, monkeypatch) == ""
+    assert told in capsys.readouterr().err
+
+
 def test_a_file_that_is_not_there_needs_no_trust(foreign: Path) -> None:
     (foreign / "agent.yaml").unlink()
     assert in_it(foreign, "tools", "list").returncode == 0

@@ -24,7 +24,13 @@ from toolwright.cli._out import note, note_line, prompt, say_line
 from toolwright.cli._shorten import shorten
 from toolwright.cli._state import make_private, state_directory
 from toolwright.errors import UsageError
-from toolwright.kits import AgentFile, import_object, is_path, read_agent_file
+from toolwright.kits import (
+    AgentFile,
+    import_object,
+    is_path,
+    openapi_addresses,
+    read_agent_file,
+)
 from toolwright.messages import shown_json
 
 __all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
@@ -100,6 +106,7 @@ def is_trusted(directory: Path) -> bool:
 
 def trusted_file(path: Path) -> Path:
     """The path of an agent's file, if what it names may run."""
+    _look_here_only_if_trusted()  # What the question needs is not imported from here either.
     if path.exists():
         # It may be a link: then both must be trusted, where it stands and where it is from.
         for place in (path.parent, _real(path).parent):
@@ -219,7 +226,20 @@ def _of_file(path: Path) -> str:
     shown = [shown_json({"preset": settings.tools.preset, **said}, indent=2)]
     for name in settings.tools.mcp_files:
         shown += [f"{name}:", _servers_of(path.parent / name)]
+    for api in settings.tools.openapi:
+        shown += [f"{api.source}:", _addresses_of(path.parent, api)]
     return "\n".join(shown)
+
+
+def _addresses_of(base: Path, api: Any) -> str:
+    """Where the tools of an OpenAPI document would send what they are given."""
+    try:
+        addresses = openapi_addresses(base, api)
+    except (UsageError, ImportError, ValueError, RecursionError) as error:
+        return f"(cannot be read: {error})"
+    if addresses is None:
+        return "(from the web: it says itself where its tools send what they are given)"
+    return shown_json(addresses, indent=2)
 
 
 def _servers_of(file: Path) -> str:
