@@ -8,18 +8,24 @@ from typing import Any
 
 from toolwright.errors import UsageError
 
-__all__ = ["McpFile", "is_disabled", "read_mcp_file"]
+__all__ = ["COMMENT_MARKS", "McpFile", "is_disabled", "read_mcp_file", "read_small_file"]
 
 McpFile = dict[str, dict[str, Any]]
 """A server's fields for each name; those that are null are left out."""
-_NOT_DATA = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])')
+COMMENT_MARKS = ("_", "/", "$")
+"""How names begin that are comments in plain JSON, or say which schema an editor checks."""
+_TOP = {"mcpServers", "servers", "inputs"}
+# A string that does not end is taken to the end: else it would be looked for again at each quote.
+_STRING = r'"(?:\\.|[^"\\])*+"?'
+_NOT_DATA = re.compile(_STRING + r"|//[^\n]*|/\*(?:.*?\*/)?", re.DOTALL)
+_TRAILING = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+_MOST_BYTES = 1_000_000
 
 
 def read_mcp_file(path: Path) -> McpFile:
     """The servers under `mcpServers` or `servers`; `UsageError` for what is no such file."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_small_file(path)
         found = json.loads(_plain_json(text), object_pairs_hook=_unique)
     except FileNotFoundError:
         raise UsageError(f"There is no MCP configuration at {str(path)!r}.") from None
@@ -30,6 +36,12 @@ def read_mcp_file(path: Path) -> McpFile:
     found = found if isinstance(found, dict) else {}
     if found.keys() >= {"mcpServers", "servers"}:
         raise UsageError(f'{str(path)!r} has both "mcpServers" and "servers"; keep one of them.')
+    for name in found:
+        if name not in _TOP and not name.startswith(COMMENT_MARKS):
+            raise UsageError(
+                f"{str(path)!r} has {name!r} beside its servers, which is not known here and might "
+                "say what they may do: take it out, or write what it means with McpToolset."
+            )
     servers = found.get("mcpServers", found.get("servers"))
     if not isinstance(servers, dict) or not all(isinstance(s, dict) for s in servers.values()):
         raise UsageError(f'{str(path)!r} must have an object "mcpServers" with a server per name.')
@@ -37,6 +49,15 @@ def read_mcp_file(path: Path) -> McpFile:
         name: {key: value for key, value in server.items() if value is not None}
         for name, server in servers.items()
     }
+
+
+def read_small_file(path: Path) -> str:
+    """Its text; `ValueError` if it is longer than a person would write it."""
+    with path.open("rb") as file:
+        found = file.read(_MOST_BYTES + 1)
+    if len(found) > _MOST_BYTES:
+        raise ValueError(f"it is longer than {_MOST_BYTES:,} bytes")
+    return found.decode("utf-8-sig")
 
 
 def is_disabled(server: dict[str, Any]) -> bool:
@@ -51,13 +72,16 @@ def _plain_json(text: str) -> str:
 
 
 def _blank(found: str) -> str:
+    if found == "/*":
+        raise ValueError("a comment does not end")
     return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; of a name that stands there twice, a reader would see the one that is not used."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        raise ValueError(f"{twice!r} is there twice")
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise ValueError(f"{key!r} is there twice")
+        made[key] = value
     return made

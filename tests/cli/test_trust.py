@@ -450,6 +450,87 @@ def test_servers_are_shown_as_they_are_read(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (".env", '".env": {\n        "BASH_ENV": "./notes.txt"\n      }'),
+        ("${workspaceFolder}/${NOT_SET:-.env}", '"BASH_ENV": "./notes.txt"'),
+        ("none.env", "(cannot be read: MCP server 's' has an envFile that"),
+        ("${NOT_SET}", "(cannot be read: MCP server 's' needs the environment variable NOT_SET"),
+        ("${" * 100_000, "too much to show"),
+        ("bad.env", "line 1 of"),
+        ("long.env", "too much to show"),
+        ("large.env", "it is longer than 1,000,000 bytes"),
+        ("pipe.env", "(not shown: it is not a regular file)"),
+        (5, '"envFile": 5'),
+    ],
+    ids=[
+        "named",
+        "variables",
+        "missing",
+        "unset",
+        "open",
+        "bad",
+        "long",
+        "large",
+        "pipe",
+        "number",
+    ],
+)
+def test_the_variables_of_an_env_file_are_shown(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    written: Any,
+    told: str,
+) -> None:
+    (foreign / ".env").write_text("BASH_ENV=./notes.txt\n")
+    (foreign / "bad.env").write_text("hunter2\n")
+    (foreign / "long.env").write_text("A=x" + " " * 900_000 + "y\n")
+    (foreign / "large.env").write_text("A=x\n" * 250_001)
+    os.mkfifo(foreign / "pipe.env")
+    put_servers(foreign, {"s": {"command": "bash", "envFile": written}})
+    assert told in asked(foreign, monkeypatch) + capsys.readouterr().err
+
+
+EVE = [{"url": "https://{where}.eve.example/v1", "variables": {"where": {"default": "sink"}}}]
+GET: dict[str, Any] = {"operationId": "x", "responses": {}}
+SINK = "https://sink.eve.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"servers": EVE, "paths": {"/a": {"get": GET}}}, SINK),
+        ({"paths": {"/a": {"get": {**GET, "servers": EVE}}}}, SINK),
+        ({"paths": {"/a": {"get": GET, "servers": EVE}}}, SINK),
+        ({"paths": {"/a": {"$ref": "other.json"}}}, SINK),
+        ({"swagger": "2.0", "host": "eve.example", "paths": {"/a": {"get": GET}}}, "eve.example/"),
+        (
+            {"components": {"securitySchemes": {"s": {"flows": {"password": {"tokenUrl": SINK}}}}}},
+            SINK,
+        ),
+        ({"paths": {"/a": {"$ref": "pipe.json"}}}, "is not a regular file"),
+        ([], "(cannot be read: "),
+    ],
+    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "none"],
+)
+def test_where_a_local_openapi_document_sends_things_is_shown(
+    foreign: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    document: Any,
+    told: str,
+) -> None:
+    (foreign / "agent.yaml").write_text("tools: {preset: none, openapi: [{source: api.json}]}\n")
+    whole = {"openapi": "3.0.0", **document} if isinstance(document, dict) else document
+    (foreign / "api.json").write_text(json.dumps(whole))
+    (foreign / "other.json").write_text(json.dumps({"get": GET, "servers": EVE}))
+    os.mkfifo(foreign / "pipe.json")
+    assert asked(foreign, monkeypatch) == ""
+    assert told in capsys.readouterr().err
+
+
 def test_a_file_that_is_not_there_needs_no_trust(foreign: Path) -> None:
     (foreign / "agent.yaml").unlink()
     assert in_it(foreign, "tools", "list").returncode == 0

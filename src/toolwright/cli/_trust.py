@@ -15,14 +15,22 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import is_disabled, read_mcp_file
+from toolwright._mcp_variables import directory_of, fill_in
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
 from toolwright.cli._out import note, note_line, prompt, say_line
 from toolwright.cli._shorten import shorten
 from toolwright.cli._state import make_private, state_directory
 from toolwright.errors import UsageError
-from toolwright.kits import AgentFile, import_object, is_path, read_agent_file
+from toolwright.kits import (
+    AgentFile,
+    import_object,
+    is_path,
+    openapi_addresses,
+    read_agent_file,
+)
 from toolwright.messages import shown_json
 
 __all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
@@ -98,6 +106,7 @@ def is_trusted(directory: Path) -> bool:
 
 def trusted_file(path: Path) -> Path:
     """The path of an agent's file, if what it names may run."""
+    _look_here_only_if_trusted()  # What the question needs is not imported from here either.
     if path.exists():
         # It may be a link: then both must be trusted, where it stands and where it is from.
         for place in (path.parent, _real(path).parent):
@@ -217,7 +226,20 @@ def _of_file(path: Path) -> str:
     shown = [shown_json({"preset": settings.tools.preset, **said}, indent=2)]
     for name in settings.tools.mcp_files:
         shown += [f"{name}:", _servers_of(path.parent / name)]
+    for api in settings.tools.openapi:
+        shown += [f"{api.source}:", _addresses_of(path.parent, api)]
     return "\n".join(shown)
+
+
+def _addresses_of(base: Path, api: Any) -> str:
+    """Where the tools of an OpenAPI document would send what they are given."""
+    try:
+        addresses = openapi_addresses(base, api)
+    except (UsageError, ImportError, ValueError, RecursionError) as error:
+        return f"(cannot be read: {error})"
+    if addresses is None:
+        return "(from the web: it says itself where its tools send what they are given)"
+    return shown_json(addresses, indent=2)
 
 
 def _servers_of(file: Path) -> str:
@@ -228,10 +250,35 @@ def _servers_of(file: Path) -> str:
         servers = read_mcp_file(file)
     except UsageError as error:
         return f"(starts nothing: {error})"
-    started = {name: server for name, server in servers.items() if not is_disabled(server)}
+    started = {
+        name: _with_env_file(server, file, f"MCP server {name!r}")
+        for name, server in servers.items()
+        if not is_disabled(server)
+    }
     left_out = len(servers) - len(started)
     more = f"\n(and {left_out} that are disabled)" if left_out else ""
     return shown_json(started, indent=2) + more
+
+
+def _with_env_file(server: dict[str, Any], file: Path, where: str) -> dict[str, Any]:
+    """The server with the variables of its `envFile`: they can say what runs as those of `env` can."""
+    written = server.get("envFile")
+    if not isinstance(written, str):
+        return server
+    return {**server, "envFile": {written: _variables_of(written, directory_of(file), where)}}
+
+
+def _variables_of(written: str, base: Path, where: str) -> dict[str, str] | str:
+    try:
+        filled = fill_in(written, base, where)
+        if not filled:
+            return {}
+        path = base / filled
+        if path.exists() and not path.is_file():  # A pipe would block, or give its content away.
+            return "(not shown: it is not a regular file)"
+        return read_env_file(path, where)
+    except (UsageError, OSError, ValueError) as error:
+        return f"(cannot be read: {error})"
 
 
 def _look_here_only_if_trusted() -> None:

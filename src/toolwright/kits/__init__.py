@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         import_object,
         is_path,
         load_agent_file,
+        openapi_addresses,
         read_agent_file,
     )
     from toolwright.kits._deep_agent import (
@@ -32,6 +33,7 @@ _LAZY = {
     "import_object": "_config",
     "is_path": "_config",
     "load_agent_file": "_config",
+    "openapi_addresses": "_config",
     "preset_tools": "_presets",
     "read_agent_file": "_config",
 }
@@ -49,6 +51,7 @@ __all__ = [
     "import_object",
     "is_path",
     "load_agent_file",
+    "openapi_addresses",
     "preset_tools",
     "read_agent_file",
 ]

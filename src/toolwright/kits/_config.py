@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -37,6 +38,7 @@ __all__ = [
     "import_object",
     "is_path",
     "load_agent_file",
+    "openapi_addresses",
     "read_agent_file",
 ]
 
@@ -180,6 +182,14 @@ def _plugin(base: Path, plugin: Plugin) -> Toolset:
 def _openapi(base: Path, api: OpenApiDocument) -> Toolset:
     given = api.model_dump(exclude={"source"})
     return sources.OpenAPIToolset(_beside(base, api.source), **given)
+
+
+def openapi_addresses(base: Path, api: OpenApiDocument) -> list[str] | None:
+    """Where the tools of a document beside an agent's file would call; None for one on the web."""
+    source = _beside(base, api.source)
+    if urlsplit(source).scheme in ("http", "https"):
+        return None
+    return sources.OpenAPIToolset(source, server_url=api.server_url).addresses()
 
 
 def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:

@@ -14,7 +14,11 @@ import toolwright.models
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
-from toolwright.sources import mcp_toolsets
+from toolwright.sources import (
+    SseConnectionParams,
+    StreamableHTTPConnectionParams,
+    mcp_toolsets,
+)
 
 
 def write(path: Path, servers: dict[str, Any]) -> Path:
@@ -183,6 +187,13 @@ def test_the_persons_home_is_known(tmp_path: Path, written: str) -> None:
         ({"tools": ["*"]}, None, "a b_c d"),
         ({"tools": []}, None, ""),
         ({"tools": ["*"], "includeTools": ["a"]}, None, "a"),
+        ({"disabledTools": ["*"]}, None, ""),
+        ({"disabledTools": ["*"], "tools": ["a"]}, None, ""),
+        ({"disabledTools": ["a_d", "a_b.c"]}, None, "a"),
+        ({"tools": ["a_d"]}, None, ""),
+        ({"includeTools": ["a", "d"], "enabledTools": ["d", "b.c"]}, None, "d"),
+        ({"includeTools": ["a", "d"], "enabledTools": ["*"], "tools": ["a"]}, None, "a"),
+        ({"includeTools": ["a"], "tools": []}, None, ""),
         ({"disabledTools": ["a"]}, ["a", "d"], "d"),
         ({"disabledTools": ["a"]}, lambda tool, ctx: tool.name != "d", "b_c"),
     ],
@@ -198,14 +209,39 @@ def test_tools_that_the_file_turns_off_are_not_there(
 
 
 @pytest.mark.anyio
-async def test_a_tool_that_is_turned_off_is_not_listed(tmp_path: Path) -> None:
+async def test_a_tool_that_is_turned_off_is_not_listed_and_a_name_of_none_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
-    off = {**clock, "disabledTools": ["convert_time"]}
+    only = {"tools": ["get_current_time", "c_convert_time", "*"]}
+    off = {**clock, **only, "disabledTools": ["c_convert_time", "convert_tine"]}
     (toolset,) = mcp_toolsets(write(tmp_path, {"c": off}))
     try:
-        assert [tool.name for tool in await toolset.list_tools()] == ["c_get_current_time"]
+        for _ in range(2):
+            assert [tool.name for tool in await toolset.list_tools()] == ["c_get_current_time"]
     finally:
         await toolset.close()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "names the tool 'c_convert_time' as \"tools\", and there is none; near" in told[0]
+    assert "names the tool 'convert_tine' as \"disabledTools\", and there is none; near" in told[1]
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "made"),
+    [
+        ({"type": "SSE"}, SseConnectionParams),
+        ({"transport": "Sse", "type": "sse"}, SseConnectionParams),
+        ({"type": "http", "transport": "Streamable-HTTP"}, StreamableHTTPConnectionParams),
+        ({"type": ""}, StreamableHTTPConnectionParams),
+        ({}, StreamableHTTPConnectionParams),
+    ],
+    ids=["upper case", "twice the same", "two names", "empty", "none"],
+)
+def test_a_transport_is_known_however_it_is_written(
+    tmp_path: Path, fields: dict[str, Any], made: type
+) -> None:
+    assert type(params_of(write(tmp_path, {"a": {"url": "http://x.test", **fields}}))) is made
 
 
 @pytest.mark.parametrize("off", [{"disabled": True}, {"enabled": False}, {"disabled": "false"}])
@@ -230,6 +266,17 @@ def test_a_disabled_server_is_left_out_whatever_else_it_says(
         ({"url": "http://x.test", "type": "stdio"}, "has the type 'stdio'"),
         ({"command": "x", "env": {"A": "${command:pick}"}}, "has ${command:pick}, which only"),
         ({"command": "x", "args": ["${config:a.b}"]}, "has ${config:a.b}, which only"),
+        ({"command": "x", "args": ["${op-cli:tok}"]}, "has ${op-cli:tok}, which only"),
+        ({"command": "x", "args": ["${ a.b/c : tok}"]}, "has ${ a.b/c : tok}, which only"),
+        (
+            {"url": "http://x.test", "type": "http", "transport": "sse"},
+            "'http' and the transport 'sse'",
+        ),
+        (
+            {"url": "http://x.test", "type": "sse", "transport": "stdio"},
+            "has the transport 'stdio'",
+        ),
+        ({"command": "x", "type": "stdio", "transport": "sse"}, "has the transport 'sse'"),
         ({"command": "x", "args": ["${A:-${B}}"]}, "which only another client can fill in"),
         ({"command": "x", "args": ["${input:}"]}, "has ${input:}, which only"),
         ({"command": "x", "args": ["${input:no-tok}"]}, "needs the environment variable no_tok"),
@@ -267,6 +314,43 @@ def test_what_cannot_be_read_is_refused_by_name(
     ids=["both", "twice", "open comment", "deep", "two commas"],
 )
 def test_a_file_that_could_be_misread_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mcp.json").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        mcp_toolsets(tmp_path / "mcp.json")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["sandbox", "disabledTools", "mcp", "disabledMcpServers", "mcpservers", ""]
+)
+def test_what_stands_beside_the_servers_is_refused_if_it_is_not_known(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "mcp.json"
+    passing = {"inputs": [], "$schema": "x", "_note": 1, "//": "y"}
+    servers = {"mcpServers": {"a": {"command": "x"}}}
+    file.write_text(json.dumps({**servers, **passing}))
+    assert len(mcp_toolsets(file)) == 1
+    file.write_text(json.dumps({**servers, **passing, name: {}}))
+    with pytest.raises(UsageError) as caught:
+        mcp_toolsets(file)
+    assert f"has {name!r} beside its servers" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/* " * 300_000, "a comment does not end"),
+        ('"' + '\\"' * 450_000, "is not JSON"),
+        ("{" + ",".join(f'"{n}":1' for n in range(80_000)) + ',"1":1}', "'1' is there twice"),
+        (" " * 1_000_001, "is longer than 1,000,000 bytes"),
+    ],
+    ids=["open comments", "open strings", "names", "too long"],
+)
+def test_a_foreign_file_is_read_in_time_that_grows_with_its_length(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """Where the work grows with the square, these take minutes, and the test ends by its timeout."""
     (tmp_path / "mcp.json").write_text(text)
     with pytest.raises(UsageError) as caught:
         mcp_toolsets(tmp_path / "mcp.json")

@@ -2,16 +2,16 @@
 
 import json
 import logging
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolwright._mcp_file import is_disabled, read_mcp_file
+from toolwright._mcp_env_file import read_env_file
+from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
+from toolwright._mcp_variables import directory_of, fill_in
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
-from toolwright.sources.mcp._env_file import read_env_file
 from toolwright.sources.mcp._params import (
     ConnectionParams,
     SseConnectionParams,
@@ -21,16 +21,12 @@ from toolwright.sources.mcp._params import (
 )
 from toolwright.sources.mcp._resources import LOAD_RESOURCE
 from toolwright.sources.mcp._toolset import McpToolset, name_for_models
-from toolwright.tools import ReadonlyContext, Tool, ToolFilter
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, nearest
 
 __all__ = ["mcp_toolsets"]
 
 _log = logging.getLogger("toolwright.mcp")
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_OF_ENVIRONMENT = re.compile(r"(?:env:)?(\w+)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
-_OF_PERSON = re.compile(r"input:([\w.-]+)")
-_OF_EDITOR = re.compile(r"\w+:|.*\$\{", re.DOTALL)
 _ONLY = ("includeTools", "enabledTools", "tools")
 _NOT = ("disabledTools", "excludeTools")
 _OF_ALL = {"type", "transport", "disabled", "enabled", *_ONLY, *_NOT}
@@ -41,7 +37,7 @@ _WITHOUT_EFFECT = {
     "name", "timeout", "trust", "version", "watchPaths",
 }  # fmt: skip
 """What concerns another client's window, patience or approvals; rules decide about approvals here."""
-_HTTP = ("http", "streamablehttp")
+_ALSO_CALLED = {"local": "stdio", "streamablehttp": "http"}
 
 
 def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
@@ -64,16 +60,18 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
         if not is_disabled(fields)
     ]
     prefixes = [_as_prefix(server.name) for server in made] if prefix else []
-    return [
-        McpToolset(
+    toolsets: list[McpToolset] = []
+    for server in made:
+        toolset = McpToolset(
             server.params(),
             name=server.name,
             tool_filter=_apart(server.tool_filter(keep), _as_prefix(server.name), prefixes),
             tool_name_prefix=_as_prefix(server.name) if prefix else None,
             **settings,
         )
-        for server in made
-    ]
+        toolset._on_listing = server.log_unknown_names
+        toolsets.append(toolset)
+    return toolsets
 
 
 def _apart(keep: ToolFilter, own: str, prefixes: Sequence[str]) -> ToolFilter:
@@ -99,19 +97,20 @@ class _Server:
         self.name = name
         self._sandboxed = sandboxed
         self._where = f"MCP server {name!r} in {str(file)!r}"
-        folder = file.absolute().parent
-        # Editors keep the file in a folder of theirs, and mean the project around it.
-        self._base = folder.parent if folder.name.startswith(".") else folder
+        self._logged: set[str] = set()
+        self._base = directory_of(file)
         self._check_names(fields)
         self._fields = {
-            key: self._filled_in(value, leaves=key in _OF_REMOTE) for key, value in fields.items()
+            key: fill_in(
+                value, self._base, self._where, withheld=MODEL_KEYS if key in _OF_REMOTE else ()
+            )
+            for key, value in fields.items()
         }
 
     def params(self) -> ConnectionParams:
         """How to reach it."""
-        kind = self._text("type") or self._text("transport")
-        if "command" in self._fields:
-            self._check_kind(kind, ("stdio", "local"))
+        kind = self._kind()
+        if kind == "stdio":
             params = StdioServerParameters(
                 command=self._text("command") or "",
                 args=self._texts("args"),
@@ -119,27 +118,46 @@ class _Server:
                 cwd=self._directory(),
             )
             return StdioConnectionParams(params)
-        self._check_kind(kind, (*_HTTP, "sse"))
         made = SseConnectionParams if kind == "sse" else StreamableHTTPConnectionParams
         return made(self._text("url") or "", headers=self._pairs("headers") or {})
 
     def tool_filter(self, keep: ToolFilter) -> ToolFilter:
-        """What `keep` and the file leave of its tools."""
-        only = {name_for_models(name) for field in _ONLY for name in self._texts(field)}
-        never = {name_for_models(name) for field in _NOT for name in self._texts(field)}
-        is_limited = any(field in self._fields for field in _ONLY) and not self._takes_all()
-        if not is_limited and not never:
+        """What `keep` and the file leave of its tools: those that every list has that says which."""
+        only = [set(self._texts(field)) for field in _ONLY if field in self._fields]
+        listed = [_names_of(texts) for texts in only if "*" not in texts]
+        never = {text for field in _NOT for text in self._texts(field)}
+        hidden, hides_all = _names_of(never), "*" in never
+        if not listed and not never:
             return keep
 
         def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
-            if tool.name in never or (is_limited and tool.name not in {*only, LOAD_RESOURCE}):
+            if hides_all or not hidden.isdisjoint(self._names_to_hide(tool)):
+                return False
+            if tool.name != LOAD_RESOURCE and not all(tool.name in names for names in listed):
                 return False
             return _accepts(keep, tool, context)
 
         return passes
 
-    def _takes_all(self) -> bool:
-        return all("*" in self._texts(field) for field in _ONLY if field in self._fields)
+    def log_unknown_names(self, tools: Sequence[Tool]) -> None:
+        """Log, once each, the names in its lists of tools that none of the server's tools has."""
+        names = {tool.name for tool in tools}
+        hidden = {name for tool in tools for name in self._names_to_hide(tool)}
+        fitting = {**dict.fromkeys(_ONLY, names), **dict.fromkeys(_NOT, hidden)}
+        for field, known in fitting.items():
+            for text in self._texts(field):
+                if text in {"*", *self._logged} or name_for_models(text) in known:
+                    continue
+                self._logged.add(text)
+                _log.error('%s names the tool %r as "%s", and there is none; %s',
+                           self._where, text, field, nearest(text, names))  # fmt: skip
+
+    def _names_to_hide(self, tool: Tool) -> tuple[str, str]:
+        """By what names a tool is left out: its own, and the one that the model would see.
+
+        To be the only ones, tools are named as the server has them: two could have one such name.
+        """
+        return tool.name, name_for_models(f"{_as_prefix(self.name)}_{tool.name}")
 
     def _check_names(self, fields: Mapping[str, Any]) -> None:
         kinds = [key for key in ("command", "url") if key in fields]
@@ -154,29 +172,40 @@ class _Server:
         for key in fields.keys() - own - _OF_ALL - _WITHOUT_EFFECT:
             if key in other:
                 raise UsageError(f'{self._where} has a "{kinds[0]}", and {key!r} is for others.')
-            if not key.startswith(("_", "/", "$")):  # As comments are written in plain JSON.
+            if not key.startswith(COMMENT_MARKS):
                 raise UsageError(
                     f"{self._where} has the field {key!r}, which is not known here and might say "
                     "what the server may do: take it out, or write what it means with McpToolset."
                 )
 
-    def _check_kind(self, kind: str | None, known: tuple[str, ...]) -> None:
-        if kind is not None and re.sub("[-_]", "", kind).lower() not in known:
+    def _kind(self) -> str:
+        """`stdio`, `http` or `sse`, as its type and transport say; each is checked."""
+        known = {"stdio"} if "command" in self._fields else {"http", "sse"}
+        named = {key: self._text(key) for key in ("type", "transport")}
+        kinds = {key: _kind_of(text) for key, text in named.items() if text}
+        for key, kind in kinds.items():
+            if kind not in known:
+                raise UsageError(
+                    f"{self._where} has the {key} {named[key]!r}; known are 'stdio' for a command, "
+                    "'http' and 'sse' for a url."
+                )
+        if len({*kinds.values()}) > 1:
             raise UsageError(
-                f"{self._where} has the type {kind!r}; known are 'stdio' for a command, 'http' and "
-                "'sse' for a url."
+                f"{self._where} has the type {named['type']!r} and the transport "
+                f"{named['transport']!r}; keep one of them."
             )
+        return next(iter(kinds.values()), "stdio" if "command" in self._fields else "http")
 
     def _text(self, key: str) -> str | None:
         found = self._fields.get(key)
         if found is not None and not isinstance(found, str):
-            raise UsageError(f'{self._where} has no text as "{key}" but {_kind(found)}.')
+            raise UsageError(f'{self._where} has no text as "{key}" but {_what(found)}.')
         return found
 
     def _texts(self, key: str) -> list[str]:
         found = self._fields.get(key, [])
         if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-            raise UsageError(f'{self._where} has no list of texts as "{key}" but {_kind(found)}.')
+            raise UsageError(f'{self._where} has no list of texts as "{key}" but {_what(found)}.')
         return found
 
     def _pairs(self, key: str) -> dict[str, str] | None:
@@ -198,49 +227,9 @@ class _Server:
         cwd = self._text("cwd")
         return self._base / cwd if cwd else None if self._sandboxed else self._base
 
-    def _filled_in(self, value: Any, *, leaves: bool) -> Any:
-        """`value` with its variables replaced, however deep they stand; `leaves` if it is sent away."""
-        if isinstance(value, str):
-            return _VARIABLE.sub(lambda match: self._variable(match[1], leaves), value)
-        if isinstance(value, list):
-            return [self._filled_in(item, leaves=leaves) for item in value]
-        if isinstance(value, dict):
-            return {key: self._filled_in(item, leaves=leaves) for key, item in value.items()}
-        return value
 
-    def _variable(self, written: str, leaves: bool) -> str:
-        if (known := self._places().get(written)) is not None:
-            return known
-        if asked := _OF_PERSON.fullmatch(written):
-            return self._looked_up(re.sub(r"\W", "_", asked[1]), None, leaves)
-        if found := _OF_ENVIRONMENT.fullmatch(written):
-            return self._looked_up(found[1], found[2], leaves)
-        if _OF_EDITOR.match(written):
-            raise UsageError(
-                f"{self._where} has ${{{written}}}, which only another client can fill in: write "
-                "the value, or ${VAR} for a variable of the environment."
-            )
-        return f"${{{written}}}"  # A shell's own.
-
-    def _places(self) -> dict[str, str]:
-        return {
-            "workspaceFolder": str(self._base),
-            "workspaceFolderBasename": self._base.name,
-            "userHome": str(Path.home()),
-            "pathSeparator": os.sep,
-            "/": os.sep,
-        }
-
-    def _looked_up(self, name: str, default: str | None, leaves: bool) -> str:
-        if leaves and name in MODEL_KEYS:
-            raise UsageError(
-                f"{self._where} wants {name}, the key of a model's provider, in an address or "
-                "header. If this server is to have a key, put it into a variable of its own."
-            )
-        found = os.environ.get(name, default)
-        if found is None:
-            raise UsageError(f"{self._where} needs the environment variable {name}; set it.")
-        return found
+def _names_of(texts: Collection[str]) -> set[str]:
+    return {name_for_models(text) for text in texts}
 
 
 def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:
@@ -249,7 +238,12 @@ def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> b
     return keep(tool, context) if callable(keep) else tool.name in keep
 
 
-def _kind(found: Any) -> str:
+def _kind_of(text: str) -> str:
+    plain = re.sub("[-_]", "", text).lower()
+    return _ALSO_CALLED.get(plain, plain)
+
+
+def _what(found: Any) -> str:
     """What it is, without what was filled in."""
     return (
         "a list with others"

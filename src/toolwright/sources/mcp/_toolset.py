@@ -64,6 +64,9 @@ class McpToolset(Toolset):
     It may be used and closed from any task.
     """
 
+    _on_listing: Callable[[Sequence[Tool]], None] | None = None
+    """Sees what the server has, before filter and prefix."""
+
     def __init__(
         self,
         connection_params: ConnectionParams | StdioServerParameters | str,
@@ -136,6 +139,8 @@ class McpToolset(Toolset):
             _log.error("%s Its tools are left out.", error)
             return []
         self._listed = link
+        if tools and self._on_listing:
+            self._on_listing(tools)
         return tools or []
 
     def _listed_as(self, tool: Tool) -> str:

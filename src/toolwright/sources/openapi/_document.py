@@ -124,6 +124,8 @@ def _reader_of_folder(folder: Path) -> Reader:
         path = Path(unquote(address)).resolve()
         if not path.is_relative_to(folder):
             raise BrokenRef(f"{address!r} is outside the document's folder {str(folder)!r}")
+        if path.exists() and not path.is_file():  # A pipe would block.
+            raise UsageError(f"The OpenAPI document {str(path)!r} is not a regular file.")
         try:
             return path.read_bytes()
         except OSError as error:

@@ -9,9 +9,9 @@ from toolwright.sources.openapi._document import BrokenRef, Document
 from toolwright.sources.openapi._names import snake_case, unique_name
 from toolwright.sources.openapi._values import as_mapping, as_texts
 
-__all__ = ["Operation", "list_operations"]
+__all__ = ["METHODS", "Operation", "list_operations", "path_items"]
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _MAX_DESCRIPTION = 1000
@@ -67,8 +67,8 @@ class Operation:
 def list_operations(document: Document) -> dict[str, Operation]:
     """All operations by name, in the document's order."""
     found: dict[str, Operation] = {}
-    for path, shared, home in _path_items(document):
-        for method in _METHODS:
+    for path, shared, home in path_items(document):
+        for method in METHODS:
             raw = shared.get(method)
             if isinstance(raw, Mapping):
                 operation_id = str(raw.get("operationId") or "")
@@ -80,7 +80,8 @@ def list_operations(document: Document) -> dict[str, Operation]:
     return found
 
 
-def _path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
+def path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
+    """Each path, what stands there and the file that holds it; references that are broken are left out."""
     for path, item in as_mapping(document.root.get("paths")).items():
         try:
             item, home = document.follow(item)

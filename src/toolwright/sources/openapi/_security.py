@@ -134,15 +134,32 @@ class Security:
             return None
 
     def _raw_scheme(self, name: str) -> Any:
-        root = self._document.root
-        if self._document.is_swagger:
-            listed = schemes_from_swagger(root)
-        else:
-            listed = as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
-        try:
-            return self._document.follow(listed.get(name))[0]
-        except BrokenRef:
-            return None
+        return _followed(self._document, _listed_schemes(self._document).get(name))
+
+
+def sign_in_addresses(document: Document) -> set[str]:
+    """Where people and programs would sign in, as the document's security schemes say."""
+    found: set[str] = set()
+    for listed in _listed_schemes(document).values():
+        scheme = as_mapping(_followed(document, listed))
+        flows = map(as_mapping, as_mapping(scheme.get("flows")).values())
+        for part in (scheme, *flows):
+            found |= {v for k, v in part.items() if k.endswith("Url") and isinstance(v, str)}
+    return found
+
+
+def _listed_schemes(document: Document) -> Mapping[str, Any]:
+    root = document.root
+    if document.is_swagger:
+        return schemes_from_swagger(root)
+    return as_mapping(as_mapping(root.get("components")).get("securitySchemes"))
+
+
+def _followed(document: Document, node: Any) -> Any:
+    try:
+        return document.follow(node)[0]
+    except BrokenRef:
+        return None
 
 
 def _read_scheme(raw: Mapping[str, Any]) -> AuthScheme:

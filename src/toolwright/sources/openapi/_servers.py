@@ -10,7 +10,7 @@ import httpx2
 from toolwright._hosts import is_plainly_local, read_host
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._document import Document
-from toolwright.sources.openapi._operations import Operation
+from toolwright.sources.openapi._operations import METHODS, Operation, path_items
 from toolwright.sources.openapi._swagger import servers_from_swagger
 from toolwright.sources.openapi._values import as_list, as_mapping
 
@@ -48,6 +48,18 @@ class Servers:
             return str(self.url_for(operation)).rstrip("/")
         except ToolError:
             return self._named_by(operation.raw, operation.shared)
+
+    def all_addresses(self) -> set[str]:
+        """Where requests of all operations go, as the document says it."""
+        if self._server_url:
+            return {self._server_url}
+        common, found = self._named_by(), set[str]()
+        for _, shared, _ in path_items(self._document):
+            for raw in (shared.get(method) for method in METHODS):
+                if isinstance(raw, Mapping):
+                    has_own = self._listed(raw) or self._listed(shared)
+                    found.add(self._named_by(raw, shared) if has_own else common)
+        return found
 
     def main_host(self) -> str:
         """The host that most operations are at; empty when the document does not say."""

@@ -21,7 +21,7 @@ from toolwright.sources.openapi._document import (
 )
 from toolwright.sources.openapi._load import TextKind
 from toolwright.sources.openapi._operations import list_operations
-from toolwright.sources.openapi._security import Security
+from toolwright.sources.openapi._security import Security, sign_in_addresses
 from toolwright.sources.openapi._servers import Servers, host_of
 from toolwright.sources.openapi._site import Site
 from toolwright.sources.openapi._tool import Connection, HeaderProvider, RestApiTool
@@ -123,6 +123,12 @@ class OpenAPIToolset(Toolset):
     def problems(self) -> dict[str, tuple[str, ...]]:
         """Operations of which something could not be understood, and why. Looks at all of them."""
         return {name: tool.problems for name, tool in self._tools.items() if tool.problems}
+
+    def addresses(self) -> list[str]:
+        """Where its calls go and where people would sign in, as the document says; nothing is called."""
+        document = self._read()
+        called = Servers(document, *self._server).all_addresses()
+        return sorted({*called, *sign_in_addresses(document)})
 
     async def close(self) -> None:
         """Close the connections."""

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from toolwright._mcp_file import read_small_file
 from toolwright.errors import UsageError
 
 __all__ = ["read_env_file"]
@@ -14,8 +15,8 @@ _QUOTED = re.compile(r"(['\"])(.*)\1\s*(?:#.*)?")
 def read_env_file(path: Path, where: str) -> dict[str, str]:
     """The variables of a file with `NAME=value` lines; empty lines and `#` comments are left out."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_small_file(path).splitlines()
+    except (OSError, ValueError) as error:
         raise UsageError(f"{where} has an envFile that cannot be read: {error}.") from error
     found: dict[str, str] = {}
     for number, line in enumerate(map(str.strip, lines), 1):
@@ -33,4 +34,4 @@ def _value(text: str) -> str:
     if quoted := _QUOTED.fullmatch(text):
         value = quoted[2]
         return value.replace("\\n", "\n") if quoted[1] == '"' else value
-    return re.sub(r"\s+#.*", "", text)
+    return re.sub(r"(?<!\s)\s+#.*", "", text)
