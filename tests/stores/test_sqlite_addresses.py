@@ -179,3 +179,23 @@ def test_nobody_puts_a_path_into_an_address_or_takes_it_out_by_hand() -> None:
     ]
     assert len(files) > 300
     assert [str(file) for file in files if by_hand.search(file.read_text())] == []
+
+
+def test_turning_a_new_file_to_wal_waits_for_whoever_has_it(tmp_path: Path) -> None:
+    """SQLite refuses at once, whatever the timeout is; so two that begin at once would not both begin."""
+    from toolwright.backends.sql._database import _write_ahead
+
+    class Busy:
+        refusals = 3
+
+        def execute(self, statement: str) -> None:
+            if self.refusals:
+                self.refusals -= 1
+                raise sqlite3.OperationalError("database is locked")
+            connection.execute(statement)
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        busy = Busy()
+        _write_ahead(busy)
+        assert busy.refusals == 0
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -6,6 +6,7 @@ awaiting every statement, nothing can be cancelled halfway, and no connection is
 
 import asyncio
 import os
+import sqlite3
 import threading
 import time
 import weakref
@@ -326,10 +327,23 @@ def _limit_waits(connection: Any, _record: Any) -> None:
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     # In WAL mode this survives a killed process; only a power cut may lose the last moments.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _write_ahead(connection: Any) -> None:
+    """Turn a new file to WAL. Of two that do, SQLite refuses one at once instead of having it wait."""
+    ends = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:
