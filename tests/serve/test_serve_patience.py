@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import anyio.lowlevel
 import pytest
+import uvicorn
 from anyio.abc import SocketStream
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -14,7 +16,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from toolwright.serve._listen import listen
-from toolwright.serve._patience import Patience
+from toolwright.serve._patience import Patience, waiting_with
 from toolwright.serve._serve import StartedServer
 
 pytestmark = pytest.mark.anyio
@@ -171,3 +173,22 @@ async def test_one_address_has_a_share_of_connections_and_gets_it_back() -> None
                     await again.aclose()
         for client in (*held, again):
             await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("left", "aborted"),
+    [([9, 9], True), ([9, 8], False), ([0, 0], False)],
+    ids=["no", "slowly", "all"],
+)
+async def test_what_is_left_of_a_closed_connection_is_read_or_given_up(
+    left: list[int], aborted: bool
+) -> None:
+    """How much fits into the system's own buffers differs, so the transport is a stand-in here."""
+    made: Any = waiting_with(SHORT)
+    config = uvicorn.Config(Starlette())
+    protocol = made(config=config, server_state=uvicorn.server.ServerState(), app_state={})
+    protocol.transport = Mock(is_closing=lambda: True, get_write_buffer_size=lambda: left.pop(0))
+    protocol.loop = Mock()
+    protocol._watch()
+    protocol._watch()
+    assert protocol.transport.abort.called is aborted

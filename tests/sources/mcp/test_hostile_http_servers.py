@@ -159,9 +159,9 @@ async def serving(how: str) -> AsyncIterator[str]:
         ("noevent", "SSE stream ended"),
         ("kind", "Unexpected content type"),
         ("none", "Failed to parse"),
-        ("half", ""),
+        ("half", "stopped while 'go' was called"),
         ("error", "error response"),
-        ("away", ""),
+        ("away", "Redirect to .* not followed"),
         ("other", "timed out"),
     ],
 )
