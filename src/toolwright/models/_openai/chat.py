@@ -6,18 +6,18 @@ from itertools import chain
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
+from toolwright.models._errors import broken_off, reading
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.chat_stream import StreamedCompletion
 from toolwright.models._openai.chat_wire import converter, read_completion, to_function
 from toolwright.models._openai.client import (
     AsyncOpenAI,
     as_model_errors,
-    endpoint_for,
+    client_maker,
     post,
     post_streamed,
 )
@@ -60,9 +60,7 @@ class OpenAIChatModel(Sealed):
         if client is not None:
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            key, url = endpoint_for(provider, api_key, base_url)
-            # Retries are made in one place, for all providers: `ask`.
-            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+            self._client = PerLoop(client_maker(self.name, provider, api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -86,25 +84,23 @@ class OpenAIChatModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return self._read(await post(self._client.get(), _PATH, body))
+        return self._read(await post(self._client.get(), _PATH, body, self.name))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         streamed = StreamedCompletion(listen)
         # The caller's own settings come first, as in everything else that is sent.
         asked = {"stream_options": {"include_usage": True}} | body
-        async with aclosing(post_streamed(self._client.get(), _PATH, asked)) as chunks:
+        async with aclosing(post_streamed(self._client.get(), _PATH, asked, self.name)) as chunks:
             async for chunk in chunks:
-                streamed.hear(chunk)
+                with reading(self.name, chunk):
+                    streamed.hear(chunk)
         if not streamed.ended:
-            raise ModelError(
-                f"{self.name}: the stream ended before the reply did.",
-                reason="connection",
-                retryable=True,
-            )
+            raise broken_off(self.name, "the stream ended before the reply did")
         return self._read(streamed.completion())
 
     def _read(self, completion: dict[str, Any]) -> ModelMessage:
-        message = read_completion(completion, self._provider, self.name)
+        with reading(self.name, completion):
+            message = read_completion(completion, self._provider, self.name)
         if message.usage.cost or not self._is_openai:
             return message
         return replace(message, usage=priced(f"openai:{self._model}", message.usage))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from toolwright.errors import ModelError
 from toolwright.messages import (
     BlobPart,
     Content,
@@ -22,6 +21,7 @@ from toolwright.messages import (
 )
 from toolwright.models._call_ids import new_call_id
 from toolwright.models._dialects import strict_schema
+from toolwright.models._errors import model_error
 from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
 from toolwright.models._sendable import sendable
 
@@ -123,11 +123,13 @@ def _call(call: ToolCall) -> Wire:
     return {"id": call.call_id, "type": "function", "function": function}
 
 
-def read_completion(completion: Mapping[str, Any], provider: str, name: str) -> ModelMessage:
+def read_completion(completion: Wire, provider: str, name: str) -> ModelMessage:
     """The whole reply, from a completion as JSON."""
-    choices = completion.get("choices") or []
+    refuse_error(completion, name)
+    choices = completion["choices"]
     if not choices:
-        raise ModelError(f"{name}: the server sent a completion without a choice.", reason="server")
+        raise model_error(name, "the server sent a completion without a choice", reason="server")
+    refuse_error(choices[0], name)
     message = choices[0].get("message") or {}
     parts = _parts(message, provider)
     calls = any(isinstance(part, ToolCall) for part in parts)
@@ -143,6 +145,17 @@ def read_completion(completion: Mapping[str, Any], provider: str, name: str) -> 
         finish_reason="calls" if calls and finish == "stop" else _refused(message) or finish,
         meta=meta,
     )
+
+
+def refuse_error(answer: Wire, name: str) -> None:
+    """Raise the error that some servers send under a status that says that all is well."""
+    error = answer.get("error")
+    if isinstance(error, dict):
+        code = error.get("code") or error.get("type")
+        message = error.get("message") or "unknown"
+        raise model_error(name, message, code=None if code is None else str(code))
+    if error:
+        raise model_error(name, str(error), reason="server")
 
 
 def _refused(message: Wire) -> FinishReason | None:

@@ -1,22 +1,31 @@
 """What the two OpenAI protocols share: the SDK's client, its errors, and where it connects to."""
 
+import json
 import os
-import reprlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error, unreachable
+from toolwright.models._errors import model_error, not_a_reply, parsing
 
 try:
     import openai
-    from openai import AsyncOpenAI, AsyncStream
+    from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
+
+    from toolwright.models._http import connection_error, transport_errors, watching
 except ImportError as error:
     raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
 
-__all__ = ["AsyncOpenAI", "Endpoint", "as_model_errors", "endpoint_for", "post", "post_streamed"]
+__all__ = [
+    "AsyncOpenAI",
+    "Endpoint",
+    "as_model_errors",
+    "client_maker",
+    "post",
+    "post_streamed",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +76,21 @@ _NO_KEY = "none"
 """The SDK insists on a key; local servers ignore it."""
 
 
-def endpoint_for(
+def client_maker(
+    name: str, provider: str, api_key: str | None, base_url: str | None
+) -> Callable[[], AsyncOpenAI]:
+    """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
+    key, url = _endpoint_for(provider, api_key, base_url)
+
+    def make() -> AsyncOpenAI:
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        # Retries are made in one place, for all providers: `ask`.
+        return AsyncOpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
+
+    return make
+
+
+def _endpoint_for(
     provider: str, api_key: str | None, base_url: str | None
 ) -> tuple[str, str | None]:
     """The key and base URL to use: what was given, else the environment, else the preset."""
@@ -87,12 +110,12 @@ def endpoint_for(
 def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK raises into `ModelError`."""
     try:
-        yield
+        with transport_errors(name):
+            yield
     except openai.APITimeoutError as error:
         raise model_error(name, str(error), reason="timeout", url=error.request.url) from error
     except openai.APIConnectionError as error:
-        detail = f"{error} {error.__cause__ or ''}".strip()
-        raise unreachable(name, error.request.url, detail) from error
+        raise connection_error(name, error.request.url, error) from error
     except openai.APIStatusError as error:
         raise _from_status(name, error) from error
     except openai.APIError as error:
@@ -127,30 +150,39 @@ _KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 """Never the administrator's key, which the SDK would find in the environment."""
 
 
-async def post(client: AsyncOpenAI, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
-    return _object(await client.post(path, cast_to=object, body=body, options=_KEY_ONLY))
+    url = _url(client, path)
+    with parsing(name, url):
+        answer = await client.post(path, cast_to=object, body=body, options=_KEY_ONLY)
+    return _object(answer, name, url)
 
 
 async def post_streamed(
-    client: AsyncOpenAI, path: str, body: dict[str, Any]
+    client: AsyncOpenAI, path: str, body: dict[str, Any], name: str
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of the answer to `body`, as they come."""
+    """The events of the answer to `body`, as they come; a server that does not stream sends one."""
     body = {**body, "stream": True}
     kind = AsyncStream[object]
-    stream = await client.post(
-        path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
-    )
-    async with stream:
-        async for event in stream:
-            yield _object(event)
+    url = _url(client, path)
+    with parsing(name, url):
+        stream = await client.post(
+            path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
+        )
+        async with stream:
+            if "json" in stream.response.headers.get("content-type", ""):
+                yield _object(json.loads(await stream.response.aread()), name, url)
+                return
+            async for event in stream:
+                yield _object(event, name, url)
 
 
-def _object(answer: Any) -> dict[str, Any]:
+def _url(client: AsyncOpenAI, path: str) -> str:
+    return f"{str(client.base_url).rstrip('/')}{path}"
+
+
+def _object(answer: Any, name: str, url: str) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
-    raise ModelError(
-        f"The server answered with {reprlib.repr(answer)}, which is no JSON object.",
-        reason="connection",
-        retryable=True,
-    )
+    shown = answer if isinstance(answer, str) else json.dumps(answer)
+    raise not_a_reply(name, "in place of a JSON object", shown, url=url, status=200)

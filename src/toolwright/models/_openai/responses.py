@@ -6,17 +6,16 @@ from itertools import chain
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
-from toolwright.models._errors import model_error
+from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import (
     AsyncOpenAI,
     as_model_errors,
-    endpoint_for,
+    client_maker,
     post,
     post_streamed,
 )
@@ -27,6 +26,7 @@ from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIModel"]
 
+_PATH = "/responses"
 _NO_REASONING = re.compile(r"gpt-(3|4)|chatgpt-4o|ft:gpt-(3|4)")
 """Models from before reasoning; they refuse its settings, and the others refuse sampling's."""
 _SERVER_TOOLS: dict[str, dict[str, Any]] = {
@@ -61,9 +61,7 @@ class OpenAIModel(Sealed):
         if client is not None:
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            key, url = endpoint_for("openai", api_key, base_url)
-            # Retries are made in one place, for all providers: `ask`.
-            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+            self._client = PerLoop(client_maker(self.name, "openai", api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -87,20 +85,21 @@ class OpenAIModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return read_response(await post(self._client.get(), "/responses", body), self.name)
+        return self._read(await post(self._client.get(), _PATH, body, self.name))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         listener = _Listener(listen)
-        async with aclosing(post_streamed(self._client.get(), "/responses", body)) as events:
+        async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as events:
             async for event in events:
-                ended = listener.hear(event, self.name)
+                with reading(self.name, event):
+                    ended = listener.hear(event, self.name)
                 if ended is not None:
-                    return read_response(ended, self.name)
-        raise ModelError(
-            f"{self.name}: the stream ended before the response did.",
-            reason="connection",
-            retryable=True,
-        )
+                    return self._read(ended)
+        raise broken_off(self.name, "the stream ended before the response did")
+
+    def _read(self, response: dict[str, Any]) -> ModelMessage:
+        with reading(self.name, response):
+            return read_response(response, self.name)
 
     # -- the request --------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
     if response.get("status") in ("failed", "cancelled"):
         raise _failure(response, name)
     reader = _Reader()
-    for item in response.get("output", ()):
+    for item in response["output"]:
         reader.read(item)
     meta = {"provider": PROVIDER, "id": response.get("id"), "messages": reader.messages}
     if reader.citations:
