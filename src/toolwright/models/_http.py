@@ -145,7 +145,7 @@ class _Watched(httpx2.AsyncByteStream):
     def _measure(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > MOST_BYTES:
-            raise self._refused(f"more than {MOST_BYTES // 2**20} MB without an end")
+            raise self._refused(f"more than {MOST_BYTES // 1024:,} KB without an end")
 
     def _kind(self) -> str:
         return self._response.headers.get("content-type", "no content type").partition(";")[0]
