@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, not_a_reply, parsing
+from toolwright.models._openai.servers import SERVERS, Server
 
 try:
     import openai
@@ -19,8 +19,8 @@ except ImportError as error:
     raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
 
 __all__ = [
+    "DONE",
     "AsyncOpenAI",
-    "Endpoint",
     "as_model_errors",
     "client_maker",
     "post",
@@ -28,50 +28,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where a provider that speaks OpenAI's protocol is, and which key it takes."""
-
-    base_url: str | None = None
-    """None: OpenAI itself, or what OPENAI_BASE_URL says."""
-    key_variable: str = "OPENAI_API_KEY"
-    url_variable: str = "OPENAI_BASE_URL"
-    needs_key: bool = True
-
-
-_ENDPOINTS = {
-    "openai": Endpoint(),
-    "openai-chat": Endpoint(),
-    "openrouter": Endpoint(
-        base_url="https://openrouter.ai/api/v1",
-        key_variable="OPENROUTER_API_KEY",
-        url_variable="OPENROUTER_BASE_URL",
-    ),
-    "ollama": Endpoint(
-        base_url="http://localhost:11434/v1",
-        key_variable="OLLAMA_API_KEY",
-        url_variable="OLLAMA_BASE_URL",
-        needs_key=False,
-    ),
-    "vllm": Endpoint(
-        base_url="http://localhost:8000/v1",
-        key_variable="VLLM_API_KEY",
-        url_variable="VLLM_BASE_URL",
-        needs_key=False,
-    ),
-    "llamacpp": Endpoint(
-        base_url="http://localhost:8080/v1",
-        key_variable="LLAMACPP_API_KEY",
-        url_variable="LLAMACPP_BASE_URL",
-        needs_key=False,
-    ),
-    "lmstudio": Endpoint(
-        base_url="http://localhost:1234/v1",
-        key_variable="LMSTUDIO_API_KEY",
-        url_variable="LMSTUDIO_BASE_URL",
-        needs_key=False,
-    ),
-}
+DONE: dict[str, Any] = {}
+"""Comes after the last event, as itself, where the server has sent its own sign of the end."""
 _NO_KEY = "none"
 """The SDK insists on a key; local servers ignore it."""
 
@@ -94,7 +52,7 @@ def _endpoint_for(
     provider: str, api_key: str | None, base_url: str | None
 ) -> tuple[str, str | None]:
     """The key and base URL to use: what was given, else the environment, else the preset."""
-    preset = _ENDPOINTS.get(provider, Endpoint(needs_key=False))
+    preset = SERVERS.get(provider, Server(needs_key=False))
     url = base_url or os.environ.get(preset.url_variable) or preset.base_url
     key = api_key or os.environ.get(preset.key_variable)
     # A base URL of one's own is a server of one's own, which may well take no key.
@@ -119,12 +77,20 @@ def as_model_errors(name: str) -> Iterator[None]:
     except openai.APIStatusError as error:
         raise _from_status(name, error) from error
     except openai.APIError as error:
-        raise model_error(name, error.message, code=_code(error), url=error.request.url) from error
+        raise _from_stream(name, error) from error
 
 
 def _code(error: openai.APIError) -> str | None:
     code: object = error.code or error.type
     return None if code is None else str(code)  # some compatible servers send a number
+
+
+def _from_stream(name: str, error: openai.APIError) -> ModelError:
+    """Some servers send their error as a text alone, which the SDK does not repeat."""
+    url = error.request.url
+    if isinstance(error.body, str):
+        return model_error(name, error.body, reason="server", url=url)
+    return model_error(name, error.message, code=_code(error), url=url)
 
 
 def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
@@ -158,23 +124,39 @@ async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) 
     return _object(answer, name, url)
 
 
+class _Events(AsyncStream[object]):
+    """Notices the last event, which not all servers precede with the reason why the reply ends."""
+
+    done = False
+
+    async def _iter_events(self) -> AsyncIterator[Any]:
+        async for event in super()._iter_events():
+            self.done = self.done or event.data.startswith("[DONE]")
+            yield event
+
+
 async def post_streamed(
     client: AsyncOpenAI, path: str, body: dict[str, Any], name: str
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of the answer to `body`, as they come; a server that does not stream sends one."""
+    """The events of the answer to `body`, as they come, and `DONE` where the server says so.
+
+    A server that does not stream sends one.
+    """
     body = {**body, "stream": True}
-    kind = AsyncStream[object]
     url = _url(client, path)
     with parsing(name, url):
         stream = await client.post(
-            path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
+            path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=_Events
         )
         async with stream:
             if "json" in stream.response.headers.get("content-type", ""):
                 yield _object(json.loads(await stream.response.aread()), name, url)
+                yield DONE
                 return
             async for event in stream:
                 yield _object(event, name, url)
+            if stream.done:
+                yield DONE
 
 
 def _url(client: AsyncOpenAI, path: str) -> str:

@@ -13,6 +13,7 @@ from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import (
+    DONE,
     AsyncOpenAI,
     as_model_errors,
     client_maker,
@@ -91,6 +92,8 @@ class OpenAIModel(Sealed):
         listener = _Listener(listen)
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as events:
             async for event in events:
+                if event is DONE:
+                    break
                 with reading(self.name, event):
                     ended = listener.hear(event, self.name)
                 if ended is not None:
