@@ -17,11 +17,16 @@ from toolwright.models._anthropic.client import (
 from toolwright.models._anthropic.stream import StreamedMessage
 from toolwright.models._anthropic.wire import read_message, to_messages
 from toolwright.models._ask import Retries, ask
-from toolwright.models._errors import broken_off, reading
+from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
 
 __all__ = ["AnthropicModel"]
+
+
+_PAUSES = ("pause_turn", "compaction")
+"""Why a reply ends that is not at its end."""
+_MOST_PAUSES = 50
 
 
 class AnthropicModel(Sealed):
@@ -54,10 +59,14 @@ class AnthropicModel(Sealed):
         body = self._bodies.make(request)
         reply = await self._ask(body, request, on_delta)
         # A long run of server tools comes in pieces: the reply so far is sent back to get the rest.
-        while reply.meta.get("paused"):
+        for _ in range(_MOST_PAUSES):
+            if not reply.meta.get("paused"):
+                return reply
             more = {**body, "messages": [*body["messages"], *to_messages(reply)]}
             reply = _joined(reply, await self._ask(more, request, on_delta))
-        return reply
+        raise model_error(
+            self.name, f"the reply paused {_MOST_PAUSES} times without an end", reason="server"
+        )
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -96,7 +105,7 @@ class AnthropicModel(Sealed):
 
 def _read(reply: dict[str, Any], name: str) -> ModelMessage:
     message = read_message(reply, name)
-    if reply.get("stop_reason") != "pause_turn":
+    if reply.get("stop_reason") not in _PAUSES:
         return message
     return replace(message, meta={**message.meta, "paused": True})
 

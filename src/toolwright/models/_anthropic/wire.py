@@ -186,6 +186,12 @@ def _arguments(given: Any) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
+    """The whole usage; that of compactions is told apart, and not part of the sum."""
+    compactions = [one for one in usage.get("iterations") or () if one["type"] == "compaction"]
+    return sum((_counted(one, requests=0) for one in compactions), _counted(usage, requests=1))
+
+
+def _counted(usage: Mapping[str, Any], *, requests: int) -> Usage:
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
     details = usage.get("output_tokens_details") or {}
@@ -196,5 +202,5 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cached_tokens=read,
         cache_write_tokens=written,
         reasoning_tokens=details.get("thinking_tokens") or 0,
-        requests=1,
+        requests=requests,
     )

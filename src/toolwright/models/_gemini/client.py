@@ -1,6 +1,7 @@
 """Google's SDK: its client, and its errors in our words."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ except ImportError as error:
 __all__ = ["Connection", "as_model_errors", "connector", "wants_vertex"]
 
 _TIMEOUT_MS = 600_000
+# What Google adds to its API is kept as it comes, and is no news for whoever runs a program.
+warnings.filterwarnings("ignore", message=".* is not a valid ", module=r"google\.genai")
 
 
 @dataclass(frozen=True, slots=True)

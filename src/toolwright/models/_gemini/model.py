@@ -89,7 +89,7 @@ class GeminiModel(Sealed):
         config = self._configs.make(request, plan)
         contents = list(chain.from_iterable(request.history.converted(self._convert)))
         tools = self._configs.tools(request, plan)
-        body = ({"tools": tools} if tools else {}) | request.settings.extra
+        body = ({"tools": tools} if tools else {}) | request.settings.given
 
         async def ask_model(more: Sequence[Wire], listen: OnDelta | None) -> ModelMessage:
             asked = {"contents": [*contents, *more], **body}

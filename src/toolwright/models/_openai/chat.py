@@ -143,7 +143,7 @@ class OpenAIChatModel(Sealed):
         }
         if request.output_schema is not None:
             body["response_format"] = self._output_formats(request.output_schema)
-        return body | settings.extra
+        return body | settings.given
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         if not request.tools:

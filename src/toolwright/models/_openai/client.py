@@ -23,6 +23,7 @@ __all__ = [
     "AsyncOpenAI",
     "as_model_errors",
     "client_maker",
+    "get",
     "post",
     "post_streamed",
 ]
@@ -121,6 +122,14 @@ async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) 
     url = _url(client, path)
     with parsing(name, url):
         answer = await client.post(path, cast_to=object, body=body, options=_KEY_ONLY)
+    return _object(answer, name, url)
+
+
+async def get(client: AsyncOpenAI, path: str, name: str) -> dict[str, Any]:
+    """What is at `path` now."""
+    url = _url(client, path)
+    with parsing(name, url):
+        answer = await client.get(path, cast_to=object, options=_KEY_ONLY)
     return _object(answer, name, url)
 
 

@@ -5,8 +5,10 @@ from contextlib import aclosing
 from itertools import chain
 from typing import Any
 
+import anyio
+
 from toolwright._sealed import Sealed
-from toolwright.messages import ModelMessage, ServerTool
+from toolwright.messages import ModelMessage, ReasoningPart, ServerTool, TextPart, ToolCall
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
@@ -17,6 +19,7 @@ from toolwright.models._openai.client import (
     AsyncOpenAI,
     as_model_errors,
     client_maker,
+    get,
     post,
     post_streamed,
 )
@@ -28,6 +31,10 @@ from toolwright.models._server_tools import no_equivalent
 __all__ = ["OpenAIModel"]
 
 _PATH = "/responses"
+_UNFINISHED = ("queued", "in_progress")
+_FIRST_LOOK = 0.5
+_LONGEST_WAIT = 10.0
+"""Seconds between two looks at a response that is made in the background."""
 _NO_REASONING = re.compile(r"gpt-(3|4)|chatgpt-4o|ft:gpt-(3|4)")
 """Models from before reasoning; they refuse its settings, and the others refuse sampling's."""
 _SERVER_TOOLS: dict[str, dict[str, Any]] = {
@@ -86,7 +93,18 @@ class OpenAIModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return self._read(await post(self._client.get(), _PATH, body, self.name))
+        return await self._awaited(await post(self._client.get(), _PATH, body, self.name))
+
+    async def _awaited(self, response: dict[str, Any]) -> ModelMessage:
+        """The message of a response that may be made in the background; it is asked for until then."""
+        wait = _FIRST_LOOK
+        while response.get("status") in _UNFINISHED:
+            await anyio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+            with reading(self.name, response):
+                path = f"{_PATH}/{response['id']}"
+            response = await get(self._client.get(), path, self.name)
+        return self._read(response)
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         listener = _Listener(listen)
@@ -94,10 +112,12 @@ class OpenAIModel(Sealed):
             async for event in events:
                 if event is DONE:
                     break
+                if event.get("object") == "response":  # the server does not stream
+                    return _told(await self._awaited(event), listen)
                 with reading(self.name, event):
                     ended = listener.hear(event, self.name)
                 if ended is not None:
-                    return self._read(ended)
+                    return await self._awaited(ended)
         raise broken_off(self.name, "the stream ended before the response did")
 
     def _read(self, response: dict[str, Any]) -> ModelMessage:
@@ -121,7 +141,7 @@ class OpenAIModel(Sealed):
             body["max_output_tokens"] = settings.max_tokens
         if request.output_schema is not None:
             body["text"] = {"format": self._output_formats(request.output_schema)}
-        return body | settings.extra
+        return body | settings.given
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         tools = [*self._functions(request.tools), *map(self._server_tool, request.server_tools)]
@@ -166,6 +186,18 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
         "schema": strict or schema,
         "strict": strict is not None,
     }
+
+
+def _told(message: ModelMessage, listen: OnDelta) -> ModelMessage:
+    """`message`, after it was handed on as if it had come in pieces."""
+    calls = 0
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            listen(Delta(kind="call", index=calls, name=part.name, text=part.arguments))
+            calls += 1
+        elif isinstance(part, TextPart | ReasoningPart):
+            listen(Delta(kind=part.kind, text=part.text))
+    return message
 
 
 class _Listener:

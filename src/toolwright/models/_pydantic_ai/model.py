@@ -138,7 +138,7 @@ def _settings(settings: ModelSettings) -> TheirSettings:
         "tool_choice": choice if choice in ("none", "required") else [choice],
         "parallel_tool_calls": None if settings.parallel_tool_calls else False,
         "cache": settings.cache_prompt,
-        "extra_body": settings.extra or None,
+        "extra_body": settings.given or None,
     }
     if choice == "auto":
         del chosen["tool_choice"]
