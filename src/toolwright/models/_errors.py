@@ -70,6 +70,8 @@ _TOO_LONG = re.compile(
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
 _LONGEST = 1_000
 """A proxy may answer with a whole page of HTML."""
+_BEGINS_WELL = re.compile(r"\s*(?:[{\[]|(?:data|event|id|retry)?:)")
+"""Like JSON, or like a line of a stream."""
 _SHOWN = 200
 """Of what came in place of a reply."""
 _LONGEST_SEGMENT = 20
@@ -163,7 +165,7 @@ def parsing(provider: str, url: object) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        if error.doc.lstrip()[:1] in ("{", "["):
+        if _BEGINS_WELL.match(error.doc):
             what = f"its JSON is not whole ({error.msg} at {error.pos})"
             raise broken_off(provider, what, error.doc, url=url, status=200) from error
         raise not_a_reply(provider, "not JSON but", error.doc, url=url, status=200) from error

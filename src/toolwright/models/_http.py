@@ -18,6 +18,8 @@ _BEGINNINGS = (b"{", b"[", b"data:", b"event:", b"id:", b"retry:", b":")
 """Of JSON, and of server-sent events."""
 _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 """A small piece of these cannot become a huge one in a single step."""
+_BREAKS = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
+"""Google's SDK takes these for ends of lines, in the middle of a text; JSON can write them so."""
 _KEEPS_THE_METHOD = frozenset({307, 308})
 
 Hook = Callable[[Any], Awaitable[None]]
@@ -95,6 +97,20 @@ def _check_packing(name: str, response: httpx2.Response) -> None:
         raise not_a_reply(name, what, url=response.url, status=response.status_code)
 
 
+def _held_back(piece: bytes) -> tuple[bytes, bytes]:
+    """`piece` without, and only, the end that may be half a character."""
+    for size in (2, 1):
+        if any(len(char) > size and piece.endswith(char[:size]) for char in _BREAKS):
+            return piece[:-size], piece[-size:]
+    return piece, b""
+
+
+def _without_breaks(piece: bytes) -> bytes:
+    for char, escape in _BREAKS.items():
+        piece = piece.replace(char, escape)
+    return piece
+
+
 class _Watched(httpx2.AsyncByteStream):
     """The unpacked body of a response, measured, and looked at where it begins."""
 
@@ -126,17 +142,18 @@ class _Watched(httpx2.AsyncByteStream):
                 return
             if not any(beginning.startswith(head) for beginning in _BEGINNINGS):
                 raise self._refused(f"{self._kind()} that begins with", self._head)
-        if self._head.strip():
-            raise self._refused(f"{self._kind()} that is only", self._head)
-        raise broken_off(self._name, "the body is empty", url=self._response.url, status=200)
+        what = "the body ends where it begins" if self._head.strip() else "the body is empty"
+        raise broken_off(self._name, what, url=self._response.url, status=200)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        head, self._head = self._head, b""
-        if head:
-            yield head
+        whole, held = _held_back(self._head)
+        self._head = b""
+        yield _without_breaks(whole)
         async for piece in self._pieces:
             self._measure(piece)
-            yield piece
+            whole, held = _held_back(held + piece)
+            yield _without_breaks(whole)
+        yield _without_breaks(held)
 
     async def aclose(self) -> None:
         """Let go of the connection."""
