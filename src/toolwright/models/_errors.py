@@ -171,6 +171,8 @@ def parsing(provider: str, url: object) -> Iterator[None]:
         raise not_a_reply(provider, "not JSON but", error.doc, url=url, status=200) from error
     except UnicodeDecodeError as error:
         shown = error.object[:_SHOWN].decode(errors="replace")
+        if "unexpected end" in error.reason and _BEGINS_WELL.match(shown):
+            raise broken_off(provider, "it ends in a character", shown, url=url) from error
         raise not_a_reply(provider, "not UTF-8:", shown, url=url, status=200) from error
     except RecursionError as error:
         what = "JSON that is nested too deep to be read"
