@@ -165,7 +165,7 @@ def parsing(provider: str, url: object) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        if _BEGINS_WELL.match(error.doc):
+        if _BEGINS_WELL.match(error.doc) or "data:".startswith(error.doc.strip()):
             what = f"its JSON is not whole ({error.msg} at {error.pos})"
             raise broken_off(provider, what, error.doc, url=url, status=200) from error
         raise not_a_reply(provider, "not JSON but", error.doc, url=url, status=200) from error
