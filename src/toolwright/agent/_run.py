@@ -118,6 +118,8 @@ class Shared:
         self.answer_calls: AnswerCalls = answer_calls
         self.failure: BaseException | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
+        self.abandoned = False
+        """Whether nobody means to go on with the session once this run is cancelled."""
 
 
 class Run:
