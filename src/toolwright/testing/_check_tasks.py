@@ -1,6 +1,7 @@
 """What durable tasks must do on a database, as checks that can be run on any address."""
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from toolwright.messages import (
     Steered,
     TextPart,
     ToolCall,
+    ToolEnded,
     UserMessage,
 )
 from toolwright.models import ModelRequest, OnDelta
@@ -162,6 +164,35 @@ async def check_a_running_tool_is_stopped_when_its_task_is_cancelled(made: Orche
         task = await made.wait(task_id, _PATIENCE)
     assert stopped.is_set()
     assert task.status == "CANCELLED", task
+
+
+async def check_a_cancelled_task_tells_the_truth_when_it_is_tried_again(made: Orchestrator) -> None:
+    """What waited is closed; of what was running nobody knows how far it came."""
+    started = anyio.Event()
+
+    @tool
+    async def hang() -> str:
+        """Never ends by itself."""
+        started.set()
+        await anyio.sleep_forever()
+        return ""
+
+    made.register(_agent("a", [_call("ask"), _call("hang")], "done", tools=[_ask, hang]))
+    async with _working(made):
+        task_id = await made.enqueue("a", "go")
+        await started.wait()
+        while not ((waiting := await made.pending(task_id)) and waiting[0][1].ran):
+            await made.changed(0.5)
+        assert await made.cancel(task_id)
+        assert (await made.wait(task_id, _PATIENCE)).status == "CANCELLED"
+        assert not await made.pending(task_id)
+        assert await _answer(made, task_id, waiting[0][1].call_id, 1) == "finished"
+        assert await made.retry(task_id)
+        task = await made.wait(task_id, _PATIENCE)
+    assert task.status == "COMPLETED", task
+    read = await _read(made, task_id)
+    assert read["ask"].startswith("No result has come for this call: cancelled."), read
+    assert "outcome is unknown" in read["hang"], read
 
 
 async def check_a_cancel_that_was_accepted_wins_over_the_end(made: Orchestrator) -> None:
@@ -389,6 +420,63 @@ async def check_a_worker_that_is_stopped_gives_its_tasks_back(made: Orchestrator
     assert (task.status, len(again)) == ("COMPLETED", 2), task
 
 
+async def check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does(
+    made: Orchestrator,
+) -> None:
+    """Repeated if they may be, else of unknown outcome, or asked about; a result that is brought for
+    a deferred one is taken."""
+    runs: Counter[str] = Counter()
+    all_run = anyio.Event()
+
+    async def hang(name: str) -> str:
+        runs[name] += 1
+        if runs.total() == 4:
+            all_run.set()
+        if runs[name] == 1:
+            await anyio.sleep_forever()
+        return f"{name} again"
+
+    @tool(idempotent=True)
+    async def repeat() -> str:
+        """May be repeated."""
+        return await hang("repeat")
+
+    @tool
+    async def once() -> str:
+        """May not."""
+        return await hang("once")
+
+    @tool(on_unknown="ask")
+    async def known() -> str:
+        """Somebody knows what became of it."""
+        return await hang("known")
+
+    @deferred_tool()
+    async def order() -> None:
+        """Ordered somewhere else."""
+        await hang("order")
+
+    tools = [repeat, once, known, order]
+    made.register(_agent("a", [_call(t.name) for t in tools], "done", tools=tools))
+    task_id = await made.enqueue("a", "x")
+    async with anyio.create_task_group() as group:
+        group.start_soon(made.worker().run)
+        await all_run.wait()
+        group.cancel_scope.cancel()
+    assert not any(isinstance(e, ToolEnded) for e in await made.stored_events(task_id))
+    [(_, ordered)] = await made.pending(task_id)
+    assert await _answer(made, task_id, ordered.call_id, "delivered") == "accepted"
+    async with _working(made):
+        asked = await _parked(made, task_id)
+        assert await _answer(made, task_id, asked, "it was done") == "accepted"
+        task = await made.wait(task_id, _PATIENCE)
+    assert task.status == "COMPLETED", task
+    read = await _read(made, task_id)
+    assert "outcome is unknown" in read.pop("once"), read
+    assert read == {"repeat": "repeat again", "known": "it was done", "order": "delivered"}
+    assert runs == {"repeat": 2, "once": 1, "known": 1, "order": 1}
+
+
 async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
     made: Orchestrator,
 ) -> None:
@@ -449,6 +537,7 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_deadline_is_told_and_closes_the_call,
     check_a_task_that_nobody_runs_is_cancelled_at_once,
     check_a_running_tool_is_stopped_when_its_task_is_cancelled,
+    check_a_cancelled_task_tells_the_truth_when_it_is_tried_again,
     check_a_cancel_that_was_accepted_wins_over_the_end,
     check_messages_reach_a_task_wherever_it_stands,
     check_a_failed_task_is_tried_again,
@@ -459,6 +548,7 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_rate_is_kept,
     check_a_scheduled_task_starts_when_it_is_time,
     check_a_worker_that_is_stopped_gives_its_tasks_back,
+    check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does,
     check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept,
     check_events_are_seen_live_and_from_any_point,
     check_wrong_use_is_refused,
@@ -555,6 +645,12 @@ async def _moved(made: Orchestrator, task_id: str, status: str) -> Task:
             assert not task.ended, task
             await made.changed(0.5)
         return task
+
+
+async def _read(made: Orchestrator, task_id: str) -> dict[str, str]:
+    """What a task's model has read of its calls, by tool."""
+    ended = [e for e in await made.stored_events(task_id) if isinstance(e, ToolEnded)]
+    return {event.result.name: event.result.text for event in ended}
 
 
 async def _prompt(made: Orchestrator, task_id: str) -> str:
