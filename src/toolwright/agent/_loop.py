@@ -17,6 +17,7 @@ from toolwright.agent._log import begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._transfer import resolve_transfer
+from toolwright.agent._updates import fetch_answers
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
     ADDRESS_MARKS,
@@ -72,7 +73,7 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
                 raise run.shared.failure
             if not any(result.status == "pending" for result in results):
                 break
-            if not await run.log.fetch_answers():
+            if not await fetch_answers(run.log):
                 await run.log.flush()
                 return Outcome(status="paused")
     settle_turn(run.log, run.path)
@@ -90,7 +91,8 @@ def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
             handed_over = True
             _hand_over(run, actions.transfer_to_agent)
         run.escalated = run.escalated or actions.escalate
-        if actions.skip_summarization or actions.escalate:
+        # The model must read what has come meanwhile, whoever has said all there is to say.
+        if (actions.skip_summarization or actions.escalate) and not run.has_mail:
             return Outcome(status="done", text=result.text, output=result.text)
     return None
 
@@ -197,7 +199,7 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
 
 
 def _take_inbox(run: Run) -> None:
-    if not run.listens or not run.log.inbox:
+    if not run.has_mail:
         return
     waiting, run.log.inbox = run.log.inbox, []
     for message in waiting:
@@ -206,7 +208,7 @@ def _take_inbox(run: Run) -> None:
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
     """Accept the final reply; None when it must be written again, or when somebody has steered."""
-    if run.log.inbox and run.listens:
+    if run.has_mail:
         return None
     agent = run.agent
     if agent.output_adapter is None:

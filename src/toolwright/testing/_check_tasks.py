@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from toolwright.agent import Agent
+from toolwright.agent import Agent, Hooks
 from toolwright.errors import UsageError
 from toolwright.messages import (
+    MessageQueued,
     ModelMessage,
     ModelReplied,
     RunStarted,
@@ -25,7 +26,14 @@ from toolwright.messages import (
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import NewTask, Orchestrator, Task, Worker
 from toolwright.testing._checks import raises, run_checks
-from toolwright.tools import ReadonlyContext, Tool, ToolContext, deferred_tool, tool
+from toolwright.tools import (
+    LongRunningFunctionTool,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    deferred_tool,
+    tool,
+)
 
 __all__ = ["TASK_CHECKS", "check_tasks"]
 
@@ -205,6 +213,65 @@ async def check_a_cancel_that_was_accepted_wins_over_the_end(made: Orchestrator)
     async with _working(made):
         task = await _run(made, "a")
     assert task.status == "CANCELLED", task
+
+
+async def check_answers_that_nobody_waits_for_are_read_whenever_they_come(
+    made: Orchestrator,
+) -> None:
+    """While the task runs, also in its last turn, and when it has ended: each is told once."""
+
+    def start() -> dict[str, str]:
+        """Start a job."""
+        return {"status": "pending"}
+
+    async def answer(task_id: str) -> None:
+        for _, pending in (await made.pending(task_id))[:1]:
+            assert await _answer(made, task_id, pending.call_id, "came") == "accepted"
+
+    jobs = [_call("start", f"c{n}") for n in range(3)]
+    turns = (jobs, *["done"] * 6)
+    tools = [LongRunningFunctionTool(start)]
+    made.register(_agent("a", *turns, tools=tools, on_turn=_first_times(3, answer)))
+    async with _working(made):
+        task_id = await made.enqueue("a", "go")
+        task = await made.wait(task_id, _PATIENCE)
+        await answer(task_id)
+        assert (await made.status(task_id)).status != "COMPLETED"
+        task = await made.wait(task_id, _PATIENCE)
+    assert (task.status, await made.pending(task_id)) == ("COMPLETED", []), task
+    told = [e.call_id for e in await made.stored_events(task_id) if isinstance(e, Steered)]
+    assert told == ["c0", "c1", "c2"], told
+
+
+async def check_what_comes_for_a_task_that_is_being_ended_is_read(made: Orchestrator) -> None:
+    """A message that a hook holds up, or a tool that has said all there is to say."""
+
+    async def steer(ctx: ToolContext) -> None:
+        task_id = ctx.session.id
+        if not any(isinstance(e, MessageQueued) for e in await made.stored_events(task_id)):
+            assert await made.steer(task_id, "one more thing")
+        while not any(isinstance(e, MessageQueued) for e in await made.stored_events(task_id)):
+            await made.changed(0.5)
+
+    async def after_agent(ctx: ToolContext, text: str) -> None:
+        await steer(ctx)
+
+    @tool
+    async def report(tool_context: ToolContext) -> str:
+        """Say all there is to say."""
+        await steer(tool_context)
+        tool_context.actions.skip_summarization = True
+        return "the report"
+
+    hooked = Hooks(after_agent=after_agent)
+    made.register(_agent("hooked", "done", "done again", hooks=hooked))
+    made.register(_agent("skips", [_call("report")], "done again", tools=[report]))
+    async with _working(made):
+        tasks = [await _run(made, agent) for agent in ("hooked", "skips")]
+    for task in tasks:
+        assert (task.status, task.text) == ("COMPLETED", "done again"), task
+        events = await made.stored_events(task.id)
+        assert sum(isinstance(event, Steered) for event in events) == 1, task
 
 
 async def check_messages_reach_a_task_wherever_it_stands(made: Orchestrator) -> None:
@@ -539,6 +606,8 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_running_tool_is_stopped_when_its_task_is_cancelled,
     check_a_cancelled_task_tells_the_truth_when_it_is_tried_again,
     check_a_cancel_that_was_accepted_wins_over_the_end,
+    check_answers_that_nobody_waits_for_are_read_whenever_they_come,
+    check_what_comes_for_a_task_that_is_being_ended_is_read,
     check_messages_reach_a_task_wherever_it_stands,
     check_a_failed_task_is_tried_again,
     check_a_task_that_was_cancelled_before_it_began_is_begun_by_retry,
@@ -581,12 +650,19 @@ class _Plan:
 
 
 def _agent(
-    name: str, *turns: Turn, tools: Sequence[Tool] = (), on_turn: OnTurn | None = None
+    name: str,
+    *turns: Turn,
+    tools: Sequence[Tool] = (),
+    on_turn: OnTurn | None = None,
+    hooks: Hooks | None = None,
 ) -> Agent:
     model = _Plan(*turns)
     model.on_turn = on_turn
     # The model learns from its instructions for which task it speaks.
-    return Agent(name=name, model=model, tools=tools, instructions=lambda ctx: ctx.session.id)
+    return Agent(
+        name=name, model=model, tools=tools, instructions=lambda ctx: ctx.session.id,
+        hooks=hooks or Hooks(),
+    )  # fmt: skip
 
 
 def _call(name: str, call_id: str = "c1") -> ToolCall:
