@@ -409,6 +409,11 @@ class Run:
         return tuple(name for name in self.names if name not in ruled)
 
     @property
+    def has_mail(self) -> bool:
+        """Whether messages wait to be put into this conversation before its next turn."""
+        return self.listens and bool(self.log.inbox)
+
+    @property
     def cost(self) -> float:
         """What the session has cost so far, in US dollars."""
         meter = self.shared.meter
