@@ -11,7 +11,18 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from toolwright import Agent, AgentTool, Approve, Limits, Result, Runner, Tool, ToolContext, tool
+from toolwright import (
+    Agent,
+    AgentTool,
+    Approve,
+    Limits,
+    Result,
+    Runner,
+    SequentialAgent,
+    Tool,
+    ToolContext,
+    tool,
+)
 from toolwright.messages import ToolStarted
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import deferred_tool
@@ -247,3 +258,24 @@ async def test_what_waits_beside_a_call_that_is_stopped_is_closed_only_with_its_
     told = "This call was not answered: cancelled; it was not run." if abandon else "paid"
     assert (read[0], waits) == (told, [])
     assert "outcome is unknown" in read[1]
+
+
+async def test_a_round_in_which_an_agent_ran_out_of_time_is_over(desk: Desk) -> None:
+    """Nobody goes on with what ran inside that agent: its call has ended."""
+
+    @tool(require_confirmation=True)
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    helping = Agent(
+        name="helper", description="Helps.", model=ScriptedModel(call("work")),
+        tools=[async_tool(desk)], limits=Limits(seconds=0.02),
+    )  # fmt: skip
+    script = (call("helper", request="work"), "First.", call("pay"), "Second.")
+    step = Agent(name="step", model=ScriptedModel(*script), tools=[AgentTool(helping), pay])
+    runner = Runner(SequentialAgent(name="steps", sub_agents=[step]))
+    assert (await runner.run("one", session_id="s")).text == "First."
+    [asked] = (await runner.run("two", session_id="s")).pending
+    assert await runner.answer("s", asked.call_id, Approve()) == "accepted"
+    assert (await runner.resume("s")).text == "Second."

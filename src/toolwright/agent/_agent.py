@@ -72,7 +72,7 @@ class Agent(ChatNode, BaseAgent):
                     return Outcome(status="done", text=text, output=text)
         while (outcome := await run_turns(run)) is not None:
             outcome = await _after_agent(run, outcome)
-            # A message may have come while the hooks were at it.
+            # A message may have come while the hooks were at it, or a tool had the last word.
             if outcome.status != "done" or not run.has_mail:
                 break
         return outcome

@@ -91,8 +91,7 @@ def _after_actions(run: Run, results: Sequence[ToolResult]) -> Outcome | None:
             handed_over = True
             _hand_over(run, actions.transfer_to_agent)
         run.escalated = run.escalated or actions.escalate
-        # The model must read what has come meanwhile, whoever has said all there is to say.
-        if (actions.skip_summarization or actions.escalate) and not run.has_mail:
+        if actions.skip_summarization or actions.escalate:
             return Outcome(status="done", text=result.text, output=result.text)
     return None
 
