@@ -463,6 +463,10 @@ def test_servers_are_shown_as_they_are_read(
         ("large.env", "it is longer than 1,000,000 bytes"),
         ("pipe.env", "(not shown: it is not a regular file)"),
         (5, '"envFile": 5'),
+        (
+            "${OPENAI_API_KEY:-.env}",
+            "(cannot be read: MCP server 's' wants OPENAI_API_KEY, the key",
+        ),
     ],
     ids=[
         "named",
@@ -475,6 +479,7 @@ def test_servers_are_shown_as_they_are_read(
         "large",
         "pipe",
         "number",
+        "key",
     ],
 )
 def test_the_variables_of_an_env_file_are_shown(

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
-from toolwright._mcp_variables import directory_of, fill_in
+from toolwright._mcp_variables import directory_of, fill_in, is_variable
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
 from toolwright.sources.mcp._params import (
@@ -47,9 +47,10 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
     `.vscode/mcp.json` and the like, the one above), unless the file names another. `${VAR}`,
     `${env:VAR}` and `${VAR:-default}` are filled in from the environment, `${input:id}` from the
     variable of that name, `${workspaceFolder}` and `${userHome}` as they are; a key of a model's
-    provider is never put into an address or header that the file names. Fields that are not known
-    are refused: they might say which tools there are. With `prefix`, tool names begin with the
-    server's name, so that two servers never clash. `settings` are `McpToolset`'s, for all of them.
+    provider goes nowhere but into `env`, as a whole value: into no address, header or argument.
+    Fields that are not known are refused: they might say which tools there are. With `prefix`, tool
+    names begin with the server's name, so that two servers never clash. `settings` are
+    `McpToolset`'s, for all of them.
     """
     file = Path(path)
     keep: ToolFilter = settings.pop("tool_filter", None)
@@ -100,12 +101,18 @@ class _Server:
         self._logged: set[str] = set()
         self._base = directory_of(file)
         self._check_names(fields)
-        self._fields = {
-            key: fill_in(
-                value, self._base, self._where, withheld=MODEL_KEYS if key in _OF_REMOTE else ()
-            )
-            for key, value in fields.items()
-        }
+        self._fields = {key: self._filled_in(key, value) for key, value in fields.items()}
+
+    def _filled_in(self, key: str, value: Any) -> Any:
+        """The key of a model's provider goes to a program that needs it, and into no address or line."""
+        if key == "env" and isinstance(value, dict):
+            return {
+                name: fill_in(
+                    item, self._base, self._where, withheld=() if is_variable(item) else MODEL_KEYS
+                )
+                for name, item in value.items()
+            }
+        return fill_in(value, self._base, self._where, withheld=MODEL_KEYS)
 
     def params(self) -> ConnectionParams:
         """How to reach it."""
