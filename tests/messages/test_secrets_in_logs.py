@@ -5,10 +5,12 @@ import gc
 import html
 import json
 import logging
+import pickle
 import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 import httpx2
@@ -205,4 +207,54 @@ def test_a_message_that_cannot_be_formatted_is_told_without_secrets(factory: Non
     given = ("abcDEF1234567890",)
     record = logging.getLogRecordFactory()("x", 20, "f", 1, "%d of %d", given, None)
     assert record.getMessage() == f"%d of %d ('{REDACTED}',)"
+    assert redactor
+
+
+class Request:
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __str__(self) -> str:
+        return f"GET {self.address}"
+
+
+class Unwritable:
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_fields_that_a_record_is_given_are_without_secrets(
+    secret: str, factory: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    redactor = Redactor([secret])
+    fine, broken = Request("http://127.0.0.1/"), Unwritable()
+    fields = {
+        "text": f"Bearer {secret}",
+        "packed": base64.b64encode(secret.encode()),
+        "nested": {"headers": [("Authorization", secret), ("Accept", 1)], secret: None},
+        "request": Request(secret),
+        "fine": fine,
+        "pair": (1, "two"),
+        "number": 7,
+        "broken": broken,
+    }
+    adapter = logging.LoggerAdapter(logging.getLogger("some.application"), fields)
+    adapter.warning("sent")
+    [record] = caplog.records
+    told: Any = record
+    assert told.text == f"Bearer {REDACTED}"
+    assert told.packed == f"b'{REDACTED}'"
+    headers = [["Authorization", REDACTED], ("Accept", 1)]
+    assert told.nested == {"headers": headers, REDACTED: None}
+    assert told.request == f"GET {REDACTED}"
+    assert (told.fine, told.pair, told.number, told.broken) == (fine, (1, "two"), 7, broken)
+    assert b"toolwright" not in pickle.dumps(logging.makeLogRecord({}))  # For any program.
+    assert redactor
+
+
+def test_a_field_that_a_record_has_already_is_refused_as_before(factory: None) -> None:
+    redactor = Redactor(["abcDEF1234567890"])
+    with pytest.raises(KeyError, match="overwrite 'name'"):
+        logging.getLogger("some.application").warning("sent", extra={"name": "other"})
     assert redactor
