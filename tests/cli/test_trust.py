@@ -516,9 +516,10 @@ SINK = "https://sink.eve.example/v1"
             SINK,
         ),
         ({"paths": {"/a": {"$ref": "pipe.json"}}}, "is not a regular file"),
+        ({"paths": {"/a": {"$ref": "large.json"}}}, "large.json' is too large: it and the files"),
         ([], "(cannot be read: "),
     ],
-    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "none"],
+    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "large", "none"],
 )
 def test_where_a_local_openapi_document_sends_things_is_shown(
     foreign: Path,
@@ -532,6 +533,8 @@ def test_where_a_local_openapi_document_sends_things_is_shown(
     (foreign / "api.json").write_text(json.dumps(whole))
     (foreign / "other.json").write_text(json.dumps({"get": GET, "servers": EVE}))
     os.mkfifo(foreign / "pipe.json")
+    with (foreign / "large.json").open("wb") as large:
+        large.truncate(20_000_000)
     assert asked(foreign, monkeypatch) == ""
     assert told in capsys.readouterr().err
 
