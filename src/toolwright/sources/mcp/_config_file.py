@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ _WITHOUT_EFFECT = {
     "name", "timeout", "trust", "version", "watchPaths",
 }  # fmt: skip
 """What concerns another client's window, patience or approvals; rules decide about approvals here."""
+_NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?-]")
+"""They are compared with names that models take."""
 _ALSO_CALLED = {"local": "stdio", "streamablehttp": "http"}
 
 
@@ -130,15 +133,13 @@ class _Server:
 
     def tool_filter(self, keep: ToolFilter) -> ToolFilter:
         """What `keep` and the file leave of its tools: those that every list has that says which."""
-        only = [set(self._texts(field)) for field in _ONLY if field in self._fields]
-        listed = [_names_of(texts) for texts in only if "*" not in texts]
-        never = {text for field in _NOT for text in self._texts(field)}
-        hidden, hides_all = _names_of(never), "*" in never
-        if not listed and not never:
+        listed = [_Named(self._texts(field)) for field in _ONLY if field in self._fields]
+        never = _Named([text for field in _NOT for text in self._texts(field)])
+        if not listed and not never.texts:
             return keep
 
         def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
-            if hides_all or not hidden.isdisjoint(self._names_to_hide(tool)):
+            if any(name in never for name in self._names_to_hide(tool)):
                 return False
             if tool.name != LOAD_RESOURCE and not all(tool.name in names for names in listed):
                 return False
@@ -153,7 +154,8 @@ class _Server:
         fitting = {**dict.fromkeys(_ONLY, names), **dict.fromkeys(_NOT, hidden)}
         for field, known in fitting.items():
             for text in self._texts(field):
-                if text in {"*", *self._logged} or name_for_models(text) in known:
+                named = _Named([text])
+                if text in {"*", *self._logged} or any(name in named for name in known):
                     continue
                 self._logged.add(text)
                 _log.error('%s names the tool %r as "%s", and there is none; %s',
@@ -235,8 +237,20 @@ class _Server:
         return self._base / cwd if cwd else None if self._sandboxed else self._base
 
 
-def _names_of(texts: Collection[str]) -> set[str]:
-    return {name_for_models(text) for text in texts}
+class _Named:
+    """The tools that a list names, each by its name or with a pattern (`delete_*`, `get_?`)."""
+
+    def __init__(self, texts: Collection[str]) -> None:
+        self.texts = texts
+        self._names = {name_for_models(text) for text in texts}
+        self._patterns = [
+            re.compile(translate(_NOT_IN_PATTERNS.sub("_", text)))
+            for text in texts
+            if "*" in text or "?" in text
+        ]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names or any(one.match(name) for one in self._patterns)
 
 
 def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:
