@@ -4,13 +4,16 @@ import base64
 import json
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.cli.program import here
 from tests.cli.test_show_rich import shown
 
+from toolwright import Agent
 from toolwright.cli._parts import all_parts, named_files
 from toolwright.cli._sessions import _said
 from toolwright.cli._show import PlainShow
+from toolwright.cli._tasks import tasks_show
 from toolwright.messages import (
     BlobPart,
     ModelMessage,
@@ -20,6 +23,8 @@ from toolwright.messages import (
     ToolResult,
     UserMessage,
 )
+from toolwright.tasks import Orchestrator
+from toolwright.testing import ScriptedModel
 
 BYTES = bytes([0xFB, 0xFF, 0xFE, 0x3E, 0x3F]) * 21
 AGENT = """\
@@ -128,3 +133,27 @@ def test_a_part_is_one_line_whatever_its_name_is() -> None:
     assert line.isprintable()
     assert line.endswith("a/b, 0B]")
     assert all_parts([TextPart("a"), PICTURE, TextPart("b")]) == f"a\n{LINE}\nb"
+
+
+def test_a_picture_in_the_answer_of_a_task_is_shown_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = ModelMessage(parts=(TextPart("Here:"), PICTURE))
+
+    async def work() -> str:
+        made = Orchestrator("sqlite:///tasks.db")
+        made.register(Agent(name="painter", model=ScriptedModel(answer)))
+        task_id = await made.enqueue("painter", "paint")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.worker().run)
+            await made.wait(task_id, timeout=10)
+            tasks.cancel_scope.cancel()
+        await made.close()
+        return task_id
+
+    task_id = anyio.run(work)
+    assert tasks_show(task_id) == 0
+    shown = capsys.readouterr().out
+    assert '"text": "Here:"' in shown
+    assert shown.endswith(f"}}\n{LINE}\n")
