@@ -25,8 +25,7 @@ def directory_of(file: Path) -> Path:
 
 def is_variable(value: Any) -> bool:
     """Whether it is one variable, with nothing around it."""
-    found = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
-    return found is not None and bool(found[2])
+    return isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
 
 
 def fill_in(value: Any, base: Path, where: str, *, withheld: Collection[str] = ()) -> Any:

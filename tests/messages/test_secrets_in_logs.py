@@ -128,6 +128,13 @@ def test_a_text_keeps_its_lines_around_a_secret_that_is_broken_into_some(factory
     assert redactor.exact(text) == (f"one\n\n two {REDACTED} three\n{REDACTED}\n\\n{REDACTED}")
 
 
+def test_secrets_that_overlap_in_broken_lines_are_taken_out_together(factory: None) -> None:
+    redactor = Redactor(["abcdefghijkl", "ghijklmnopqr"])
+    packed = base64.b64encode(b"abcdefghijklmnopqr").decode()
+    lines = "\n".join(textwrap.wrap(packed, 5))
+    assert redactor.exact(f"<{lines}>") == f"<{REDACTED}>"
+
+
 @given(st.text(min_size=8, max_size=40), st.text(max_size=30), st.text(max_size=30))
 def test_whatever_the_secret_is_it_is_not_in_an_address_or_json(
     secret: str, before: str, after: str

@@ -62,8 +62,11 @@ def test_so_it_is_for_tools_from_elsewhere(written: str) -> None:
     schema = {"type": "object", "properties": {"one": {"type": "number"}}}
     parse = schema_parser("measure", schema)
     assert parse('{"one": "1.5e3"}') == {"one": 1500.0}
-    with pytest.raises(ArgumentError):
+    said = "not of type" if written.startswith('"') else "no number of JSON"
+    with pytest.raises(ArgumentError, match=said):
         parse(f'{{"one": {written}}}')
+    with pytest.raises(ArgumentError, match="not of type"):  # Nor as text, which is mended.
+        parse('{"one": "1e999"}')
 
 
 def test_a_function_can_say_that_it_takes_them() -> None:

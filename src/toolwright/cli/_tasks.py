@@ -123,8 +123,10 @@ async def _files_of(found: Orchestrator, task: Task) -> list[str]:
     if task.status != "COMPLETED":
         return []
     events = await found.stored_events(task.id)
-    replies = [e.message for e in events if isinstance(e, ModelReplied) and not e.path]
-    return named_files(replies[-1].parts) if replies else []
+    replies = [e.message for e in events if isinstance(e, ModelReplied)]
+    # Of a workflow whose last step is no agent, the last message is not the answer.
+    final = replies[-1:] if replies and replies[-1].text == task.text else []
+    return [file for message in final for file in named_files(message.parts)]
 
 
 def _waits(task_id: str, pending: Pending, where: str) -> str:
