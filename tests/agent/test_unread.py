@@ -160,3 +160,35 @@ async def test_an_answer_to_another_call_is_read_when_it_comes_with_the_awaited_
     told = [m.text for m in history if isinstance(m, UserMessage) and "started job" in m.text]
     assert len(told) == 1
     assert "delivered" in [r.text for m in history if m.kind == "tool" for r in m.results]
+
+
+async def test_an_update_that_is_about_to_be_told_is_told_once_when_more_comes(store: str) -> None:
+    jobs: dict[str, str] = {}
+    runner: Runner
+
+    def start(tool_context: ToolContext) -> dict[str, str]:
+        """Start a job."""
+        jobs["start"] = tool_context.pending_id
+        return {"status": "pending"}
+
+    @deferred_tool()
+    async def order(tool_context: ToolContext) -> None:
+        """Order."""
+        jobs["order"] = tool_context.pending_id
+
+    async def work() -> str:
+        """Work, while the order is delivered."""
+        assert await runner.answer("s", jobs["order"], "delivered") == "accepted"
+        return "worked"
+
+    model = ScriptedModel(call("start"), [call("order"), call("work")], *["The end."] * 3)
+    tools = [LongRunningFunctionTool(start), order, FunctionTool(work, require_confirmation=True)]
+    runner = Runner(Agent(name="a", model=model, tools=tools), store=store)
+    async with runner:
+        paused = await runner.run("go", session_id="s")
+        [asked] = [p for p in paused.pending if p.kind == "confirmation"]
+        assert await runner.answer("s", jobs["start"], "started job") == "accepted"
+        assert await runner.answer("s", asked.call_id, Approve()) == "accepted"
+        assert (await runner.resume("s")).status == "done"
+    history = model.requests[-1].history
+    assert sum("started job" in m.text for m in history if isinstance(m, UserMessage)) == 1
