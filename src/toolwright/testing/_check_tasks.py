@@ -234,13 +234,12 @@ async def check_answers_that_nobody_waits_for_are_read_whenever_they_come(
     made.register(_agent("a", *turns, tools=tools, on_turn=_first_times(3, answer)))
     async with _working(made):
         task_id = await made.enqueue("a", "go")
-        task = await made.wait(task_id, _PATIENCE)
+        await made.wait(task_id, _PATIENCE)
         await answer(task_id)
-        assert (await made.status(task_id)).status != "COMPLETED"
         task = await made.wait(task_id, _PATIENCE)
     assert (task.status, await made.pending(task_id)) == ("COMPLETED", []), task
     told = [e.call_id for e in await made.stored_events(task_id) if isinstance(e, Steered)]
-    assert told == ["c0", "c1", "c2"], told
+    assert sorted(told) == ["c0", "c1", "c2"], told
 
 
 async def check_what_comes_for_a_task_that_is_being_ended_is_read(made: Orchestrator) -> None:
