@@ -26,6 +26,7 @@ from toolwright.messages._codec import (
     event_schema,
     from_json_text,
     to_json_text,
+    to_wire,
 )
 from toolwright.messages._events import (
     AnyEvent,
@@ -106,6 +107,7 @@ from toolwright.messages._results import (
     call_of,
     question_id,
 )
+from toolwright.messages._sendable import sendable_json, sendable_text
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._shown import pretences, shown_json, shown_text
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
@@ -220,10 +222,13 @@ __all__ = [
     "refuse_long",
     "refuse_long_scope",
     "secrets_of",
+    "sendable_json",
+    "sendable_text",
     "shown_json",
     "shown_text",
     "size",
     "to_json_text",
+    "to_wire",
     "user_message",
     "visible",
 ]

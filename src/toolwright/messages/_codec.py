@@ -21,6 +21,7 @@ __all__ = [
     "event_schema",
     "from_json_text",
     "to_json_text",
+    "to_wire",
 ]
 
 VERSION = 2
@@ -75,6 +76,17 @@ def to_json_text(adapter: TypeAdapter[Any], value: Any) -> str:
         return text.decode()
     # What it holds is bounded already; around that there are a few more levels.
     return exact_json(plain(value, levels=400))
+
+
+def to_wire(adapter: TypeAdapter[Any], value: Any) -> bytes:
+    """`value` as JSON for whoever asked for it, whatever strings are in it.
+
+    A lone surrogate, as in a file's name that is no UTF-8, is escaped (`\\udcff`).
+    """
+    try:
+        return adapter.dump_json(value, fallback=repr)
+    except PydanticSerializationError:
+        return exact_json(plain(adapter.dump_python(value), levels=400)).encode()
 
 
 def from_json_text(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
