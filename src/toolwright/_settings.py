@@ -1,16 +1,18 @@
 """Explain a wrong argument: which name was meant, and what other frameworks' names are called here."""
 
+import dataclasses
 import difflib
 import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
 from toolwright._expected import describe, fits, is_list
 from toolwright.errors import SettingError
 
-__all__ = ["check_setting", "explain", "explained", "is_foreign"]
+__all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -238,6 +240,23 @@ def _wrong_type(
     return None
 
 
+def check_fields(thing: Any) -> None:
+    """`SettingError` when a field of a dataclass is not what its class says.
+
+    For values that are made often: they first look themselves whether all is as usual.
+    """
+    hints = _fields(type(thing))
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        if not fits(value, hints[field.name]):
+            raise SettingError(_misfit(type(thing).__name__, field.name, value, hints[field.name]))
+
+
+@functools.cache
+def _fields(cls: type) -> Mapping[str, Any]:
+    return get_type_hints(cls)
+
+
 def check_setting(name: str, key: str, value: Any, init: Callable[..., Any]) -> None:
     """`SettingError` when `value` is not what `init` of the class `name` takes as `key`."""
     parameter = inspect.signature(init).parameters[key]
@@ -260,7 +279,22 @@ def _misfit(name: str, key: str, value: Any, hint: Any) -> str:
     also = " Did you mean an instance of it?" if isinstance(value, type) else ""
     if wanted == "Runner" and hasattr(value, "sub_agents"):
         also = f" Make one of the agent: {name}(Runner(agent))."
+    elif key == "media_type":
+        also = " Where nothing is known of the bytes, it is 'application/octet-stream'."
+    elif instead := _converted(key, value, hint):
+        also = f" Write {instead}."
     return f"{name} takes {wanted} as {key!r}; got {found}.{also}"
+
+
+def _converted(key: str, value: Any, hint: Any) -> str:
+    """How to make of `value` what was expected, where that is plain."""
+    if isinstance(value, str) and fits(b"", hint):
+        return f"{key}=….encode() for text, {key}=base64.b64decode(…) for base64"
+    if isinstance(value, bytearray | memoryview) and fits(b"", hint):
+        return f"{key}=bytes(…)"
+    if isinstance(value, bytes | bytearray) and fits("", hint):
+        return f"{key}=….decode()"
+    return f"{key}=str(…)" if isinstance(value, PurePath) and fits("", hint) else ""
 
 
 def explain(name: str, known: Mapping[str, Any]) -> str:
@@ -305,7 +339,7 @@ def _problem(
         first = next((key for key in known if key not in positional), "")
         return (
             f"{name} takes its settings by name: {name}({first}=…); "
-            f"got {args[len(positional)]!r} without a name."
+            f"got {reprlib.repr(args[len(positional)])} without a name."
         )
     given = {*positional[: len(args)], *kwargs}
     missing = [k for k, v in known.items() if k in own and v.default is v.empty and k not in given]
