@@ -65,6 +65,7 @@ from toolwright.messages._lengths import (
     refuse_long_scope,
     size,
 )
+from toolwright.messages._media_types import media_type_of
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -215,6 +216,7 @@ __all__ = [
     "json_text",
     "jsonable",
     "lookalikes",
+    "media_type_of",
     "member_key",
     "pretences",
     "question_id",
