@@ -125,7 +125,8 @@ _FOREIGN: Mapping[str, str | tuple[str, ...]] = {
     ),
     "retries": "output_retries",
     "max_retries": ("retries", "output_retries"),
-    **dict.fromkeys(("session_service", "session", "checkpointer", "db", "storage"), "store"),
+    **dict.fromkeys(("session_service", "checkpointer", "db", "storage"), "store"),
+    "session": ("session_id", "store"),
     "artifact_service": "artifacts",
     "memory_service": "memory",
     "credential_service": "credentials",
@@ -158,20 +159,25 @@ _WITHOUT_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL
 @overload
 def explained(func: F, /) -> F: ...
 @overload
-def explained(*, rest: Callable[..., Any]) -> Callable[[F], F]: ...
-def explained(func: Any = None, /, *, rest: Callable[..., Any] | None = None) -> Any:
+def explained(
+    *, rest: Callable[..., Any] | None = None, values: bool = True
+) -> Callable[[F], F]: ...
+def explained(
+    func: Any = None, /, *, rest: Callable[..., Any] | None = None, values: bool = True
+) -> Any:
     """Let a call with a wrong, missing or misplaced argument say what is right.
 
     For the `__init__` of a public class, whose name errors then use, and for public functions. The
     signature stays as it is, for editors, type checkers and `inspect`. A function that hands its
-    `**settings` on says to what, in `rest`.
+    `**settings` on says to what, in `rest`; one that says itself what is wrong with its values has
+    only their names looked at (`values=False`).
     """
     if func is None:
-        return functools.partial(_explained, rest=rest)
+        return functools.partial(_explained, rest=rest, values=values)
     return _explained(func)
 
 
-def _explained(func: F, rest: Callable[..., Any] | None = None) -> F:
+def _explained(func: F, rest: Callable[..., Any] | None = None, values: bool = True) -> F:
     own = inspect.signature(func).parameters
     handed_on = inspect.signature(rest).parameters if rest is not None else {}
     parameters = {
@@ -195,7 +201,7 @@ def _explained(func: F, rest: Callable[..., Any] | None = None) -> F:
         known = parameters.keys() | positional[: len(args)]
         if len(args) > len(positional) or not required <= given.keys() <= known:
             problem = _problem(_shown(func, args), parameters, own, args, kwargs)
-        wrong = None if problem else _wrong_type(given, parameters, hints())
+        wrong = _wrong_type(given, parameters, hints()) if values and not problem else None
         if wrong is not None:
             problem = _misfit(_shown(func, args), wrong, given[wrong], hints()[wrong])
         if problem:
