@@ -263,7 +263,7 @@ def test_a_run_names_what_it_takes(method: str) -> None:
 def test_a_run_of_a_runner_names_what_it_takes() -> None:
     run: Any = Runner(Agent(name="a", model=ScriptedModel("hi"))).run_sync
     with pytest.raises(
-        UsageError, match="Runner.run_sync has no setting 'session'. .*'session_id'"
+        UsageError, match=r"Runner.run_sync has no setting 'session'. .*'session_id'"
     ):
         run("x", session="s")
     assert run(prompt="x", session_id="s").text == "hi"
@@ -271,7 +271,7 @@ def test_a_run_of_a_runner_names_what_it_takes() -> None:
 
 def test_a_part_names_what_it_takes() -> None:
     make: Any = BlobPart
-    with pytest.raises(SettingError, match="no setting 'mime_type'. Did you mean 'media_type'?"):
+    with pytest.raises(SettingError, match=r"'mime_type'. Did you mean 'media_type'\?"):
         make(mime_type="image/png", data=b"")
     with pytest.raises(SettingError, match=r"by name: BlobPart\(media_type=…\)") as caught:
         make(b"x" * 1_000_000)

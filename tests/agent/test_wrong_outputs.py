@@ -109,6 +109,7 @@ def wrong_tools() -> dict[str, Any]:
         "source": lambda ctx: make_text("a", source=5),
         "media type": lambda ctx: make_blob(media_type=None, data=b"x"),
         "base64": lambda ctx: make_blob(media_type="image/png", data="not base64!"),
+        "address": lambda ctx: make_blob(media_type="image/png", url=5),
         "name": lambda ctx: make_blob(media_type="image/png", data=b"x", name=Path("x.png")),
         "kind": lambda ctx: make_blob(media_type="image/png", data=b"x", kind="image"),
         "output": lambda ctx: make_output(text=5),
