@@ -256,3 +256,18 @@ def test_a_session_that_another_process_holds_is_refused_once_with_the_reason(de
         assert told.count(f"is held by process {os.getpid()} on vm since 1970-01-01") == 1
         assert told.count("nothing was run here") == 1
         assert "Traceback" not in told
+
+
+def test_options_that_are_numbers_are_not_chosen_by_number() -> None:
+    def choice(*options: str) -> Pending:
+        return Pending(call_id="c", name="n", kind="choice", payload={"options": [*options]})
+
+    colours, numbers = choice("red", "blue"), choice("3", "1", "2")
+    assert "1. red\n2. blue" in question(colours)
+    assert [parse_answer(colours, text) for text in ("2", "red")] == ["blue", "red"]
+    assert "- 3\n- 1\n- 2" in question(numbers)
+    read = {text: parse_answer(numbers, text) for text in ("1", "2", "3")}
+    assert {text: str(value) for text, value in read.items()} == {"1": "1", "2": "2", "3": "3"}
+    # Numbers that no option has stay: here nothing can be meant in two ways.
+    assert parse_answer(choice("10", "20"), "2") == "20"
+    assert str(parse_answer(colours, "9" * 5000)) == "9" * 5000

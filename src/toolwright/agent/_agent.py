@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from toolwright._settings import explained
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._hooks import call_hook
 from toolwright.agent._loop import run_turns
@@ -28,12 +29,14 @@ class BaseAgent(AgentNode):
             begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
         )
 
+    @explained(values=False)
     def run_sync(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> Result:
         """`run`, for programs that are not async."""
         return run_blocking(lambda: self.run(prompt, deps=deps, state=state))
 
+    @explained(values=False)
     def stream(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> AsyncIterator[AnyEvent]:

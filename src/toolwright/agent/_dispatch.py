@@ -35,7 +35,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.concurrency import first_cause, in_io_thread
-from toolwright.errors import ArgumentError, StoreError, ToolError
+from toolwright.errors import ArgumentError, StoreError, ToolError, UsageError
 from toolwright.messages import (
     Status,
     TextPart,
@@ -188,6 +188,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             output = await tool.run(ctx.arguments, ctx)
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
+        if not isinstance(output, Output):
+            raise UsageError(f"A tool's handler returns an Output; {tool.name!r} gave {output!r}.")
         if output.request is None or output.request.kind != "credential":
             break
         if (request := await credential_for(run, ctx, output.request)) is not None:

@@ -12,6 +12,7 @@ import anyio
 
 from toolwright import backends
 from toolwright._sealed import Sealed
+from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
 from toolwright.agent._credentials import (
     check_sign_in,
@@ -145,6 +146,7 @@ class Runner(Sealed):
         plan = _Plan(scope, deps=deps, given=state, task_id=task_id)
         return await self._guarded(plan, lambda start: begin(self.agent, message, start))
 
+    @explained(rest=run, values=False)
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
         """`run`, for programs that are not async."""
         return run_blocking(lambda: self.run(prompt, **settings))

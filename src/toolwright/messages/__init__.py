@@ -26,6 +26,7 @@ from toolwright.messages._codec import (
     event_schema,
     from_json_text,
     to_json_text,
+    to_wire,
 )
 from toolwright.messages._events import (
     AnyEvent,
@@ -64,6 +65,7 @@ from toolwright.messages._lengths import (
     refuse_long_scope,
     size,
 )
+from toolwright.messages._media_types import media_type_of
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -106,6 +108,7 @@ from toolwright.messages._results import (
     call_of,
     question_id,
 )
+from toolwright.messages._sendable import sendable_json, sendable_text
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._shown import pretences, shown_json, shown_text
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
@@ -213,6 +216,7 @@ __all__ = [
     "json_text",
     "jsonable",
     "lookalikes",
+    "media_type_of",
     "member_key",
     "pretences",
     "question_id",
@@ -220,10 +224,13 @@ __all__ = [
     "refuse_long",
     "refuse_long_scope",
     "secrets_of",
+    "sendable_json",
+    "sendable_text",
     "shown_json",
     "shown_text",
     "size",
     "to_json_text",
+    "to_wire",
     "user_message",
     "visible",
 ]

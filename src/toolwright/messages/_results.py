@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from toolwright._settings import check_fields
 from toolwright.messages._parts import Content, TextPart
 
 __all__ = [
@@ -78,6 +79,9 @@ class PendingRequest:
     """Which rule asks, in words; empty when the tool itself does."""
     question: str = ""
     """What an approval is bound to; filled in where the question is asked."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from toolwright.messages import to_wire
 from toolwright.serve._problems import ProblemError
 
 __all__ = ["Ask", "Endpoint", "Fields", "Nothing", "Routes", "route"]
@@ -107,8 +108,7 @@ class Endpoint(Generic[B, Q]):
     def _response(self, answer: Any) -> Response:
         if self.returns is None:
             return Response(status_code=204)
-        content = self.answer.dump_json(answer, fallback=repr)
-        return Response(content, self.status, media_type=self.media_type)
+        return Response(to_wire(self.answer, answer), self.status, media_type=self.media_type)
 
 
 def _refuse_twice(content: bytes) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
+from toolwright._settings import check_setting, explained
 from toolwright.concurrency import await_from_thread
 from toolwright.errors import UsageError
 from toolwright.messages import (
@@ -181,14 +182,19 @@ class RunInside(Protocol):
         ...
 
 
+_UNSET = {f.name: getattr(Actions(), f.name) for f in fields(Actions)}
+
+
 class _CallActions(Actions):
     """Actions whose `state_delta` stays the one that writes to the state."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "state_delta" and not isinstance(value, StateDelta):
             self.state_delta.update(value)
-        else:
-            super().__setattr__(name, value)
+            return
+        if value != _UNSET.get(name):
+            check_setting("tool_context.actions", name, value, Actions.__init__)
+        super().__setattr__(name, value)
 
 
 class ReadonlyContext:
@@ -374,11 +380,13 @@ class ToolContext(ReadonlyContext):
         kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
         taken: dict[str, Any] = {f.name: getattr(self._actions, f.name) for f in fields(Actions)}
         taken["state_delta"] = kept
+        versions = self._actions.artifact_delta.items()
+        taken["artifact_delta"] = {name: at for name, at in versions if isinstance(at, int)}
         return Actions(**taken)
 
     def progress(self, text: str = "", data: Any = None) -> None:
         """Show `text` (and `data`, for programs) to whoever watches the run."""
-        self.run.progress(self.path, self.call.call_id, text, data)
+        self.run.progress(self.path, self.call.call_id, str(text), data)
 
     def wait(self, awaitable: Awaitable[T]) -> T:
         """Await something from a plain `def` tool or hook, which runs in a thread."""
@@ -386,18 +394,22 @@ class ToolContext(ReadonlyContext):
 
     # -- asking the outside -----------------------------------------------------------------
 
-    def request_confirmation(self, *, hint: str = "", payload: Any = None) -> None:
+    @explained
+    def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
         """Pause until a person agrees; then the tool runs again with `tool_confirmation` set.
 
         Whatever the tool returns now is not used, and a rejected call never runs again.
         """
-        self.requested = PendingRequest(kind="confirmation", hint=hint, payload=payload)
+        self.requested = PendingRequest(kind="confirmation", hint=hint or "", payload=payload)
 
+    @explained
     def request_input(
-        self, *, hint: str = "", schema: dict[str, Any] | None = None, payload: Any = None
+        self, *, hint: str | None = None, schema: dict[str, Any] | None = None, payload: Any = None
     ) -> None:
         """Pause until a person fills something in; their answer becomes the call's result."""
-        self.requested = PendingRequest(kind="input", hint=hint, payload=payload, schema=schema)
+        self.requested = PendingRequest(
+            kind="input", hint=hint or "", payload=payload, schema=schema
+        )
 
     def request_credential(self, auth_config: AuthConfig | dict[str, Any]) -> None:
         """Pause until the user has signed in; then the tool runs again and finds the credential."""

@@ -265,6 +265,8 @@ class SqlStore(Sealed):
         """`open_calls`, in a transaction that is under way."""
         query = sql.CALLS if session_id is None else sql.SESSION_CALLS
         found = connection.execute(query, {"app": app_name, "session": session_id}).all()
+        if session_id is None:
+            return list(rows.open_calls(found))
         return [rows.open_call(row) for row in found]
 
     def open_in(self, connection: Connection, scope: Scope) -> None:
