@@ -73,16 +73,21 @@ class Agent(ChatNode, BaseAgent):
                 text = await call_hook(run, "before_agent", hooks.before_agent)
                 if text is not None:
                     return Outcome(status="done", text=text, output=text)
-        outcome = await run_turns(run)
-        if outcome is None:
-            return None
-        for hooks in reversed(run.own_hooks):
-            if hooks.after_agent is not None and outcome.status == "done":
-                text = await call_hook(run, "after_agent", hooks.after_agent, outcome.text)
-                outcome = (
-                    outcome if text is None else Outcome(status="done", text=text, output=text)
-                )
+        while (outcome := await run_turns(run)) is not None:
+            outcome = await _after_agent(run, outcome)
+            # A message may have come while the hooks were at it, or a tool had the last word.
+            if outcome.status != "done" or not run.has_mail:
+                break
         return outcome
+
+
+async def _after_agent(run: Run, outcome: Outcome) -> Outcome:
+    """What the hooks make of the end."""
+    for hooks in reversed(run.own_hooks):
+        if hooks.after_agent is not None and outcome.status == "done":
+            text = await call_hook(run, "after_agent", hooks.after_agent, outcome.text)
+            outcome = outcome if text is None else Outcome(status="done", text=text, output=text)
+    return outcome
 
 
 LlmAgent = Agent

@@ -18,7 +18,6 @@ from toolwright.messages import (
 from toolwright.tools import Output, Tool, to_output
 
 __all__ = [
-    "CANCELLED",
     "OUTCOME_UNKNOWN",
     "STILL_RUNNING",
     "WROTE",
@@ -35,7 +34,6 @@ OUTCOME_UNKNOWN = (
     "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
     "Check before you call it again."
 )
-CANCELLED = "This call was cancelled before it finished."
 STILL_RUNNING = (
     "This call is still running elsewhere; its result will follow as an update. "
     "The user has sent a new message meanwhile."
@@ -87,7 +85,7 @@ def late_result(record: CallRecord) -> Given | None:
 
 def is_unsure(result: ToolResult) -> bool:
     """Whether a call that has failed may have taken effect, since it was stopped in the middle."""
-    return result.text == CANCELLED or result.text.startswith(OUTCOME_UNKNOWN)
+    return result.text.startswith(OUTCOME_UNKNOWN)
 
 
 def is_repeatable(tool: Tool) -> bool:

@@ -14,7 +14,6 @@ import anyio
 
 from toolwright._message_of import message_of, named_message_of
 from toolwright.agent._answers import (
-    CANCELLED,
     OUTCOME_UNKNOWN,
     STILL_RUNNING,
     is_repeatable,
@@ -56,6 +55,7 @@ _LONG_ARGUMENTS = 16_384
 
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
+ENDED_AROUND = "The call around this one has failed; nobody waits for this one any more."
 SAY_OUTCOME = (
     "This call was interrupted and may or may not have taken effect. Find out, and give its result."
 )
@@ -129,14 +129,13 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         output = step if isinstance(step, Output) else await _run_tool(run, record, box, ctx)
     except asyncio.CancelledError as caught:
         task = asyncio.current_task()
-        if task is not None and not task.cancelling():
-            # Nobody has cancelled the run: the tool itself let one out, of something it waited for.
-            error, output = caught, _told(run, call, caught)
-        else:
-            if run.log.broken is None:
-                run.give_up(ctx.function_call_id, CANCELLED)
-                _conclude(run, ctx, Output(text=CANCELLED, status="error"), began)
+        if task is None or task.cancelling():
+            # Left as it stands, as by a crash: nobody knows how far it came, and its thread may go
+            # on. Whoever goes on with the session says or does what its tool wants for that.
+            ctx.end()
             raise
+        # Nobody has cancelled the run: the tool itself let one out, of something it waited for.
+        error, output = caught, _told(run, call, caught)
     except StoreError as caught:
         return _interrupted(run, ctx, caught)
     except (Exception, SystemExit) as caught:  # noqa: BLE001 - where what tools raise ends
@@ -340,6 +339,8 @@ def _conclude(
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
     ctx.end()
+    if output.status == "error":
+        run.give_up(ctx.function_call_id, ENDED_AROUND)
     content, data = output.content, output.data
     if run.redactor:
         content = tuple(

@@ -74,7 +74,7 @@ class CallRecord:
     """Counted against the limit of calls."""
     started: bool = False
     """Its function was started and has neither ended nor parked since: interrupted, when read back
-    after a crash."""
+    after a crash or after its run was cancelled."""
     left: bool = False
     """The person has written since it was interrupted: it is neither repeated nor waited for."""
     pending: Pending | None = None
@@ -370,15 +370,21 @@ class Log:
         )
 
     def interrupted(self) -> list[str]:
-        """The calls whose function was running when its process died.
+        """The calls whose function was running when its process died, or when it was cancelled.
 
-        Not those that called others or agents themselves: they may just be waiting for these.
+        Not those that called others or agents themselves: they may just be waiting for these. Nor
+        those inside a call that has ended: nobody goes on with them.
         """
         started = [at for at, record in self.calls.items() if record.started and not record.result]
         return [
             at for at in started
             if at not in self.threads and not any(key.startswith(f"{at}/") for key in self.calls)
+            and not any(self._has_ended(path) for path in _with_outer(at))
         ]  # fmt: skip
+
+    def _has_ended(self, address: str) -> bool:
+        known = self.calls.get(address)
+        return known is not None and known.result is not None
 
     def waiting(self) -> list[Pending]:
         """The calls that are open, in the order they were opened."""

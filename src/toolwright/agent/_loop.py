@@ -17,6 +17,7 @@ from toolwright.agent._log import begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._transfer import resolve_transfer
+from toolwright.agent._updates import fetch_answers
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
     ADDRESS_MARKS,
@@ -72,7 +73,7 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
                 raise run.shared.failure
             if not any(result.status == "pending" for result in results):
                 break
-            if not await run.log.fetch_answers():
+            if not await fetch_answers(run.log):
                 await run.log.flush()
                 return Outcome(status="paused")
     settle_turn(run.log, run.path)
@@ -197,7 +198,7 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
 
 
 def _take_inbox(run: Run) -> None:
-    if not run.listens or not run.log.inbox:
+    if not run.has_mail:
         return
     waiting, run.log.inbox = run.log.inbox, []
     for message in waiting:
@@ -206,7 +207,7 @@ def _take_inbox(run: Run) -> None:
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
     """Accept the final reply; None when it must be written again, or when somebody has steered."""
-    if run.log.inbox and run.listens:
+    if run.has_mail:
         return None
     agent = run.agent
     if agent.output_adapter is None:

@@ -118,6 +118,8 @@ class Shared:
         self.answer_calls: AnswerCalls = answer_calls
         self.failure: BaseException | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
+        self.abandoned = False
+        """Whether nobody means to go on with the session once this run is cancelled."""
 
 
 class Run:
@@ -405,6 +407,11 @@ class Run:
         owners = [guard.owner for guard in self.rules]
         ruled = self.names if None in owners else [owner.name for owner in owners]
         return tuple(name for name in self.names if name not in ruled)
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether messages wait to be put into this conversation before its next turn."""
+        return self.listens and bool(self.log.inbox)
 
     @property
     def cost(self) -> float:

@@ -233,9 +233,16 @@ class Runner(Sealed):
         """Whether this runner has a run going in a session."""
         return session_id in self._going.runs
 
-    def cancel(self, session_id: str) -> bool:
-        """Stop the run that this runner has going in a session; whether there was one."""
-        scope = self._going.scopes.get(session_id)
+    def cancel(self, session_id: str, *, abandon: bool = False) -> bool:
+        """Stop the run that this runner has going in a session; whether there was one.
+
+        A call that was running is left as by a crash: nobody knows how far it came, and the thread of
+        a plain function goes on. `resume`, or the next message, does for it what its tool says. What
+        waits for the outside still waits, unless you `abandon` the session as well.
+        """
+        scope, run = self._going.scopes.get(session_id), self._going.runs.get(session_id)
+        if run is not None:
+            run.shared.abandoned = run.shared.abandoned or abandon
         if scope is not None:
             scope.cancel()
         return scope is not None

@@ -1,10 +1,11 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.messages import (
+    Approve,
     Event,
     Pending,
     PendingAnswered,
@@ -13,10 +14,11 @@ from toolwright.messages import (
     RunStarted,
     StateChanged,
     ToolEnded,
+    call_of,
     jsonable,
 )
 
-__all__ = ["Changes", "changes", "closed_by", "is_session_key"]
+__all__ = ["Changes", "branched", "changes", "closed_by", "is_session_key"]
 
 _TITLE_LENGTH = 80
 
@@ -57,6 +59,39 @@ def changes(events: Iterable[Event]) -> Changes:
     return found
 
 
+def branched(events: Sequence[Event]) -> tuple[list[Event], Changes]:
+    """The events as a branch begins with them, and what they change: the session's own state only.
+
+    An approval works once, in the session where it was given: a call that it let run, and that has
+    no result yet, asks again before it runs in the branch. Other answers count there too.
+    """
+    found = changes(events)
+    found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
+    withheld = {
+        event.call_id
+        for event in events
+        if isinstance(event, PendingAnswered)
+        and isinstance(event.answer, Approve)
+        and not _is_ended(event.call_id, found)
+    }
+    latest = {call_of(pending.call_id): pending.call_id for pending in found.opened}
+    # What a call has asked before its present question waits for nobody.
+    found.answered = [
+        call_id for call_id in found.answered
+        if call_id not in withheld or latest.get(call_of(call_id)) != call_id
+    ]  # fmt: skip
+    return [_without_approval(event, withheld) for event in events], found
+
+
+def _without_approval(event: Event, withheld: Collection[str]) -> Event:
+    """The event, or one in its place that says nothing: others name events by their numbers."""
+    if not isinstance(event, PendingAnswered) or event.call_id not in withheld:
+        return event
+    return StateChanged(
+        seq=event.seq, run_id=event.run_id, agent=event.agent, at=event.at, delta={}
+    )
+
+
 def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> list[str]:
     """The ids of those open calls that the batch closes; each comes with whether the log has its
     answer."""
@@ -64,7 +99,7 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
         pending.call_id
         for pending, is_told in still_open
         if (
-            _is_ended(pending, found)
+            _is_ended(pending.call_id, found)
             if pending.blocking
             else is_told or pending.call_id in found.answered
         )
@@ -76,11 +111,10 @@ def is_session_key(key: str) -> bool:
     return not key.startswith(("app:", "user:", "temp:"))
 
 
-def _is_ended(pending: Pending, found: Changes) -> bool:
+def _is_ended(call_id: str, found: Changes) -> bool:
     # A call that asked again is `call~2`, and one made inside it is `call/inner`.
     return any(
-        pending.call_id == ended or pending.call_id.startswith((f"{ended}~", f"{ended}/"))
-        for ended in found.ended
+        call_id == ended or call_id.startswith((f"{ended}~", f"{ended}/")) for ended in found.ended
     )
 
 

@@ -192,7 +192,11 @@ class Store(Protocol):
         ...
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
-        """A new session with the same events up to `seq` `upto`, and the state they give."""
+        """A new session with the same events up to `seq` `upto`, and the state they give.
+
+        Calls that were answered by then are answered there too, but an approval works once: one
+        that has led to no result yet is left out, and its call asks again.
+        """
         ...
 
     async def close(self) -> None:

@@ -482,6 +482,37 @@ async def check_a_branch_is_the_session_up_to_a_point(store: Store) -> None:
     await raises(UsageError, store.branch(replace(ADA, session_id="none"), "b4"))
 
 
+async def check_a_branch_has_the_answers_of_its_log(store: Store) -> None:
+    """A call is answered there when the log says so, but an approval that has led to no result yet
+    is left out: where it was the latest, its call asks again."""
+    ids = ("result", "no", "yes", "twice", "twice~2", "done", "outer/in")
+    yes = Approve()
+    given = {"result": Given(value=1), "no": Reject(), "yes": yes, "twice": yes, "done": yes}
+    await _with(
+        store,
+        ADA,
+        *(PendingOpened(pending=_pending(call_id)) for call_id in ids),
+        *(PendingAnswered(call_id=c, answer=answer) for c, answer in given.items()),
+        PendingAnswered(call_id="outer/in", answer=yes),
+        _ended("done"),
+        _ended("outer"),
+    )
+    row = await store.branch(ADA, "b1")
+    branch = replace(ADA, session_id="b1")
+    found = {c.pending.call_id: (c.answered, c.answer) for c in await store.open_calls("app", "b1")}
+    answered, waits = (True, None), (False, None)
+    latest = {"yes": waits, "twice~2": waits}
+    assert found == {"result": answered, "no": answered, "twice": answered, **latest}
+    events = await store.events(branch)
+    assert [event.seq for event in events] == list(range(1, row.last_seq + 1))
+    left = {e.call_id: e.answer for e in events if isinstance(e, PendingAnswered)}
+    assert left == {"result": Given(value=1), "no": Reject(), "done": yes, "outer/in": yes}
+    assert await store.answer("app", "b1", "result", Given(value=2)) == "duplicate"
+    assert await store.answer("app", "b1", "twice", Reject()) == "duplicate"
+    assert await store.answer("app", "b1", "yes", Reject()) == "accepted"
+    assert await store.answer("app", "b1", "done", Reject()) == "duplicate"
+
+
 STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_opened_once,
     check_other_users_are_kept_out,
@@ -510,6 +541,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_listed_latest_first,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
+    check_a_branch_has_the_answers_of_its_log,
     *HELD_CHECKS,
 )
 """Each takes a fresh, empty store; its docstring says what it proves."""

@@ -34,6 +34,7 @@ __all__ = [
     "CALLS",
     "CHANGE",
     "CLOSE",
+    "COPY_ANSWERED",
     "FIND",
     "INSERT_EVENTS",
     "INSERT_PENDING",
@@ -142,6 +143,12 @@ USE_ANSWER = (
     .values(answer=None)
 )
 """The log has it now."""
+COPY_ANSWERED = (
+    update(PENDING)
+    .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
+    .values(answered_at=bindparam("now"))
+)
+"""The log that a branch begins with has it."""
 CLOSE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))

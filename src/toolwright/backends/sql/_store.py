@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Executable, Row, delete, func, select
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._changes import Changes, branched, changes, closed_by
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
@@ -344,12 +344,14 @@ class SqlStore(Sealed):
 
     def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
         refuse_long_scope(scope)
-        found = changes(events)
-        found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
+        events, found = branched(events)
         key = self._add_session(connection, scope, len(events), found.title)
         if key is None:
             raise refusals.id_is_taken(scope.session_id)
         self._write(connection, scope, key, rows.event_rows(events), found)
+        if found.answered:
+            answered = [{"of": key, "call": call, "now": time.time()} for call in found.answered]
+            connection.execute(sql.COPY_ANSWERED, answered)
         _close_calls(connection, key, found)
         return self._open(connection, scope)
 
