@@ -16,7 +16,7 @@ from tests.cli.program import DESK, here
 from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import UsageError
-from toolwright.cli._words import choices, parse_answer, question
+from toolwright.cli._words import choices, find_call, parse_answer, question
 from toolwright.messages import Approve, Pending, Reject, shown_json
 
 CONFIRM = Pending(
@@ -28,6 +28,16 @@ CONFIRM = Pending(
 def desk(tmp_path: Path) -> Path:
     (tmp_path / "desk.py").write_text(DESK)
     return tmp_path
+
+
+def test_an_id_as_it_was_shown_finds_the_call_that_is_shown_so_and_no_other() -> None:
+    hidden, written, other = (replace(CONFIRM, call_id=i) for i in ("k\u200b", "k\\u200b", "k"))
+    for pending, shown in ((hidden, "k\\u200b"), (hidden, "k\u200b"), (other, "k")):
+        assert find_call([other, hidden], shown) is pending
+    assert find_call([other, hidden], "x") is None
+    for waiting in ([hidden, written], [written, hidden]):
+        with pytest.raises(UsageError, match="2 calls that wait have ids which are shown as"):
+            find_call(waiting, "k\\u200b")
 
 
 def test_sessions_are_listed_shown_and_deleted(desk: Path) -> None:
