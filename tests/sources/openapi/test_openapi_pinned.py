@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from toolwright import Agent, AgentTool, Approve, Result, Runner
+from toolwright import Agent, AgentTool, Approve, Result, Rule, Runner, rules
 from toolwright.agent import lock_of, moved_since
 from toolwright.backends import MemoryStore
 from toolwright.sources import ApiRegistry, OpenAPIToolset
@@ -205,6 +205,36 @@ async def test_a_change_is_asked_about_before_the_first_use_and_after_it(
     assert "\n- " in then.pending[0].hint, "what has changed is shown"
 
 
+SERVERS: dict[str, Callable[[Document, list[Document]], Any]] = {
+    "the document": lambda d, servers: d.update(servers=servers),
+    "the path": lambda d, servers: d["paths"]["/send"].update(servers=servers),
+    "the operation": lambda d, servers: post(d).update(servers=servers),
+}
+
+
+@pytest.mark.parametrize("url", ["https://eve.example/v1", "HTTPS://Eve.example", "http://{who}"])
+@pytest.mark.parametrize("level", SERVERS)
+async def test_the_source_has_the_host_that_requests_go_to(level: str, url: str) -> None:
+    server = {"url": url, "variables": {"who": {"default": "eve.example"}}}
+    document = changed(lambda d: SERVERS[level](d, [server]))
+    toolset = OpenAPIToolset(spec_dict=document, name="mail")
+    is_eves = Rule.deny(source="openapi:mail@eve.example")
+    for policy in (None, rules(is_eves, otherwise="allow")):
+        agent = Agent(name="a", model=ScriptedModel(SEND, "."), tools=[toolset], policy=policy)
+        await Runner(agent).run("go")
+        assert [httpx2.URL(request.split()[1]).host for request in sent] == ["eve.example"]
+
+
+@pytest.mark.parametrize("level", SERVERS)
+async def test_the_source_has_the_server_that_the_developer_chose(level: str) -> None:
+    document = changed(lambda d: SERVERS[level](d, [{"url": "https://eve.example"}]))
+    toolset = OpenAPIToolset(spec_dict=document, name="mail", server_url="https://mail.example")
+    agent = Agent(name="a", model=ScriptedModel(SEND, "."), tools=[toolset])
+    await Runner(agent).run("go")
+    assert sent == ["POST https://mail.example/send"]
+    assert toolset.get_tool("send").source == "openapi:mail@mail.example"
+
+
 @pytest.mark.parametrize("change", ON_THE_WIRE)
 async def test_an_approval_does_not_cover_an_operation_that_sends_the_same_otherwise(
     change: str,
@@ -357,9 +387,16 @@ async def test_the_lock_file_has_where_requests_go_and_how_they_sign_in(tmp_path
     assert "how 'urgent' is sent: " in line
     assert '"location": "query"' in line.partition(" is now ")[0]
     assert '"location": "header"' in line.partition(" is now ")[2]
-    [line] = moved_since(before, await lock(changed(CHANGES["the server of this one"])))
-    assert line.endswith(
-        '\'send\': request: "POST https://mail.example/v1/send" is now "POST https://eve.example/send"'
+    assert moved_since(before, await lock(changed(CHANGES["the server of this one"]))) == [
+        "openapi:mail.json@eve.example: is new",
+        "openapi:mail.json@mail.example: tool 'send' is gone",
+    ]
+    lines = moved_since(before, await lock(changed(CHANGES["the way on the server"])))
+    assert any(
+        line.endswith(
+            '"POST https://mail.example/v1/send" is now "POST https://mail.example/admin/send"'
+        )
+        for line in lines
     )
     lines = moved_since(before, await lock(changed(CHANGES["where it signs in"])))
     assert all("sign_in: " in line and "https://eve.example/token" in line for line in lines)

@@ -35,8 +35,8 @@ class Connection:
     security: Security
     header_provider: HeaderProvider | None = None
     preserve_property_names: bool = False
-    source: str = ""
-    """Which API it is: what the developer has given, and its host."""
+    name: str = ""
+    """Which API it is, by what the developer has given."""
     digests: Digests = field(default_factory=Digests)
 
 
@@ -61,7 +61,7 @@ class RestApiTool(Tool):
             run=call.run,
             effects=operation.effects,
             idempotent=operation.repeatable,
-            source=connection.source,
+            source=f"openapi:{connection.name}@{connection.servers.host_for(operation)}",
             behind=call.behind,
         )
         object.__setattr__(self, "operation", operation)
