@@ -28,6 +28,7 @@ from toolwright.tools import (
     digest_of,
     digest_of_arguments,
     exact,
+    lent,
     read_again,
     says,
     stricter,
@@ -139,7 +140,9 @@ async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tup
     for guard in run.rules:
         yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
     for wish in tool.confirm:
-        yield await wish(ctx.arguments, ctx), ""
+        with lent(ctx.arguments, ctx) as args:
+            said = await wish(args, ctx)
+        yield said, ""
 
 
 def _named(decision: Decision, whose: str) -> Decision:
