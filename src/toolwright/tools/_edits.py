@@ -169,8 +169,7 @@ def says(
     )
     read, before = exact(dict(args)), exact(dict(wanted))
     shown = card(args)
-    edited = {**{name: part for name, part in seen.items() if name in shown}, **edited}
-    return _says(edited, shown, read) and (
+    return _says({**seen, **edited}, shown, read) and (
         list(_unseen(shown, read)) == list(_unseen(card(wanted), before))
     )
 
