@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, get_args
+from typing import get_args
 
 from toolwright.agent._run import Run
 from toolwright.errors import ModelError
-from toolwright.messages import History, user_message
+from toolwright.messages import History, each_once, user_message
 from toolwright.models import Model, ModelRequest, ModelSettings, resolve_model
 from toolwright.tools import Args, Decision, Exact, Policy, Rules, Tool, ToolContext, Verdict
 
@@ -133,7 +133,7 @@ def _read(text: str) -> tuple[str, str]:
     A reviewer that says no may quote a yes.
     """
     try:
-        said = json.loads(text, object_pairs_hook=_once)
+        said = json.loads(text, object_pairs_hook=each_once)
     except (ValueError, RecursionError):
         said = None
     match said:
@@ -142,9 +142,3 @@ def _read(text: str) -> tuple[str, str]:
             if not rest and isinstance(reason, str):
                 return verdict, reason
     return "ask", "it gave no clear verdict"
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands in it twice")
-    return dict(pairs)

@@ -165,7 +165,7 @@ def _edited(text: str) -> dict[str, Any]:
     try:
         edited = read_json(text)
     except ValueError as error:
-        raise UsageError(f"The edited arguments are not JSON: {error}.") from error
+        raise UsageError(f"The edited arguments cannot be read as JSON: {error}.") from error
     if not isinstance(edited, dict):
         raise UsageError(f"The edited arguments must be a JSON object; got {shorten(text, 200)!r}.")
     return edited
