@@ -25,7 +25,7 @@ from toolwright import (
 from toolwright.backends import MemoryStore
 from toolwright.messages import REDACTED, Redactor
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Args, with_confirmation
+from toolwright.tools import Args, Exact, says, with_confirmation
 
 pytestmark = pytest.mark.anyio
 
@@ -194,6 +194,17 @@ async def test_a_hidden_part_that_becomes_another_after_the_edit_is_asked_about_
     edit = Approve(arguments={"cents": {REDACTED: 5}, "memo": "rent"})
     assert (await answered(runner, pending, edit)).status == "paused"
     assert ran == []
+
+
+def test_what_a_person_left_alone_behind_a_mark_is_what_it_was() -> None:
+    redactor = Redactor([MALLORY, BOB])
+
+    def card(args: Args) -> dict[str, Any]:
+        return redactor.inside(Exact(args).shown)
+
+    marked, wanted = {"cents": {REDACTED: 5}}, {"cents": {MALLORY: 5}}
+    assert says(marked, marked, wanted, {"cents": {MALLORY: 5}}, card)
+    assert not says(marked, marked, wanted, {"cents": {BOB: 5}}, card)
 
 
 async def test_a_reviewer_does_not_judge_what_it_cannot_see() -> None:
