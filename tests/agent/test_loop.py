@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -284,6 +285,32 @@ async def test_repeated_and_missing_call_ids_are_made_unique() -> None:
     result = await Agent(name="t", model=model, tools=[add]).run("go")
     ids = [e.result.call_id for e in result.events if isinstance(e, ToolEnded)]
     assert len(set(ids)) == 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "plain"),
+    [
+        ("k\u200b", "k-"),
+        ("k\\u200b", "k\\u200b"),
+        ("a/b~2", "a-b-2"),
+        ("\u2800\ufe0f", "--"),
+        ("call 1\n", "call-1-"),
+        ("\u0441all", "-all"),
+        ("toolu_01A.b:c|d=", "toolu_01A.b:c|d="),
+    ],
+)
+async def test_ids_of_calls_are_what_everybody_sees(wanted: str, plain: str) -> None:
+    odd = replace(call("add", a=1, b=1), call_id=wanted)
+    result = await Agent(name="t", model=ScriptedModel(odd, "."), tools=[add]).run("go")
+    [ended] = [event.result.call_id for event in result.events if isinstance(event, ToolEnded)]
+    assert ended == plain
+
+
+async def test_ids_that_differ_in_what_nobody_sees_are_told_apart() -> None:
+    turn = [replace(call("add", a=1, b=1), call_id=f"k{odd}") for odd in ("\u200b", "\u200c", "-")]
+    result = await Agent(name="t", model=ScriptedModel(turn, "."), tools=[add]).run("go")
+    ids = [event.result.call_id for event in result.events if isinstance(event, ToolEnded)]
+    assert ids == ["k-", "k-.2", "k-.3"]
 
 
 async def test_compaction_keeps_calls_with_their_results_and_lasts() -> None:

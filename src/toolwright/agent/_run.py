@@ -70,6 +70,9 @@ from toolwright.tools import (
 
 __all__ = ["Run", "Shared"]
 
+_PLACES = 20
+"""How many places a question names that are not shown in full."""
+
 
 class AnswerCalls(Protocol):
     """The dispatcher, as runs hand it on to tools that make calls themselves."""
@@ -243,7 +246,7 @@ class Run:
             else:
                 self.change_pending(
                     pending,
-                    hint=self.redactor.exact(request.hint) or pending.hint,
+                    hint=self._hint(ctx, request) if request.hint else pending.hint,
                     ran=ran,
                     blocking=pending.blocking and request.blocking,
                 )
@@ -287,7 +290,7 @@ class Run:
             call_id=question_id(address, asked),
             name=ctx.call.name,
             kind=request.kind,
-            hint=self.redactor.exact(request.hint),
+            hint=self._hint(ctx, request),
             payload=self.redactor.inside(jsonable(request.payload)),
             arguments=arguments,
             as_read=None if read == arguments else read,
@@ -302,9 +305,22 @@ class Run:
             question=request.question,
         )
 
+    def _hint(self, ctx: ToolContext, request: PendingRequest) -> str:
+        """What is asked; whoever is to say yes is told what of the arguments they do not see."""
+        hint = self.redactor.exact(request.hint)
+        places = self.unseen(ctx.arguments) if request.kind == "confirmation" else []
+        if not places:
+            return hint
+        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+        return f"{hint}\nNot shown in full: {', '.join(places[:_PLACES])}{more}.".strip()
+
     def card(self, args: Args) -> dict[str, Any]:
         """Arguments as people see them: all of them, with marks in place of secrets."""
         return self.redactor.inside(Exact(args).shown)
+
+    def unseen(self, args: Args) -> list[str]:
+        """The places in arguments that people do not see in full."""
+        return Exact(args).unseen(self.redactor)
 
     async def answer_inside(
         self,

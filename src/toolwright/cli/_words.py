@@ -65,8 +65,14 @@ def _line(text: str) -> str:
 
 
 def find_call(waiting: Iterable[Pending], call: str) -> Pending | None:
-    """The call with this id, as it is or as it was shown."""
-    return next((p for p in waiting if call in (p.call_id, _line(p.call_id))), None)
+    """The call with this id, as it is or as it was shown; `UsageError` when it may be several."""
+    found = [pending for pending in waiting if call in (pending.call_id, _line(pending.call_id))]
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} calls that wait have ids which are shown as {call!r}; the web "
+            "page (`toolwright serve`) and programs tell them apart."
+        )
+    return found[0] if found else None
 
 
 def quoted_id(pending: Pending) -> str:
@@ -168,7 +174,7 @@ def _edited(text: str) -> dict[str, Any]:
     try:
         edited = read_json(text)
     except ValueError as error:
-        raise UsageError(f"The edited arguments are not JSON: {error}.") from error
+        raise UsageError(f"The edited arguments cannot be read as JSON: {error}.") from error
     if not isinstance(edited, dict):
         raise UsageError(f"The edited arguments must be a JSON object; got {shorten(text, 200)!r}.")
     return edited

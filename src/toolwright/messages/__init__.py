@@ -54,6 +54,7 @@ from toolwright.messages._events import (
 )
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
+from toolwright.messages._json_once import RepeatedKeys, each_once
 from toolwright.messages._json_values import json_copy
 from toolwright.messages._lengths import (
     CALL_BYTES,
@@ -172,6 +173,7 @@ __all__ = [
     "Redactor",
     "Reject",
     "Remember",
+    "RepeatedKeys",
     "RunEnded",
     "RunStarted",
     "RunStatus",
@@ -204,6 +206,7 @@ __all__ = [
     "count_marks",
     "decode_event",
     "decode_message",
+    "each_once",
     "encode_event",
     "encode_message",
     "event_schema",

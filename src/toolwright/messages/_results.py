@@ -124,7 +124,7 @@ class Pending:
 
 ADDRESS_MARKS = re.compile("[/~]")
 """What addresses of calls inside others, and of a call's questions, are made with: no call's own id
-has these."""
+has these, nor anything else that is not plain."""
 
 
 def question_id(call_id: str, number: int) -> str:

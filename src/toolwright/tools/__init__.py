@@ -22,6 +22,7 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
+from toolwright.tools._copies import copied, lent
 from toolwright.tools._decision import Decision, Verdict, Wish, stricter
 from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
@@ -174,6 +175,7 @@ __all__ = [
     "checked_parser",
     "checked_state",
     "combined",
+    "copied",
     "decide",
     "deferred_tool",
     "difference",
@@ -187,6 +189,7 @@ __all__ = [
     "guarded",
     "interrupting",
     "is_decision",
+    "lent",
     "nearest",
     "pinned_files",
     "plain_schema",

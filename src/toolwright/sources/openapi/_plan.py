@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from toolwright.sources.openapi._bodies import (
@@ -63,6 +63,21 @@ class Plan:
     """JSON Schema of the arguments, complete in itself."""
     problems: tuple[str, ...]
     """What in the document could not be understood and was left out."""
+
+    @property
+    def sent(self) -> dict[str, dict[str, Any]]:
+        """How each argument is sent, as plain JSON."""
+        fields = () if self.body is None else self.body.fields
+        found = {f.argument: {"location": "body", **asdict(f)} for f in fields}
+        found |= {p.argument: asdict(p) for p in self.parameters}
+        if self.body is not None and self.body.argument is not None:
+            found[self.body.argument] = {"location": "body"}
+        return {name: _without(how, "argument") for name, how in found.items()}
+
+    @property
+    def body_sent(self) -> dict[str, Any] | None:
+        """How the body is written, as plain JSON; None when there is none."""
+        return None if self.body is None else _without(asdict(self.body), "argument", "fields")
 
 
 def plan_call(operation: Operation, *, preserve_property_names: bool = False) -> Plan:
@@ -208,6 +223,10 @@ class _Planner:
         return self._argument(
             "body", "content", _described(schema, raw), raw.get("required") is True
         )
+
+
+def _without(told: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: part for name, part in told.items() if name not in names}
 
 
 def _in_order(

@@ -157,7 +157,7 @@ class OpenAPIToolset(Toolset):
             security=Security(document, *self._auth, reachable=None if handed_over else reachable),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
-            source=f"openapi:{self._name or _name_of(self._source)}@{servers.main_host()}",
+            name=self._name or _name_of(self._source),
         )
 
     async def _fetch(self) -> Document:
@@ -181,7 +181,7 @@ class OpenAPIToolset(Toolset):
     def _listed_as(self, tool: Tool) -> str:
         """By what the developer has given, and not by what the document says of itself.
 
-        A document that is handed over as a value, without a name, can only be told by its host.
+        A document that is handed over as a value, without a name, can only be told by its main host.
         """
         server, variables = self._server
         settings = {f"{{{name}}}": value for name, value in variables.items()}
@@ -190,7 +190,7 @@ class OpenAPIToolset(Toolset):
         if self._name:
             return f"openapi:{self._name}{digest_of_plain(settings)}"
         if self._source is None:
-            return f"{tool.source}{digest_of_plain(settings)}"
+            return f"openapi:@{self._connection.servers.main_host()}{digest_of_plain(settings)}"
         if not is_web(str(self._source)):
             return f"openapi:{self._source}{digest_of_plain(settings)}"
         query = dict(parse_qsl(urlsplit(str(self._source)).query))
