@@ -49,6 +49,12 @@ class SettingError(UsageError, TypeError):
 class ToolError(ToolwrightError):
     """A tool could not do what was asked. Its text goes to the model as it is."""
 
+    def __init__(self, *message: object, outcome_unknown: bool = False) -> None:
+        super().__init__(*message)
+        self.outcome_unknown = outcome_unknown
+        """The call was given up in the middle: it may have taken effect, or still do. Nothing makes
+        it again by itself, unless its tool says that this is safe."""
+
 
 class ArgumentError(ToolError):
     """The model's arguments do not fit the tool's schema; `issues` has one line per field."""

@@ -32,6 +32,7 @@ export interface ToolResult {
   content: Content[];
   data?: Json;
   failed?: boolean | null;
+  outcome_unknown?: boolean | null;
 }
 
 export type PendingKind = "result" | "confirmation" | "credential" | "choice" | "input";
