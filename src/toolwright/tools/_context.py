@@ -148,6 +148,10 @@ class RunInside(Protocol):
         """Make the call answerable from now on, before its handler returns."""
         ...
 
+    def idempotency_key(self, call_id: str) -> str:
+        """What names a call of the session among all calls of all sessions there ever were."""
+        ...
+
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
         ...
@@ -336,8 +340,9 @@ class ToolContext(ReadonlyContext):
 
     @property
     def idempotency_key(self) -> str:
-        """The same each time this call is run, and for no other call."""
-        return f"{self.run.scope.session_id}:{self.function_call_id}"
+        """The same each time this call is run, and for no other call: not in another app, nor in a
+        session that is made under the same id when this one has been deleted."""
+        return self.run.idempotency_key(self.function_call_id)
 
     @property
     def actions(self) -> Actions:
