@@ -1,22 +1,24 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolwright.backends._store import OpenCall
 from toolwright.messages import (
     Event,
     Pending,
     PendingAnswered,
     PendingChanged,
     PendingOpened,
+    RunEnded,
     RunStarted,
     StateChanged,
     ToolEnded,
     jsonable,
 )
 
-__all__ = ["Changes", "changes", "closed_by", "is_session_key"]
+__all__ = ["Changes", "changes", "closed_by", "is_session_key", "may_go_on"]
 
 _TITLE_LENGTH = 80
 
@@ -36,6 +38,8 @@ class Changes:
     answered: list[str] = field(default_factory=list)
     """Calls whose answer has been used: where the run did not wait for it, they are closed."""
     title: str = ""
+    is_unfinished: bool = False
+    """The log does not end with the end of a run."""
 
 
 def changes(events: Iterable[Event]) -> Changes:
@@ -54,6 +58,7 @@ def changes(events: Iterable[Event]) -> Changes:
             case RunStarted(message=message) if message and not found.title:
                 found.title = _title(message.text)
         found.state.update(_delta(event))
+        found.is_unfinished = not (isinstance(event, RunEnded) and not event.path)
     return found
 
 
@@ -69,6 +74,13 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
             else is_told or pending.call_id in found.answered
         )
     ]
+
+
+def may_go_on(calls: Sequence[OpenCall]) -> bool:
+    """Whether a session with these open calls has an answer that no run has taken, and nothing else
+    that a run would wait for."""
+    is_blocked = any(call.pending.blocking and not call.answered for call in calls)
+    return not is_blocked and any(call.answer is not None for call in calls)
 
 
 def is_session_key(key: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._changes import Changes, changes, closed_by, is_session_key, may_go_on
 from toolwright.backends._processes import described, new_name
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
@@ -185,6 +185,14 @@ class MemoryStore(Sealed):
             ]
         return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+        with self._lock:
+            return [
+                row for row in await self.sessions(app_name)
+                if _is_unfinished(self._sessions[app_name, row.scope.session_id])
+            ]  # fmt: skip
+
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
         with self._lock:
@@ -240,6 +248,10 @@ class MemoryStore(Sealed):
                 kept.pop(key, None)
             else:
                 kept[key] = value
+
+
+def _is_unfinished(session: _Session) -> bool:
+    return changes(session.events[-1:]).is_unfinished or may_go_on([*session.calls.values()])
 
 
 def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -> Sequence[Event]:

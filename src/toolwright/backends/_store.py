@@ -187,6 +187,12 @@ class Store(Protocol):
         """Sessions, the latest first."""
         ...
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions to go on with, the latest first: those whose log does not end with the end of a
+        run (one may be going), and those with an answer that no run has taken while no call that
+        blocks waits for another. However many sessions there are, only these are read."""
+        ...
+
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
         ...

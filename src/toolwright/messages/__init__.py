@@ -30,6 +30,7 @@ from toolwright.messages._codec import (
 from toolwright.messages._events import (
     AnyEvent,
     CallDelta,
+    CancelRequested,
     Event,
     HistoryCompacted,
     MessageQueued,
@@ -136,6 +137,7 @@ __all__ = [
     "AuthToolArguments",
     "BlobPart",
     "CallDelta",
+    "CancelRequested",
     "Content",
     "CustomAuthScheme",
     "Effects",

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Executable, Row, delete, func, select
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._changes import Changes, changes, closed_by, is_session_key, may_go_on
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
@@ -105,10 +105,11 @@ class SqlStore(Sealed):
         """Take a session as the first append of a run does, and add nothing to it."""
 
         def work(connection: Connection) -> None:
-            row = _find(connection, scope.app_name, scope.session_id)
+            row = _find_row(connection, scope.app_name, scope.session_id)
             if row is None:
                 raise refusals.was_not_opened(scope)
             step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
+            step["unfinished"] = row.unfinished
             if self._advance(connection, _mine(scope) | step, hold) is None:
                 raise self._refusal(connection, scope, row.last_seq + 1, hold)
             self.on_take(connection, scope)
@@ -132,14 +133,15 @@ class SqlStore(Sealed):
         bodies: Sequence[dict[str, Any]],
         hold: Hold | None,
     ) -> None:
-        step = {"before": events[0].seq - 1, "after": events[-1].seq, "now": time.time()}
+        found = changes(events)
+        step: dict[str, Any] = {"before": events[0].seq - 1, "after": events[-1].seq}
+        step |= {"now": time.time(), "unfinished": found.is_unfinished or None}
         row = self._advance(connection, _mine(scope) | step, hold)
         if row is None:
             stored = self._stored_already(connection, scope, bodies, hold)
             if stored < len(events):
                 self._append(connection, scope, events[stored:], bodies[stored:], hold)
             return
-        found = changes(events)
         if found.title and not row.title:
             connection.execute(sql.SET_TITLE, {"of": row.key, "words": found.title})
         self._write(connection, scope, row.key, bodies, found)
@@ -299,6 +301,22 @@ class SqlStore(Sealed):
         query = query.order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.key.desc())
         return [rows.session(row) for row in await self._all(query)]
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+
+        def work(connection: Connection) -> list[SessionRow]:
+            here = {"app": app_name}
+            cut_off = connection.execute(sql.INTERRUPTED, here).all()
+            answered = [
+                row
+                for row in connection.execute(sql.ANSWERED, here).all()
+                if may_go_on(self.calls_in(connection, app_name, row.session_id))
+            ]
+            return [rows.session(row) for row in (*cut_off, *answered)]
+
+        found = await self.database.read(work)
+        return sorted(found, key=lambda row: row.updated_at, reverse=True)
+
     async def apps(self) -> dict[str, int]:
         """How many sessions each app has in this database."""
         count = func.count().label("sessions")
@@ -344,7 +362,7 @@ class SqlStore(Sealed):
         refuse_long_scope(scope)
         found = changes(events)
         found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
-        key = self._add_session(connection, scope, len(events), found.title)
+        key = self._add_session(connection, scope, len(events), found)
         if key is None:
             raise refusals.id_is_taken(scope.session_id)
         self._write(connection, scope, key, rows.event_rows(events), found)
@@ -352,10 +370,10 @@ class SqlStore(Sealed):
         return self._open(connection, scope)
 
     def _add_session(
-        self, connection: Connection, scope: Scope, last_seq: int = 0, title: str = ""
+        self, connection: Connection, scope: Scope, last_seq: int = 0, begun: Changes | None = None
     ) -> int | None:
         """The new session's key, or None when there is one with its id."""
-        now = time.time()
+        now, begun = time.time(), begun or Changes()
         values = {
             "app_name": scope.app_name,
             "session_id": scope.session_id,
@@ -363,7 +381,8 @@ class SqlStore(Sealed):
             "created_at": now,
             "updated_at": now,
             "last_seq": last_seq,
-            "title": title,
+            "title": begun.title,
+            "unfinished": begun.is_unfinished or None,
         }
         return connection.execute(self._insert_session, values).scalar()
 
