@@ -151,7 +151,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
         await run.log.flush()
-    return result
+    return record.result or result
 
 
 async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Output:
@@ -376,4 +376,5 @@ def _conclude(
         elapsed=time.perf_counter() - began,
         traceback=trace,
     )
+    run.log.note_shared(ctx.shared_writes)
     return result

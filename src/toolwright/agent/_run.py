@@ -250,6 +250,7 @@ class Run:
             pending = self._pending(ctx, request, record.asked + 1, ran)
             record.ask(pending)
             self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
+            self.log.note_shared(ctx.shared_writes)
         await self.log.flush()
 
     def idempotency_key(self, call_id: str) -> str:
@@ -271,6 +272,7 @@ class Run:
         actions = ctx.taken_actions()
         if actions is not None and actions.state_delta:
             self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
+            self.log.note_shared(ctx.shared_writes)
 
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""

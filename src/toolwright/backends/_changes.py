@@ -1,10 +1,11 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.backends._store import OpenCall
+from toolwright.errors import StaleState
 from toolwright.messages import (
     Event,
     Pending,
@@ -18,7 +19,7 @@ from toolwright.messages import (
     jsonable,
 )
 
-__all__ = ["Changes", "changes", "closed_by", "is_session_key", "may_go_on"]
+__all__ = ["Changes", "changes", "closed_by", "is_session_key", "may_go_on", "refuse_stale"]
 
 _TITLE_LENGTH = 80
 
@@ -81,6 +82,13 @@ def may_go_on(calls: Sequence[OpenCall]) -> bool:
     that a run would wait for."""
     is_blocked = any(call.pending.blocking and not call.answered for call in calls)
     return not is_blocked and any(call.answer is not None for call in calls)
+
+
+def refuse_stale(expected: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """`StaleState` unless the state has what is expected of it."""
+    now = {key: state.get(key) for key in expected}
+    if now != dict(expected):
+        raise StaleState(now)
 
 
 def is_session_key(key: str) -> bool:

@@ -3,13 +3,20 @@
 import copy
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key, may_go_on
+from toolwright.backends._changes import (
+    Changes,
+    changes,
+    closed_by,
+    is_session_key,
+    may_go_on,
+    refuse_stale,
+)
 from toolwright.backends._processes import described, new_name
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
@@ -61,7 +68,14 @@ class MemoryStore(Sealed):
                 holder=await self.holder(scope),
             )
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session."""
         if not events:
@@ -73,6 +87,8 @@ class MemoryStore(Sealed):
             events = _not_stored(session, events, hold)
             if not events:
                 return
+            if expected:
+                refuse_stale(expected, await self.state(scope))
             found = changes(events)
             session.holder = self._holder_after(session, hold)
             session.events.extend(events)

@@ -124,9 +124,19 @@ class Store(Protocol):
         """`open`, with the session's events, open calls, state and holder, all of one moment."""
         ...
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session.
+
+        `expected` says what `app:` and `user:` keys have before these events (None: nothing);
+        `StaleState`, with what they have, when that is not so, and nothing is added.
 
         Repeatable: events that the log has at this place already, because the acknowledgement of an
         earlier try was lost, are not added again.

@@ -31,7 +31,7 @@ from toolwright.messages import (
     secrets_of,
 )
 from toolwright.tools._services import Services
-from toolwright.tools._state import State, StateDelta, StateTable
+from toolwright.tools._state import SharedWrites, State, StateDelta, StateTable
 
 __all__ = [
     "Context",
@@ -370,6 +370,12 @@ class ToolContext(ReadonlyContext):
     def abandon(self, started: bool) -> None:
         """Nobody waits any more for the thread that runs this call; Python cannot stop it."""
         self.abandoned = "running" if started else "never started"
+
+    @property
+    def shared_writes(self) -> SharedWrites | None:
+        """What it has changed of the state that other sessions share."""
+        found = None if self._state is None else self._state.shared
+        return found if found is not None and found.basis else None
 
     def taken_actions(self) -> Actions | None:
         """The actions as they are recorded: none if nothing was done, and without `temp:` state."""

@@ -43,6 +43,7 @@ __all__ = [
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
     "ONE_AT_A_TIME",
+    "ONE_CHANGES_STATE",
     "RELEASE",
     "SELECT_EVENTS",
     "SELECT_OPEN",
@@ -149,6 +150,10 @@ ANSWER = (
 """Changes one row for the first answer in time, and none for any other."""
 ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(hashtext('toolwright_rival_answers'))")
 """On Postgres, until the end of the transaction: answers of which one excludes the others."""
+ONE_CHANGES_STATE = text(
+    "SELECT pg_advisory_xact_lock(hashtext('toolwright_state'), CAST(:app AS integer))"
+)
+"""On Postgres, until the end of the transaction: changes to what the sessions of an app share."""
 CHANGE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))

@@ -1,7 +1,8 @@
 """Sessions in SQLite or Postgres, shared by as many processes as open the same address."""
 
 import time
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,21 @@ from sqlalchemy import Connection, Executable, Row, delete, func, select
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key, may_go_on
+from toolwright.backends._changes import (
+    Changes,
+    changes,
+    closed_by,
+    is_session_key,
+    may_go_on,
+    refuse_stale,
+)
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
-from toolwright.errors import StoreConflict, StoreError, UsageError
+from toolwright.errors import StaleState, StoreConflict, StoreError, UsageError
 from toolwright.messages import (
     Answered,
     Event,
@@ -87,7 +95,14 @@ class SqlStore(Sealed):
         assert found is not None
         return found
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session.
 
@@ -96,10 +111,31 @@ class SqlStore(Sealed):
         if not events:
             return
         bodies = rows.event_rows(events)
+
+        def work(connection: Connection) -> None:
+            # Before anything is written: what raises after that may have others' work undone.
+            if expected and not self._has(connection, scope, bodies[-1]):
+                self._refuse_stale(connection, scope, expected)
+            self._append(connection, scope, events, bodies, hold)
+
         if hold is None:
-            await self.database.write(lambda c: self._append(c, scope, events, bodies, None))
+            await self.database.write(work)
             return
-        await self._write_under(hold, lambda c: self._append(c, scope, events, bodies, hold))
+        await self._write_under(hold, work)
+
+    def _refuse_stale(
+        self, connection: Connection, scope: Scope, expected: Mapping[str, Any]
+    ) -> None:
+        if not self.database.is_sqlite:
+            # Not their rows: one that is to be made cannot be locked.
+            app = zlib.crc32(scope.app_name.encode("utf-8", "surrogatepass")) - 2**31
+            connection.execute(sql.ONE_CHANGES_STATE, {"app": app})
+        refuse_stale(expected, _state(connection, _mine(scope)))
+
+    def _has(self, connection: Connection, scope: Scope, body: dict[str, Any]) -> bool:
+        """Whether the log has this event already: its acknowledgement was lost."""
+        since = _mine(scope) | {"since": body["seq"] - 1}
+        return connection.execute(sql.SELECT_EVENTS, since).scalars().first() == body["body"]
 
     async def take(self, scope: Scope, hold: Hold) -> None:
         """Take a session as the first append of a run does, and add nothing to it."""
@@ -120,6 +156,8 @@ class SqlStore(Sealed):
         self._holds.enter(hold)
         try:
             await self.database.write(work)
+        except StaleState:
+            raise
         except StoreConflict:
             self._holds.refused(hold)
             raise
