@@ -11,9 +11,9 @@ from tests._postgres import new_database
 from toolwright import Agent, Runner, ToolContext, deferred_tool, tool
 from toolwright.backends import MemoryStore, Store, open_store
 from toolwright.errors import StoreError
-from toolwright.messages import ToolEnded
+from toolwright.messages import PendingRequest, ToolEnded
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Tool
+from toolwright.tools import Output, Tool
 
 pytestmark = pytest.mark.anyio
 MakeStore = Callable[[], Store]
@@ -125,6 +125,8 @@ async def test_a_write_after_another_session_s_change_fails_and_the_next_call_re
     ended = [e.result for e in results[0].events if isinstance(e, ToolEnded)]
     assert [result.status for result in ended] == ["error", "ok"]
     assert "'user:cart' was changed by another session" in ended[0].text
+    read = [r for m in results[0].history if m.kind == "tool" for r in m.results]
+    assert read == ended, "the model reads what is stored"
     state = await runner.state("phone")
     assert state == {"user:cart": ["quick", "again"], "own": "again"}
 
@@ -203,17 +205,26 @@ async def test_a_change_that_cannot_be_made_again_fails_with_the_reason(make: Ma
     assert sorted(said) == [expected, "ok: begun"]
 
 
+@pytest.mark.parametrize("waits", [True, False])
 async def test_a_call_whose_result_follows_later_counts_once_and_undoes_nothing(
-    make: MakeStore,
+    make: MakeStore, waits: bool
 ) -> None:
-    @deferred_tool()
-    async def order(tool_context: ToolContext) -> None:
+    @deferred_tool(name="order")
+    async def waiting(tool_context: ToolContext) -> None:
         """Order."""
         tool_context.state.change("app:orders", lambda n: n + 1, default=0)
 
+    @tool(name="order")
+    async def going_on(tool_context: ToolContext) -> Output:
+        """Order."""
+        tool_context.state.change("app:orders", lambda n: n + 1, default=0)
+        return Output(text="on its way", request=PendingRequest(kind="result", blocking=False))
+
+    order = waiting if waits else going_on
     for name in ("s1", "s2"):
         runner = Runner(
             Agent(name="a", model=ScriptedModel(call("order"), "ok"), tools=[order]), store=make()
         )
-        assert (await runner.run("go", user_id="ada", session_id=name)).status == "paused"
+        result = await runner.run("go", user_id="ada", session_id=name)
+        assert result.status == ("paused" if waits else "done")
     assert await runner.state("s1") == {"app:orders": 2}

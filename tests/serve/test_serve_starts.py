@@ -203,6 +203,7 @@ async def test_a_person_s_stop_outlives_a_stop_of_the_server(
             assert any(isinstance(e, CancelRequested) for e in await store.events(SCOPE))
             await slow.cleaning.wait()
     await _stays_stopped(store)
+    assert sum(isinstance(event, RunEnded) for event in await store.events(SCOPE)) == 1
 
 
 @pytest.mark.parametrize("after", [0, 1])
