@@ -13,7 +13,6 @@ from toolwright.messages import (
     SignedIn,
     StoredAnswer,
     TextPart,
-    ToolResult,
 )
 from toolwright.tools import Output, Tool, to_output
 
@@ -25,7 +24,6 @@ __all__ = [
     "answer_text",
     "how_far",
     "is_repeatable",
-    "is_unsure",
     "late_result",
     "next_step",
 ]
@@ -81,11 +79,6 @@ def late_result(record: CallRecord) -> Given | None:
         return None
     is_late = pending.kind == "result" and (result.status, answer.status) == ("error", "ok")
     return answer if is_late else None
-
-
-def is_unsure(result: ToolResult) -> bool:
-    """Whether a call that has failed may have taken effect, since it was stopped in the middle."""
-    return result.text.startswith(OUTCOME_UNKNOWN)
 
 
 def is_repeatable(tool: Tool) -> bool:

@@ -149,7 +149,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
         await run.log.flush()
-    return result
+    return record.result or result
 
 
 async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Output:
@@ -256,10 +256,10 @@ def _outcome_unknown(run: Run, record: CallRecord, tool: Tool) -> Output:
         asked = Output.pending(kind="result", hint=SAY_OUTCOME)
         return _not_waited_for(asked, text, "error") if record.left else asked
     if record.pending is None or record.answer is not None:
-        raise ToolError(OUTCOME_UNKNOWN)
+        raise ToolError(OUTCOME_UNKNOWN, outcome_unknown=True)
     # What its function set off may still bring the result.
     run.change_pending(record.pending, blocking=False)
-    raise ToolError(text)
+    raise ToolError(text, outcome_unknown=True)
 
 
 def _not_waited_for(output: Output, text: str, status: Status) -> Output:
@@ -267,7 +267,14 @@ def _not_waited_for(output: Output, text: str, status: Status) -> Output:
     request = output.request
     if request is None or request.kind != "result":
         return output
-    return replace(output, text=text, status=status, request=replace(request, blocking=False))
+    unknown = status == "error"
+    return replace(
+        output,
+        text=text,
+        status=status,
+        outcome_unknown=unknown,
+        request=replace(request, blocking=False),
+    )
 
 
 def _count_call(run: Run) -> None:
@@ -318,7 +325,8 @@ def _interrupted(run: Run, ctx: ToolContext, error: StoreError) -> ToolResult:
 def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
-        return Output(text=run.redactor(message_of(error)), status="error")
+        unknown = error.outcome_unknown
+        return Output(text=run.redactor(message_of(error)), status="error", outcome_unknown=unknown)
     logger.error("tool %r raised\n%s", call.name, _trace(run, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
@@ -357,6 +365,7 @@ def _conclude(
         content=content,
         data=data,
         failed=True if output.failed else None,
+        outcome_unknown=True if output.outcome_unknown else None,
     )
     record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())
@@ -369,4 +378,5 @@ def _conclude(
         elapsed=time.perf_counter() - began,
         traceback=trace,
     )
+    run.log.note_shared(ctx.shared_writes)
     return result

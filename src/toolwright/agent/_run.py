@@ -1,5 +1,6 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
+import hashlib
 import json
 import threading
 import time
@@ -254,7 +255,15 @@ class Run:
             pending = self._pending(ctx, request, record.asked + 1, ran)
             record.ask(pending)
             self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
+            self.log.note_shared(ctx.shared_writes)
         await self.log.flush()
+
+    def idempotency_key(self, call_id: str) -> str:
+        """What names a call of the session among all calls of all sessions there ever were."""
+        scope, born = self.log.scope, self.log.born
+        # As long for every call: services take keys of some 64 letters, ids may be longer.
+        whole = json.dumps([scope.app_name, scope.user_id, scope.session_id, born, call_id])
+        return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
@@ -268,6 +277,7 @@ class Run:
         actions = ctx.taken_actions()
         if actions is not None and actions.state_delta:
             self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
+            self.log.note_shared(ctx.shared_writes)
 
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""

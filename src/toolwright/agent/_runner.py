@@ -49,6 +49,7 @@ from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
     AnyEvent,
+    CancelRequested,
     Event,
     Given,
     Pending,
@@ -247,6 +248,19 @@ class Runner(Sealed):
             scope.cancel()
         return scope is not None
 
+    async def cancel_for_good(self, session_id: str) -> bool:
+        """`cancel`, and have the log say so: should this process end before the run has, a server
+        that finds it does not go on with it. Stored when this returns; `StoreError` when it could
+        not be."""
+        run = self._going.runs.get(session_id)
+        is_open = run is not None and bool(run.log.events) and run.thread.ended is None
+        if run is None or not is_open:
+            return self.cancel(session_id)
+        run.emit(CancelRequested, path="")
+        self.cancel(session_id)
+        await run.log.flush()
+        return True
+
     async def steer(self, session_id: str, prompt: Prompt) -> bool:
         """Put a message into the run that this runner has going; whether there was one.
 
@@ -411,6 +425,11 @@ class Runner(Sealed):
     async def sessions(self, user_id: str | None = None) -> list[SessionRow]:
         """The sessions, latest first; of one user, or of all."""
         return await self.store.sessions(self.app_name, user_id)
+
+    async def unfinished(self) -> list[SessionRow]:
+        """The sessions to `resume`, latest first: those whose run was cut off, or is going
+        somewhere, and those whose answers no run has taken while nothing else is waited for."""
+        return await self.store.unfinished(self.app_name)
 
     async def holder(self, session_id: str) -> Holder | None:
         """Who has a run going in a session, in whichever process; None when nobody has."""

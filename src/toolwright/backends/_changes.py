@@ -1,9 +1,11 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolwright.backends._store import OpenCall
+from toolwright.errors import StaleState
 from toolwright.messages import (
     Approve,
     Event,
@@ -11,6 +13,7 @@ from toolwright.messages import (
     PendingAnswered,
     PendingChanged,
     PendingOpened,
+    RunEnded,
     RunStarted,
     StateChanged,
     ToolEnded,
@@ -18,7 +21,15 @@ from toolwright.messages import (
     jsonable,
 )
 
-__all__ = ["Changes", "branched", "changes", "closed_by", "is_session_key"]
+__all__ = [
+    "Changes",
+    "branched",
+    "changes",
+    "closed_by",
+    "is_session_key",
+    "may_go_on",
+    "refuse_stale",
+]
 
 _TITLE_LENGTH = 80
 
@@ -38,6 +49,8 @@ class Changes:
     answered: list[str] = field(default_factory=list)
     """Calls whose answer has been used: where the run did not wait for it, they are closed."""
     title: str = ""
+    is_unfinished: bool = False
+    """The log does not end with the end of a run."""
 
 
 def changes(events: Iterable[Event]) -> Changes:
@@ -56,6 +69,7 @@ def changes(events: Iterable[Event]) -> Changes:
             case RunStarted(message=message) if message and not found.title:
                 found.title = _title(message.text)
         found.state.update(_delta(event))
+        found.is_unfinished = not (isinstance(event, RunEnded) and not event.path)
     return found
 
 
@@ -104,6 +118,20 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
             else is_told or pending.call_id in found.answered
         )
     ]
+
+
+def may_go_on(calls: Sequence[OpenCall]) -> bool:
+    """Whether a session with these open calls has an answer that no run has taken, and nothing else
+    that a run would wait for."""
+    is_blocked = any(call.pending.blocking and not call.answered for call in calls)
+    return not is_blocked and any(call.answer is not None for call in calls)
+
+
+def refuse_stale(expected: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """`StaleState` unless the state has what is expected of it."""
+    now = {key: state.get(key) for key in expected}
+    if now != dict(expected):
+        raise StaleState(now)
 
 
 def is_session_key(key: str) -> bool:

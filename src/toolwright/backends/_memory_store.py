@@ -3,13 +3,21 @@
 import copy
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, branched, changes, closed_by, is_session_key
+from toolwright.backends._changes import (
+    Changes,
+    branched,
+    changes,
+    closed_by,
+    is_session_key,
+    may_go_on,
+    refuse_stale,
+)
 from toolwright.backends._processes import described, new_name
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
@@ -61,7 +69,14 @@ class MemoryStore(Sealed):
                 holder=await self.holder(scope),
             )
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session."""
         if not events:
@@ -73,6 +88,8 @@ class MemoryStore(Sealed):
             events = _not_stored(session, events, hold)
             if not events:
                 return
+            if expected:
+                refuse_stale(expected, await self.state(scope))
             found = changes(events)
             session.holder = self._holder_after(session, hold)
             session.events.extend(events)
@@ -186,6 +203,14 @@ class MemoryStore(Sealed):
             ]
         return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+        with self._lock:
+            return [
+                row for row in await self.sessions(app_name)
+                if _is_unfinished(self._sessions[app_name, row.scope.session_id])
+            ]  # fmt: skip
+
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
         with self._lock:
@@ -244,6 +269,10 @@ class MemoryStore(Sealed):
                 kept.pop(key, None)
             else:
                 kept[key] = value
+
+
+def _is_unfinished(session: _Session) -> bool:
+    return changes(session.events[-1:]).is_unfinished or may_go_on([*session.calls.values()])
 
 
 def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -> Sequence[Event]:

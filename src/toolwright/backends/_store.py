@@ -124,9 +124,19 @@ class Store(Protocol):
         """`open`, with the session's events, open calls, state and holder, all of one moment."""
         ...
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session.
+
+        `expected` says what `app:` and `user:` keys have before these events (None: nothing);
+        `StaleState`, with what they have, when that is not so, and nothing is added.
 
         Repeatable: events that the log has at this place already, because the acknowledgement of an
         earlier try was lost, are not added again.
@@ -185,6 +195,12 @@ class Store(Protocol):
 
     async def sessions(self, app_name: str, user_id: str | None = None) -> list[SessionRow]:
         """Sessions, the latest first."""
+        ...
+
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions to go on with, the latest first: those whose log does not end with the end of a
+        run (one may be going), and those with an answer that no run has taken while no call that
+        blocks waits for another. However many sessions there are, only these are read."""
         ...
 
     async def delete(self, scope: Scope) -> None:

@@ -31,6 +31,7 @@ from toolwright.messages._codec import (
 from toolwright.messages._events import (
     AnyEvent,
     CallDelta,
+    CancelRequested,
     Event,
     HistoryCompacted,
     MessageQueued,
@@ -140,6 +141,7 @@ __all__ = [
     "AuthToolArguments",
     "BlobPart",
     "CallDelta",
+    "CancelRequested",
     "Content",
     "CustomAuthScheme",
     "Effects",

@@ -53,6 +53,8 @@ class ToolResult:
     an event, it is `{"stored_as": name, "bytes": …}`, and `Runner.output` reads it."""
     failed: Literal[True] | None = None
     """The call was carried out, and what it ran went wrong: a command that exited with 1."""
+    outcome_unknown: Literal[True] | None = None
+    """It was given up in the middle: it may have taken effect, or still do."""
 
     @property
     def text(self) -> str:

@@ -91,6 +91,6 @@ def _status_after(last: list[Event]) -> Status:
     if not last:
         return "new"
     event = last[-1]
-    if not isinstance(event, RunEnded):
+    if not isinstance(event, RunEnded) or event.path:
         return "interrupted"
     return "waiting" if event.status == "paused" else event.status

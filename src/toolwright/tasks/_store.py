@@ -1,7 +1,7 @@
 """The journal of tasks: what is written there moves the task along, in the same transaction."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Row
@@ -57,13 +57,21 @@ class TaskStore(SqlStore):
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events, and tell those who watch.
 
         The session of a task that this process runs is held by the worker, not once more by the run.
         """
         by_worker = scope.session_id in self.holders
-        await super().append(scope, events, None if by_worker else hold)
+        mine = None if by_worker else hold
+        await super().append(scope, events, mine, expected=expected)
         self._ring(f"task:{scope.session_id}")
 
     async def release(self, scope: Scope, hold_id: str) -> None:

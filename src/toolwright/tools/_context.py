@@ -32,7 +32,7 @@ from toolwright.messages import (
     secrets_of,
 )
 from toolwright.tools._services import Services
-from toolwright.tools._state import State, StateDelta, StateTable
+from toolwright.tools._state import SharedWrites, State, StateDelta, StateTable
 
 __all__ = [
     "Context",
@@ -147,6 +147,10 @@ class RunInside(Protocol):
         self, ctx: "ToolContext", request: PendingRequest, *, ran: bool = False
     ) -> None:
         """Make the call answerable from now on, before its handler returns."""
+        ...
+
+    def idempotency_key(self, call_id: str) -> str:
+        """What names a call of the session among all calls of all sessions there ever were."""
         ...
 
     def pending_id(self, call_id: str) -> str:
@@ -342,8 +346,9 @@ class ToolContext(ReadonlyContext):
 
     @property
     def idempotency_key(self) -> str:
-        """The same each time this call is run, and for no other call."""
-        return f"{self.run.scope.session_id}:{self.function_call_id}"
+        """The same each time this call is run, and for no other call: not in another app, nor in a
+        session that is made under the same id when this one has been deleted."""
+        return self.run.idempotency_key(self.function_call_id)
 
     @property
     def actions(self) -> Actions:
@@ -371,6 +376,12 @@ class ToolContext(ReadonlyContext):
     def abandon(self, started: bool) -> None:
         """Nobody waits any more for the thread that runs this call; Python cannot stop it."""
         self.abandoned = "running" if started else "never started"
+
+    @property
+    def shared_writes(self) -> SharedWrites | None:
+        """What it has changed of the state that other sessions share."""
+        found = None if self._state is None else self._state.shared
+        return found if found is not None and found.basis else None
 
     def taken_actions(self) -> Actions | None:
         """The actions as they are recorded: none if nothing was done, and without `temp:` state."""

@@ -52,6 +52,8 @@ class Output:
     failed: bool = False
     """The tool did its work, and what it ran went wrong, such as a command that exited with 1: the
     model reads an output as any other, people see that it failed."""
+    outcome_unknown: bool = False
+    """The call was given up in the middle: it may have taken effect, or still do."""
     request: PendingRequest | None = None
 
     def __post_init__(self) -> None:

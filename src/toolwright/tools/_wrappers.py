@@ -41,7 +41,10 @@ def with_timeout(tool: Tool, seconds: float) -> Tool:
         with anyio.move_on_after(seconds) as scope:
             return await tool.run(args, ctx)
         if scope.cancelled_caught:
-            raise ToolError(f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.")
+            raise ToolError(
+                f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.",
+                outcome_unknown=ctx.abandoned != "never started",
+            )
         raise AssertionError("a scope ends by returning or by cancelling")
 
     return tool.replace(run=run)

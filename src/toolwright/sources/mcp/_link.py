@@ -139,9 +139,11 @@ class Link:
                 self.broken = True
                 raise ToolError(
                     f"{self.name} stopped while {what} ({error.message}); the connection is opened "
-                    "again when it is next needed."
+                    "again when it is next needed.",
+                    outcome_unknown=True,
                 ) from error
-            raise ToolError(f"{self.name}: {error.message}") from error
+            unknown = error.code == types.REQUEST_TIMEOUT
+            raise ToolError(f"{self.name}: {error.message}", outcome_unknown=unknown) from error
         except (ValidationError, RuntimeError) as error:
             raise ToolError(
                 f"{self.name} sent something that MCP does not allow, while {what}: {error}"
