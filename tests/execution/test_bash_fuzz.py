@@ -6,6 +6,7 @@ leaves a trace. Nothing else exists there, so whatever was executed is known.
 
 import random
 import shlex
+import string
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,12 +127,44 @@ def test_judging_any_words_of_any_program_ends_in_a_verdict(name: str, words: li
 
 
 @settings(max_examples=300, deadline=None)
-@given(script=st.text(alphabet="sy/|,;e wpdnaic{}!$0123\\\n[]^x#:bt", max_size=14))
+@given(script=st.text(alphabet="sy/|,;e wpdnaic{}!$0123\\\n[]^x#:bt~+", max_size=14))
 def test_no_sed_script_with_the_command_e_is_taken_for_another(script: str) -> None:
     """GNU sed in its sandbox refuses scripts that run, read or write; ours must refuse those as well."""
     verdict = BashToolPolicy(("sed",)).check("sed " + _quoted(script) + " f")
     if verdict.allowed and "r" not in script:
         assert "e/w/r commands disabled" not in _sed_sandbox(script)
+
+
+def test_whatever_stands_before_the_command_e_it_is_seen() -> None:
+    """Any one or two characters: an address, a comment, or what no sed reads."""
+    signs = ["", *string.punctuation, *" 1\t\n"]
+    scripts = [f"{one}{two}e touch new" for one in signs for two in signs]
+    policy = BashToolPolicy()
+    taken = [s for s in scripts if policy.check(f"sed {_quoted(s)} f").read_only]
+    assert "#e touch new" in taken
+    assert [script for script in taken if "commands disabled" in _sed_sandbox(script)] == []
+
+
+@pytest.mark.parametrize(
+    "script", ["~p", "1~p", "+p", "?", "s/a/b/x", "s/a/b", "/a", "1]p", "s/a/b/\r", "@", "s/a"]
+)
+def test_a_sed_script_that_is_not_understood_is_never_taken_for_harmless(script: str) -> None:
+    verdict = BashToolPolicy(("sed",)).check(f"sed {_quoted(script)} f")
+    assert "understood" in verdict.reason or "control" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "program", ['{ print "', "/a", '{ print /a\n/ "x" }', 'BEGIN { x = "a\n" }']
+)
+def test_an_awk_program_that_is_not_understood_is_never_taken_for_harmless(program: str) -> None:
+    assert "understood" in BashToolPolicy(("awk",)).check(f"awk {_quoted(program)} f").reason
+
+
+@pytest.mark.parametrize(
+    "script", ["s/[^/]*$//", "/[/]/d", "s/[/]/x/;2,+3p", "1~2!d", "s|[|/]||gp"]
+)
+def test_a_sed_script_that_is_a_mistake_in_one_reading_only_reads_in_the_other(script: str) -> None:
+    assert BashToolPolicy().check(f"sed {_quoted(script)} f").read_only
 
 
 def _quoted(text: str) -> str:
@@ -151,7 +184,7 @@ AWK = (
 )  # fmt: skip
 SED = (
     "s/", "/", "[", "]", "\\", "w new", "e touch new", "\n", ";", "{", "}", "#", "a", "x", "^", "$", "p", "g", "ee",
-    "y/", "//", "a\\", "i ", "b", "t", ":a", "1", "!", ",", "[^", "[]", "\\/", "\\]", "[:alpha:]", "I", " ",
+    "y/", "//", "a\\", "i ", "b", "t", ":a", "1", "!", ",", "[^", "[]", "\\/", "\\]", "[:alpha:]", "I", " ", "~", "+",
 )  # fmt: skip
 
 
