@@ -91,6 +91,7 @@ ATTEMPTS = (
     # -- the network
     Attempt("connect over TCP", "import socket; socket.create_connection(('127.0.0.1', TCP), 2)", "echo x > /dev/tcp/127.0.0.1/$TCP; curl -sm 2 http://127.0.0.1:$TCP/"),
     Attempt("send over UDP", "import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', UDP))", "echo x > /dev/udp/127.0.0.1/$UDP"),
+    Attempt("open a socket to the machine's own host", "import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close(); print(OK)"),
     Attempt("listen to all packets", "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3); s.bind((INTERFACE, 0)); print(OK)"),
     Attempt("see the network's interfaces", "import socket; print(socket.if_nameindex())", "cat /proc/net/dev; ls /sys/class/net", "INTERFACE"),
     Attempt("see the machine's name", "import os; print(os.uname().nodename)", "uname -n", "NAME"),

@@ -30,7 +30,8 @@ KNOWN = {
     ("landlock", "see the machine's name"),
 }
 """What is not held; the page says so, and `open_sandbox` takes Landlock only if asked."""
-NOT_HERE = {"go around filters by x32", "go around filters by 32-bit calls"}
+NOT_HERE = {"go around filters by x32", "go around filters by 32-bit calls",
+            "open a socket to the machine's own host"}  # fmt: skip
 """What only some kernels offer at all."""
 ROOT_ONLY = {
     "change a file's owner", "make a device",

@@ -34,9 +34,16 @@ _CREATING = 0o100 | 0o20000000
 _NAMESPACES = 0x7E020080
 _INPUT_IOCTLS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: type into the terminal of somebody else."""
-_FLAG_IOCTLS = (0x40086602, 0x40046602, 0x401C5820)
-"""Change a file's flags, for which a descriptor to read is enough."""
-_INET, _INET6 = 2, 10
+_PLAIN_IOCTLS = (
+    0x5401, 0x5402, 0x5403, 0x5404, 0x5405, 0x5409, 0x540A, 0x540B,  # TCGETS … TCFLSH
+    0x540E, 0x540F, 0x5410, 0x5411, 0x5413, 0x5414,  # TIOCSCTTY … TIOCSWINSZ
+    0x541B, 0x5421, 0x5422, 0x5429, 0x5441, 0x80045430, 0x40045431,  # FIONREAD … TIOCSPTLCK
+    0x5450, 0x5451, 0x802C542A, 0x402C542B, 0x402C542C, 0x402C542D,  # FIONCLEX … TCSETSF2
+)  # fmt: skip
+"""About terminals, pipes and descriptors. Others change a file through a descriptor to read it."""
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_SET_LEASE = 1024
+"""Of a file that can be read: whoever opens it to write waits, for 45 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class _Rule:
 
 
 def bubblewrap_filter(machine: str = "") -> bytes:
-    """What namespaces do not hold: keyrings, terminals, special bits, ways around a filter."""
+    """What namespaces do not hold: keyrings, terminals, special bits, leases, other networks."""
     return _assembled(machine or platform.machine(), _everywhere())
 
 
@@ -100,6 +107,10 @@ def _everywhere() -> list[_Rule]:
         *(_refusal(call, _Test(flags, "has", _CREATING), _Test(flags + 1, "has", _SPECIAL_BITS))
           for call, flags in (("open", 1), ("openat", 2))),
         *(_refusal("ioctl", _Test(1, "is", number)) for number in _INPUT_IOCTLS),
+        _refusal("fcntl", _Test(1, "is", _SET_LEASE)),
+        # Of the others, some do not know namespaces: AF_VSOCK reaches the machine's own host.
+        _refusal("socket", *_none_of(0, _UNIX, _INET, _INET6, _NETLINK)),
+        _refusal("socketpair", *_none_of(0, _UNIX)),
         _refusal("clone", _Test(0, "has", _NAMESPACES)),
     ]  # fmt: skip
 
@@ -119,7 +130,7 @@ _SUPERVISED = ("chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat uti
 
 def _without_namespaces(network: bool) -> list[_Rule]:
     none = _ERROR | errno.EOPNOTSUPP
-    families = [_Test(0, "is not", family) for family in (_INET, _INET6)] if network else []
+    families = _none_of(0, _INET, _INET6) if network else ()
     return [
         *_refused("ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp "
                   "pidfd_getfd get_robust_list migrate_pages move_pages "
@@ -135,7 +146,7 @@ def _without_namespaces(network: bool) -> list[_Rule]:
         *(_refusal(call, _Test(0, "is not", 0)) for call in _ON_A_PROCESS),
         *(_refusal(call, _Test(argument, "is not", value)) for call, process in _PRIORITIES
           for argument, value in ((0, process), (1, 0))),
-        *(_refusal("ioctl", _Test(1, "is", number)) for number in _FLAG_IOCTLS),
+        _Rule("ioctl", _ERROR | errno.ENOTTY, _none_of(1, *_PLAIN_IOCTLS)),
         _refusal("socket", *families),
         *(_Rule(call, _NOTIFY) for call in _SUPERVISED.split()),
     ]  # fmt: skip
@@ -146,6 +157,10 @@ _ON_A_PROCESS = ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_
 """Calls about a process that is named first, where zero is the caller itself."""
 _PRIORITIES = (("setpriority", 0), ("ioprio_set", 1))
 """Calls about a process, a group or a user: what stands for a process, and then its number."""
+
+
+def _none_of(argument: int, *values: int) -> tuple[_Test, ...]:
+    return tuple(_Test(argument, "is not", value) for value in values)
 
 
 def _refused(calls: str) -> list[_Rule]:
@@ -223,9 +238,10 @@ _SINCE_424 = (
 MACHINES = {
     "x86_64": _Machine(0xC000003E, _named(
         _SINCE_424 +
-        "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 clone 56 semget 64 semop 65 "
-        "semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 creat 85 chmod 90 fchmod 91 "
-        "chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 setpriority 141 "
+        "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 socketpair 53 clone 56 semget 64 "
+        "semop 65 semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 fcntl 72 creat 85 "
+        "chmod 90 fchmod 91 chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 "
+        "setpriority 141 "
         "sched_setparam 142 sched_setscheduler 144 pivot_root 155 chroot 161 acct 163 mount 165 "
         "umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173 init_module 175 "
         "delete_module 176 quotactl 179 nfsservctl 180 setxattr 188 lsetxattr 189 fsetxattr 190 "
@@ -244,14 +260,14 @@ MACHINES = {
         _SINCE_424 +
         "setxattr 5 lsetxattr 6 fsetxattr 7 getxattr 8 lgetxattr 9 fgetxattr 10 listxattr 11 "
         "llistxattr 12 flistxattr 13 removexattr 14 lremovexattr 15 fremovexattr 16 "
-        "lookup_dcookie 18 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 "
+        "lookup_dcookie 18 fcntl 25 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 "
         "mount 40 pivot_root 41 nfsservctl 42 chroot 51 fchmod 52 fchmodat 53 fchownat 54 "
         "fchown 55 openat 56 quotactl 60 utimensat 88 acct 89 unshare 97 get_robust_list 100 "
         "kexec_load 104 init_module 105 delete_module 106 syslog 116 ptrace 117 "
         "sched_setparam 118 sched_setscheduler 119 sched_setaffinity 122 setpriority 140 "
         "reboot 142 mq_open 180 mq_unlink 181 mq_timedsend 182 mq_timedreceive 183 mq_notify 184 "
         "mq_getsetattr 185 msgget 186 msgctl 187 msgrcv 188 msgsnd 189 semget 190 semctl 191 "
-        "semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 shmdt 197 socket 198 "
+        "semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 shmdt 197 socket 198 socketpair 199 "
         "add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225 "
         "migrate_pages 238 move_pages 239 perf_event_open 241 prlimit64 261 fanotify_init 262 "
         "fanotify_mark 263 name_to_handle_at 264 open_by_handle_at 265 setns 268 "
