@@ -214,6 +214,10 @@ async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
     done = await run(command, code, memory=150 * 2**20, timeout=20)
     if "got it 800000000" in done.stdout:
         found.add("use more memory than allowed")
+    code = "import os\nf = os.memfd_create('x')\nprint('kept', sum(os.write(f, b'x' * 2**20) for _ in range(300)))"
+    done = await run(f"python3 -c {shlex.quote(code)}", code, memory=150 * 2**20, timeout=20)
+    if "kept 314572800" in done.stdout:
+        found.add("keep more in memory that no process has than allowed")
     code = "open('/workspace/big', 'w').write('x' * 9_000_000)"
     await run("yes | head -c 9000000 > big; seq 99999 > big", code, file_size=2**16, timeout=20)
     big = workspace / "big"
@@ -237,7 +241,7 @@ async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
     return found
 
 
-LIMITS = ("use more memory than allowed", "write a larger file than allowed",
+LIMITS = ("use more memory than allowed", "keep more in memory that no process has than allowed", "write a larger file than allowed",
           "start more processes than allowed", "run for longer than allowed",
           "leave a process running")  # fmt: skip
 

@@ -159,6 +159,19 @@ def test_nobody_outside_is_made_to_wait_by_a_lease(machine: str, kind: str) -> N
     assert {what: answer for what, answer in answers.items() if answer != ALLOW} == {1024: EPERM}
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_there_is_no_memory_that_belongs_to_no_process(machine: str, kind: str) -> None:
+    program = program_of(kind, machine)
+    for call in ("memfd_create", "memfd_secret"):
+        assert judged(program, machine, MACHINES[machine].calls[call]) == 0x50000 | errno.ENOSYS
+    segment = MACHINES[machine].calls["shmget"]
+    for size in (4096, 5000, 2**20, 2**31, 2**32, 2**40 + 1, 2**63):
+        assert judged(program, machine, segment, 1, size) == EPERM
+    small = {judged(program, machine, segment, 1, size) for size in (0, 56, 4095)}
+    assert small == {ALLOW if kind == "bubblewrap" else EPERM}
+
+
 CHANGING = {
     "FS_IOC_SETFLAGS": 0x40086602, "FS_IOC32_SETFLAGS": 0x40046602, "FS_IOC_FSSETXATTR": 0x401C5820,
     "FS_IOC_SETVERSION": 0x40087602, "EXT4_IOC_SETVERSION_OLD": 0x40086604, "FICLONE": 0x40049409,

@@ -38,7 +38,8 @@ class Limits:
     """Seconds of wall-clock time."""
     cpu_seconds: int | None = None
     memory: int | None = None
-    """Bytes: of address space per process, and of resident memory of all of them together."""
+    """Bytes: of address space per process, and of resident memory of all of them together. What no
+    process has mapped, such as files in memory, is not counted."""
     file_size: int | None = None
     """Bytes of any one file it writes."""
     processes: int | None = None

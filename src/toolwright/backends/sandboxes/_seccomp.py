@@ -48,11 +48,12 @@ _SET_LEASE = 1024
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A condition on the lower half of an argument."""
+    """A condition on one half of an argument, the lower one if not said otherwise."""
 
     argument: int
     kind: Literal["is", "is not", "has"]
     value: int
+    upper: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ class _Rule:
     call: str
     action: int
     tests: tuple[_Test, ...] = ()
+
+
+_BEYOND_A_PAGE = (_Test(1, "has", 0xFFFFF000), _Test(1, "has", 0xFFFFFFFF, upper=True))
 
 
 def bubblewrap_filter(machine: str = "") -> bytes:
@@ -103,6 +107,9 @@ def _everywhere() -> list[_Rule]:
                   "finit_module delete_module open_by_handle_at name_to_handle_at"),
         # Their arguments are in memory, where a filter cannot look; programs use the older ones.
         *(_Rule(call, nothing) for call in ("openat2", "clone3")),
+        # Memory that belongs to no process, so that no limit would count it.
+        *(_Rule(call, nothing) for call in ("memfd_create", "memfd_secret")),
+        *(_refusal("shmget", test) for test in _BEYOND_A_PAGE),
         *(_refusal(call, _Test(mode, "has", _SPECIAL_BITS)) for call, mode in _MODES.items()),
         *(_refusal(call, _Test(flags, "has", _CREATING), _Test(flags + 1, "has", _SPECIAL_BITS))
           for call, flags in (("open", 1), ("openat", 2))),
@@ -192,7 +199,7 @@ def _steps(number: int, rule: _Rule) -> list[bytes]:
     body: list[bytes] = []
     left = 2 * len(rule.tests)
     for test in rule.tests:
-        body.append(_step(_LOAD, _ARGUMENTS + 8 * test.argument))
+        body.append(_step(_LOAD, _ARGUMENTS + 8 * test.argument + 4 * test.upper))
         left -= 2
         # Behind the remaining tests and the answer, where the number is loaded again.
         body.append(_jump(test, left + 1))
@@ -229,7 +236,8 @@ def _named(text: str) -> dict[str, int]:
 _SINCE_424 = (
     "io_uring_setup 425 io_uring_enter 426 io_uring_register 427 open_tree 428 move_mount 429 "
     "fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435 openat2 437 pidfd_getfd 438 "
-    "process_madvise 440 mount_setattr 442 quotactl_fd 443 process_mrelease 448 fchmodat2 452 "
+    "process_madvise 440 mount_setattr 442 quotactl_fd 443 memfd_secret 447 process_mrelease 448 "
+    "fchmodat2 452 "
     "statmount 457 listmount 458 setxattrat 463 getxattrat 464 listxattrat 465 removexattrat 466 "
     "open_tree_attr 467 file_getattr 468 file_setattr 469 "
 )
@@ -254,7 +262,7 @@ MACHINES = {
         "get_robust_list 274 move_pages 279 utimensat 280 perf_event_open 298 fanotify_init 300 "
         "fanotify_mark 301 prlimit64 302 name_to_handle_at 303 open_by_handle_at 304 setns 308 "
         "process_vm_readv 310 process_vm_writev 311 kcmp 312 finit_module 313 sched_setattr 314 "
-        "kexec_file_load 320 bpf 321 userfaultfd 323 execve 59 execveat 322"
+        "memfd_create 319 kexec_file_load 320 bpf 321 userfaultfd 323 execve 59 execveat 322"
     )),
     "aarch64": _Machine(0xC00000B7, _named(
         _SINCE_424 +
@@ -272,7 +280,7 @@ MACHINES = {
         "migrate_pages 238 move_pages 239 perf_event_open 241 prlimit64 261 fanotify_init 262 "
         "fanotify_mark 263 name_to_handle_at 264 open_by_handle_at 265 setns 268 "
         "process_vm_readv 270 process_vm_writev 271 kcmp 272 finit_module 273 sched_setattr 274 "
-        "bpf 280 userfaultfd 282 kexec_file_load 294 execve 221 execveat 281"
+        "memfd_create 279 bpf 280 userfaultfd 282 kexec_file_load 294 execve 221 execveat 281"
     )),
 }  # fmt: skip
 """The calls that a rule is about, by machine."""
