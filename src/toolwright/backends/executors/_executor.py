@@ -101,7 +101,8 @@ class Capabilities:
     processes_confined: bool = False
     """Commands neither see nor signal processes other than their own."""
     leaves_nothing: bool = False
-    """No process outlives its command."""
+    """No process outlives its command; unless `processes_confined`, one that kills its launcher may
+    leave some."""
     memory_limited: bool = False
     processes_limited: bool = False
     real_bash: bool = False
