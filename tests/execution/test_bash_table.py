@@ -13,6 +13,8 @@ from tests.execution.jail import Jail
 
 from toolwright.builtin.bash import BashToolPolicy
 from toolwright.builtin.bash._grammar import Option, Program
+from toolwright.builtin.bash._reading import read_words
+from toolwright.builtin.bash._words import Word
 from toolwright.builtin.bash.programs import all_programs
 
 SHELL_ONLY = frozenset(
@@ -234,6 +236,14 @@ def test_a_value_that_is_in_truth_an_option_is_found_out(tmp_path: Path) -> None
         assert first == second
     taken = _spoken(jail, ["git log --author --no-such-option", "git log --no-such-option"])
     assert taken[0] != taken[1]
+
+
+def test_behind_an_argument_nothing_is_an_option_where_the_table_says_so_nor_its_end() -> None:
+    strict = [program for _, program in rows() if not program.permutes and program.reader is None]
+    assert "xxd" in [program.name for program in strict]
+    for program in strict:
+        words = [Word.literal(text) for text in (program.name, "a", "--", "-")]
+        assert read_words(program, words).arguments == [1, 2, 3]
 
 
 LOOKS_UP = re.compile(
