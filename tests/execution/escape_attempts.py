@@ -65,6 +65,7 @@ ATTEMPTS = (
     Attempt("leave a set-group-id file by a new call", _LIBC + "open(WS + '/setuid-3', 'w').close(); c.syscall(452, -100, (WS + '/setuid-3').encode(), 0o2755, 0)"),
     # -- processes
     Attempt("see a process", "print(open(f'/proc/{PID}/cmdline').read())", "cat /proc/$PID/cmdline; ps axww", "SENTINEL"),
+    Attempt("see a process's session and priority", "import os; os.getsid(PID), os.getpriority(0, PID); print(OK)"),
     Attempt("read a process's variables", "print(open(f'/proc/{PID}/environ').read())", "cat /proc/$PID/environ", "SECRET"),
     Attempt("read the program's own variables", "import os; print(dict(os.environ)); print(open(f'/proc/{HOST}/environ').read())", "env; cat /proc/$HOST/environ", "SECRET"),
     Attempt("read a process's memory", "open(f'/proc/{PID}/mem', 'rb').close(); print(OK)", "exec 5< /proc/$PID/mem && echo $OK"),

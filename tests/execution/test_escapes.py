@@ -28,6 +28,7 @@ KNOWN = {
     ("landlock", "see who owns a file, and its mode"),
     ("landlock", "see where a link leads"),
     ("landlock", "see the machine's name"),
+    ("landlock", "see a process's session and priority"),
 }
 """What is not held; the page says so, and `open_sandbox` takes Landlock only if asked."""
 NOT_HERE = {"go around filters by x32", "go around filters by 32-bit calls",

@@ -17,6 +17,7 @@ from toolwright.backends.sandboxes import (
     PortableSandbox,
     Seatbelt,
     SshExecutor,
+    Walls,
     open_executor,
     open_sandbox,
 )
@@ -125,6 +126,22 @@ async def test_ssh_conforms(tmp_path: Path, ssh_port: int) -> None:
     await check_executor(connect)
 
 
+async def test_exit_codes_over_ssh_are_those_of_the_command(tmp_path: Path, ssh_port: int) -> None:
+    async with await SshExecutor.open(
+        "127.0.0.1", str(tmp_path), port=ssh_port, known_hosts=None, username="ada"
+    ) as executor:
+        codes = (0, 3, 127, 128, 193, 200, 255)
+        assert [(await executor.run(f"exit {code}")).exit_code for code in codes] == list(codes)
+        killed = [
+            await executor.run(f"kill -{number} $$; sleep 9", merge=number == 9)
+            for number in (9, 11, 15)
+        ]
+        assert [(done.exit_code, done.ended) for done in killed] == [
+            (-9, "exited"), (-11, "exited"), (-15, "exited"),
+        ]  # fmt: skip
+        assert (await executor.run("true", cwd="nowhere")).exit_code > 0
+
+
 async def test_a_machine_that_cannot_be_reached_is_a_store_error() -> None:
     with pytest.raises(StoreError, match="Cannot connect"):
         await SshExecutor.open("127.0.0.1", port=1, known_hosts=None)
@@ -165,6 +182,20 @@ async def test_memory_is_limited_per_process_and_for_all_together(tmp_path: Path
     assert "MemoryError" in one.stderr
     many = await executor.run(" & ".join([hog.format(80 * 2**20)] * 4) + " & wait", limits=limits)
     assert many.ended == "memory"
+
+
+@pytest.mark.parametrize(
+    "walls", [None, Bubblewrap(), Landlock()], ids=["none", "bubblewrap", "landlock"]
+)
+async def test_what_a_command_is_given_to_read_it_cannot_write(
+    tmp_path: Path, walls: Walls | None
+) -> None:
+    executor = LocalExecutor(tmp_path) if walls is None else await OsSandbox.open(tmp_path, walls)
+    command = ("cat; echo x >&0; echo x > /proc/self/fd/0; echo x >> /dev/stdin; chmod 700 /proc/self/fd/0; "
+               "truncate -s 9 /proc/self/fd/0; cat /proc/self/fd/0; stat -Lc %s /proc/self/fd/0")  # fmt: skip
+    async with executor:
+        done = await executor.run(command, stdin="hello\n")
+    assert done.stdout == "hello\nhello\n6\n", done
 
 
 HEADLESS = """
