@@ -298,8 +298,14 @@ def test_limits_that_allow_nothing_are_refused_at_once() -> None:
 
 
 async def test_text_that_no_command_can_hold_is_told_to_the_model(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="null"):
-        await LocalExecutor(tmp_path).run("echo a\0b")
+    for executor in (LocalExecutor(tmp_path), await OsSandbox.open(tmp_path, Bubblewrap())):
+        with pytest.raises(ToolError, match="The command has a NUL character"):
+            await executor.run("echo a\0b")
+        with pytest.raises(ToolError, match="The command has a NUL character"):
+            await executor.start(["echo", "a\0b"])
+        with pytest.raises(ToolError, match=r"^The command [^\[]+\.$"):  # Without a sandbox's own.
+            await executor.run("echo a", cwd="a\0b")
+        await executor.close()
 
 
 async def test_a_directory_that_is_not_there_is_told_to_the_model(tmp_path: Path) -> None:

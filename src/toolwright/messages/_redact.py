@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.messages._encodings import encodings
+from toolwright.messages._encodings import encodings, find_broken, packed
 from toolwright.messages._logged import keep_out_of_logs
 
 __all__ = ["REDACTED", "Redactor", "redact"]
@@ -57,6 +57,8 @@ class Redactor(Sealed):
         self._secrets: set[str] = set()
         self._written: tuple[str, ...] = ()
         """The secrets in every encoding, the longest first."""
+        self._packed: frozenset[str] = frozenset()
+        """Those in base64 and the like, which may be broken into lines."""
         for secret in secrets:
             self.add(secret)
 
@@ -67,6 +69,7 @@ class Redactor(Sealed):
             self._written = tuple(
                 sorted({*self._written, *encodings(secret)}, key=len, reverse=True)
             )
+            self._packed |= {*packed(secret)}
             keep_out_of_logs(self)
 
     def exact(self, text: str) -> str:
@@ -74,6 +77,9 @@ class Redactor(Sealed):
         for written in self._written:
             if written in text:
                 text = text.replace(written, REDACTED)
+        if self._packed:
+            for start, end in reversed(find_broken(text, self._packed)):
+                text = text[:start] + REDACTED + text[end:]
         return text
 
     def inside(self, value: Any) -> Any:

@@ -52,6 +52,7 @@ _TITLES = {
     403: "Refused",
     404: "Not found",
     405: "Method not allowed",
+    408: "Too slow",
     409: "Conflict",
     410: "Too late",
     413: "Too large",

@@ -17,6 +17,7 @@ from toolwright.backends.executors._executor import (
     Finished,
     Limits,
     OnOutput,
+    require_runnable,
 )
 from toolwright.backends.executors._job import ProcessJob
 from toolwright.backends.executors._process import Process, ProcessSpec
@@ -155,9 +156,8 @@ class LocalExecutor(Sealed):
     ) -> ProcessSpec:
         if self._closed:
             raise UsageError(f"This {type(self).__name__} is closed; open another one.")
+        require_runnable(command)
         argv = [self._shell, "-c", command] if isinstance(command, str) else list(command)
-        if not argv or (isinstance(command, str) and not command.strip()):
-            raise UsageError("The command is empty; give a program to run.")
         place = str(self.workspace / cwd) if cwd else str(self.workspace)
         return ProcessSpec(
             argv=argv,

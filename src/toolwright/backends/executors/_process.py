@@ -222,7 +222,8 @@ def _spawn(
     except FileNotFoundError as error:
         raise ToolError(f"Cannot run in {spec.cwd!r}: there is no such directory.") from error
     except ValueError as error:
-        raise ToolError(f"Cannot run {list(spec.argv)!r}: {error}.") from error
+        # Not what was to be run: the walls around it are nothing that a model could change.
+        raise ToolError(f"The command cannot be run: {error}.") from error
     except OSError as error:
         raise StoreError(f"The command could not be started: {error}.") from error
 

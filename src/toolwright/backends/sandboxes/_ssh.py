@@ -14,6 +14,7 @@ from toolwright.backends.executors import (
     Job,
     Limits,
     OnOutput,
+    require_runnable,
 )
 from toolwright.errors import StoreError, ToolError, UsageError
 
@@ -159,9 +160,8 @@ class SshExecutor(Sealed):
     ) -> str:
         """The command line for the other machine's shell, in a process group of its own."""
         self._open_connection()
+        require_runnable(command)
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
-        if not argv or (isinstance(command, str) and not command.strip()):
-            raise UsageError("The command is empty; give a program to run.")
         place = shlex.quote(self._path(cwd) if cwd else self.workspace)
         variables = [f"{name}={value}" for name, value in env.items()]
         steps = ["echo @group $$ >&2", f"cd {place}"]

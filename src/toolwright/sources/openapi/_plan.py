@@ -14,7 +14,7 @@ from toolwright.sources.openapi._bodies import (
     is_file,
 )
 from toolwright.sources.openapi._document import BrokenRef, Document
-from toolwright.sources.openapi._names import snake_case
+from toolwright.sources.openapi._names import Names, snake_case
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._schemas import SchemaWriter
 from toolwright.sources.openapi._shapes import object_shape
@@ -77,6 +77,7 @@ class _Planner:
     operation: Operation
     keep_names: bool
     writer: SchemaWriter = field(default_factory=SchemaWriter)
+    names: Names = field(default_factory=Names)
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
 
@@ -137,10 +138,7 @@ class _Planner:
     def _argument(self, name: str, place: str, schema: dict[str, Any], required: bool) -> str:
         """Give a value its name: its own if that is free, else with the place it goes to."""
         wanted = name if self.keep_names else snake_case(name) or "value"
-        argument, number = wanted, 2
-        while argument in self.properties:
-            argument = f"{wanted}_{place}" if number == 2 else f"{wanted}_{place}_{number - 1}"
-            number += 1
+        argument = self.names.take(f"{wanted}_{place}" if wanted in self.names else wanted)
         self.properties[argument] = schema
         if required:
             self.required.append(argument)
