@@ -197,6 +197,14 @@ def test_a_sed_script_that_is_not_understood_is_never_taken_for_harmless(script:
 
 
 @pytest.mark.parametrize(
+    "script", ["/[/~e id #]/d", "/[/+w x #]/d", "/[/@e id #]/d", "s/[/]/\xa0w x/"]
+)
+def test_a_sed_script_is_refused_that_is_understood_in_one_reading_only(script: str) -> None:
+    verdict = BashToolPolicy(("sed",)).check(f"sed {_quoted(script)} f")
+    assert "is not understood at" in verdict.reason
+
+
+@pytest.mark.parametrize(
     "program", ['{ print "', "/a", '{ print /a\n/ "x" }', 'BEGIN { x = "a\n" }']
 )
 def test_an_awk_program_that_is_not_understood_is_never_taken_for_harmless(program: str) -> None:
@@ -204,7 +212,7 @@ def test_an_awk_program_that_is_not_understood_is_never_taken_for_harmless(progr
 
 
 @pytest.mark.parametrize(
-    "script", ["s/[^/]*$//", "/[/]/d", "s/[/]/x/;2,+3p", "1~2!d", "s|[|/]||gp"]
+    "script", ["s/[^/]*$//", "/[/]/d", "s/[/]/x/;2,+3p", "1~2!d", "s|[|/]||gp", "s/[/]/é/"]
 )
 def test_a_sed_script_that_is_a_mistake_in_one_reading_only_reads_in_the_other(script: str) -> None:
     assert BashToolPolicy().check(f"sed {_quoted(script)} f").read_only

@@ -255,7 +255,7 @@ def test_input_in_the_code_of_a_shell_that_may_not_know_it_is_refused(shell: str
         verdict = policy.check(f"{shell} -c {shlex.quote(code)}")
         assert (verdict.allowed, "use 'bash -c'" in verdict.reason) == (False, True), verdict
     for line in ("bash -c 'cat <<< x'", f"{shell} -c 'cat f' <<< x", f"{shell} -c \"bash -c 'cat <<< x'\"",
-                 f"{shell} -c true; cat <<< x"):  # fmt: skip
+                 f"{shell} -c true; cat <<< x", f"{shell} -c true; eval 'cat <<< x'"):  # fmt: skip
         assert policy.check(line).allowed, line
 
 

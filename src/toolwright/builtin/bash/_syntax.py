@@ -24,7 +24,6 @@ _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
 _JOINS = {"&&": " && ", "||": " || ", "|": " | ", "|&": " 2>&1 | "}
 _BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
 """Both streams into one file, as every shell reads it: to some, `a &> f` is `a &` and `> f`."""
-_DESCRIPTOR = re.compile(r"\d*-?")
 
 
 def read_script(source: str) -> Script:
@@ -172,7 +171,7 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     if word.text is None:
         raise Refused(f"the target of {text_of(node)!r} is not named plainly")
     before, after = f" {number}{operator}", ""
-    if operator in _BOTH and not number and not _DESCRIPTOR.fullmatch(word.text):
+    if operator in _BOTH and not number:
         before, after = _BOTH[operator], " 2>&1"
     rendered = f"{before} {shlex.quote(word.text)}{after}"
     return Redirect(operator, rendered, target=word.text, before=before, after=after)

@@ -25,7 +25,7 @@ _TEXT = re.compile(r"[ \t]*(\\\n)?([^\\\n]|\\[^\n])*(?=\n|\Z)")
 _BRACKETS = re.compile(r"\^?\]?(\[:[a-z]+:\]|\\[^\]\\\n]|[^\[\]\\\n])*\]")
 _OUTPUTS = ("/dev/stdout", "/dev/stderr")
 _DELIMITER = re.compile(r"[!-/:<=>?@^_`|~]")
-_NO_FLAG = re.compile(r"[!-~]")
+_NO_FLAG = re.compile(r"[!-~]|\w")
 _BEHIND_FLAGS = ("", " ", "\t", "\n", ";", "}", "#", "w")
 _MOST = 64
 
