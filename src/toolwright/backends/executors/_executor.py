@@ -40,7 +40,8 @@ class Limits:
     """Seconds of wall-clock time."""
     cpu_seconds: int | None = None
     memory: int | None = None
-    """Bytes: of address space per process, and of resident memory of all of them together."""
+    """Bytes: of address space per process, and of resident memory of all of them together. What no
+    process has mapped, such as files in memory, is not counted."""
     file_size: int | None = None
     """Bytes of any one file it writes."""
     processes: int | None = None
@@ -117,7 +118,8 @@ class Capabilities:
     processes_confined: bool = False
     """Commands neither see nor signal processes other than their own."""
     leaves_nothing: bool = False
-    """No process outlives its command."""
+    """No process outlives its command; unless `processes_confined`, one that kills its launcher may
+    leave some."""
     memory_limited: bool = False
     processes_limited: bool = False
     real_bash: bool = False

@@ -40,7 +40,8 @@ class LocalExecutor(Sealed):
     """Runs commands on this machine with this program's rights. Not a sandbox.
 
     Commands start in `workspace` and get a clean environment plus `env`. A time limit, a
-    cancellation or the end of this program ends a command and all its descendants.
+    cancellation or the end of this program ends a command and all its descendants, unless it works
+    against that: with the same rights, it can kill the process that watches it.
     """
 
     def __init__(
@@ -83,7 +84,10 @@ class LocalExecutor(Sealed):
             processes_limited=True,
             real_bash=True,
             real_python=True,
-            notes=("Commands run on this machine with the rights of this program.",),
+            notes=(
+                "Commands run on this machine with the rights of this program.",
+                "A command that kills the process which watches it can leave others running.",
+            ),
         )
 
     async def run(
