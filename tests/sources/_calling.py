@@ -51,6 +51,10 @@ class StubRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         self.shown.append((text, data))
 
+    def idempotency_key(self, call_id: str) -> str:
+        """Nobody goes on with this run."""
+        return f"{self.run_id}:{call_id}"
+
     def pending_id(self, call_id: str) -> str:
         """Nobody waits for an answer here: the call's own id."""
         return call_id

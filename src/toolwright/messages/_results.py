@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from toolwright._settings import check_fields
 from toolwright.messages._parts import Content, TextPart
 
 __all__ = [
@@ -52,6 +53,8 @@ class ToolResult:
     an event, it is `{"stored_as": name, "bytes": …}`, and `Runner.output` reads it."""
     failed: Literal[True] | None = None
     """The call was carried out, and what it ran went wrong: a command that exited with 1."""
+    outcome_unknown: Literal[True] | None = None
+    """It was given up in the middle: it may have taken effect, or still do."""
 
     @property
     def text(self) -> str:
@@ -78,6 +81,9 @@ class PendingRequest:
     """Which rule asks, in words; empty when the tool itself does."""
     question: str = ""
     """What an approval is bound to; filled in where the question is asked."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +126,7 @@ class Pending:
 
 ADDRESS_MARKS = re.compile("[/~]")
 """What addresses of calls inside others, and of a call's questions, are made with: no call's own id
-has these."""
+has these, nor anything else that is not plain."""
 
 
 def question_id(call_id: str, number: int) -> str:

@@ -8,7 +8,14 @@ from typing import Any
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright.messages import ModelMessage, ReasoningPart, ServerTool, TextPart, ToolCall
+from toolwright.messages import (
+    ModelMessage,
+    ReasoningPart,
+    ServerTool,
+    TextPart,
+    ToolCall,
+    sendable_text,
+)
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
@@ -25,7 +32,6 @@ from toolwright.models._openai.client import (
 )
 from toolwright.models._openai.responses_wire import read_response, to_function, to_items
 from toolwright.models._per_loop import PerLoop
-from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIModel"]
