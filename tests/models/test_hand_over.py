@@ -5,6 +5,7 @@ What is sent is held against the SDKs' own types of requests, unknown keys inclu
 
 import base64
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -164,9 +165,17 @@ def check_type(kind: str, body: Any) -> None:
         for content in body["contents"]:
             google_types.Content.model_validate(content)  # it forbids unknown keys
         return
-    # At the top, keys that the type does not know are refused.
+    read_through(request_type(kind).validate_python(body))
+
+
+@cache
+def request_type(kind: str) -> TypeAdapter[Any]:
+    """The SDK's type; at its top, keys that it does not know are refused.
+
+    Kept, because pydantic panics when it is gone before what it has made is read through.
+    """
     closed: Any = with_config(ConfigDict(extra="forbid"))(TYPES[kind])
-    read_through(TypeAdapter(closed).validate_python(body))
+    return TypeAdapter(closed)
 
 
 def read_through(value: Any) -> None:
