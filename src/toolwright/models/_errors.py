@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from toolwright.errors import ModelError, ToolwrightError
+from toolwright.errors import ModelError
 from toolwright.messages import redact
 
 __all__ = [
@@ -77,7 +77,8 @@ _SHOWN = 200
 _LONGEST_SEGMENT = 20
 """Of an address's path: a longer one may be a key."""
 _OTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
-"""What reading raises where the other side's JSON has another shape than its protocol says."""
+"""What reading raises where the other side's JSON has another shape than its protocol says; our own
+parts refuse it with a `SettingError`, which is a `TypeError`."""
 _ELSEWHERE = "check base_url, and whether a proxy answers in the server's place"
 _NOT_THERE = (404, 405)
 _SHOULD_RETRY = {"true": True, "false": False}
@@ -184,8 +185,6 @@ def reading(provider: str, answer: object = None, url: object = None) -> Iterato
     """Turn what an answer of another shape makes our reading raise into a `ModelError`."""
     try:
         yield
-    except ToolwrightError:
-        raise
     except _OTHER_SHAPE as error:
         what = f"JSON of another shape ({type(error).__name__}: {_shortened(str(error))})"
         shown = None if answer is None else json.dumps(answer, ensure_ascii=False, default=str)
