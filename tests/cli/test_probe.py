@@ -160,6 +160,18 @@ async def test_a_question_that_fails_does_not_end_the_others() -> None:
     assert answers[0].detail.startswith("auth: ")
 
 
+@pytest.mark.anyio
+async def test_a_server_that_is_overloaded_says_nothing_about_its_errors() -> None:
+    async with running() as wire:
+        wire.will(*[Reply(status=503, body={"error": {"message": "later"}})] * 7)
+
+        answers = await probe(
+            OURS["chat"](wire.url), OURS["chat"](wire.url), timeout=5, tell=lambda answer: None
+        )
+
+    assert [answer.verdict for answer in answers] == ["fails"] * 7
+
+
 class _Says(BaseHTTPRequestHandler):
     """A server whose model only ever says one thing."""
 
