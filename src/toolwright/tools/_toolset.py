@@ -72,6 +72,8 @@ class Toolset(Sealed):
 
     cache_listing: bool = True
     """Whether one run asks only once; turn it off when the list changes from turn to turn."""
+    sequential: bool = False
+    """Whether its tools run alone, one after the other: for tools that share state."""
     is_local: bool = False
     """Whether all that it may ever list is known to be the program's own."""
     _live = ("tool_filter", "tool_name_prefix")
@@ -113,6 +115,10 @@ class Toolset(Sealed):
         """By source, the digests of files from outside that its tools read or run."""
         return {}
 
+    async def warnings(self) -> list[str]:
+        """What is wrong with what it reads, though it can be used; `toolwright check` repeats it."""
+        return []
+
     def _listed_as(self, tool: Tool) -> str:
         """Which source a tool is listed under: two toolsets that may list others differ in it."""
         return tool.source
@@ -134,6 +140,8 @@ class Toolset(Sealed):
         self._note_listing(tools)
         self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
+        if self.sequential:
+            kept = [tool if tool.sequential else tool.replace(sequential=True) for tool in kept]
         return without_clashes([_with_prefix(tool, self.tool_name_prefix) for tool in kept])
 
     async def close(self) -> None:
@@ -218,6 +226,10 @@ class _Reshaped(Toolset):
         """Those of the toolsets behind."""
         found = [await toolset.file_digests() for toolset in self.inner]
         return dict(each_by_name(pair for digests in found for pair in digests.items()))
+
+    async def warnings(self) -> list[str]:
+        """Those of the toolsets behind."""
+        return [text for toolset in self.inner for text in await toolset.warnings()]
 
     async def close(self) -> None:
         await close_all([toolset.close for toolset in self.inner])
