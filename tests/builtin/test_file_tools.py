@@ -223,6 +223,32 @@ async def test_a_search_that_finds_too_much_is_cut_at_a_line() -> None:
     assert found.endswith("more lines left out. Search for a longer text, or in fewer files.)")
 
 
+async def test_what_is_left_out_is_counted_to_the_last_line() -> None:
+    session = _in_state()
+    await session.json("write_file", file_path="/a.txt", content="needle\n" * 25_000)
+    found = (await session.json("grep", pattern="needle", output_mode="content"))["result"]
+    *shown, note = found.split("\n")
+    assert note.startswith(f"... ({25_000 - len(shown)} more lines left out.")
+    counted = await session.json("grep", pattern="needle", output_mode="count")
+    assert counted["result"] == "/a.txt: 25000"
+
+
+@pytest.mark.parametrize("kind", ["state", "directory"])
+async def test_glob_and_grep_find_what_is_there_whatever_ignore_files_say(
+    kind: str, tmp_path: Path
+) -> None:
+    in_directory = Session(file_tools(FilesystemBackend(tmp_path)))
+    session = _in_state() if kind == "state" else in_directory
+    for path in ("/.gitignore", "/app.log", "/build/x.py"):
+        content = "*.log\nbuild/\nneedle"
+        await session.json("write_file", file_path=path, content=content)
+    found = await session.json("grep", pattern="needle")
+    assert found["result"] == "/.gitignore\n/app.log\n/build/x.py"
+    for pattern, path in (("**/*.log", "/app.log"), ("build/*.py", "/build/x.py")):
+        listed = await session.json("glob", pattern=pattern)
+        assert [entry["path"] for entry in listed["entries"]] == [path]
+
+
 @pytest.mark.parametrize("backend", [None, "dir", StateBackend])
 def test_a_missing_backend_is_a_clear_error(backend: object) -> None:
     with pytest.raises(UsageError, match=r"No backend configured|is a class"):

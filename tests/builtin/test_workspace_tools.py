@@ -58,7 +58,7 @@ async def test_long_files_are_read_in_pages(session: Session, tmp_path: Path) ->
     first = await session.text("read", path="long.txt")
     assert first.startswith("1\n2\n")
     assert first.endswith(
-        "1998\n[Lines 1-1998 of 5000, 23.3KB in all. Use offset=1999 to continue.]"
+        "2000\n[Lines 1-2000 of 5000, 23.3KB in all. Use offset=2001 to continue.]"
     )
     some = await session.text("read", path="long.txt", offset=10, limit=2)
     assert some == "10\n11\n[Lines 10-11 of 5000, 23.3KB in all. Use offset=12 to continue.]"
@@ -195,6 +195,14 @@ async def test_find_takes_globs_and_parts_of_names(session: Session, tmp_path: P
     assert await session.text("find", max_results=1) == snapshot(
         ".gitignore\n[1 of 7 results; narrow the search or raise max_results]"
     )
+
+
+async def test_find_finds_empty_directories(session: Session, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("gone/\n")
+    for name in ("a/empty", "gone/empty"):
+        (tmp_path / name).mkdir(parents=True)
+    assert await session.text("find", pattern="empty", type="dir") == "a/empty/"
+    assert await session.text("find") == ".gitignore\na/\na/empty/"
 
 
 async def test_ls_shows_sizes_and_hides_dotfiles(session: Session, tmp_path: Path) -> None:

@@ -2,13 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["cut_page", "fitting", "numbered", "split_lines"]
-
-
-def split_lines(text: str) -> list[str]:
-    """Lines as an editor counts them: `\\n`, `\\r\\n` and `\\r` end one, nothing else does."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+__all__ = ["cut_page", "fitting", "numbered"]
 
 
 def numbered(lines: Sequence[str], first: int, *, width: int = 5000) -> list[str]:

@@ -13,10 +13,10 @@ from toolwright.backends.files import (
     Files,
     cut_page,
     fitting,
+    in_thread_if_long,
     is_binary,
     numbered,
     read_text,
-    split_lines,
     virtual_path,
 )
 from toolwright.builtin._images import image_part
@@ -62,10 +62,8 @@ class LookingTools:
         self._seen.note(tool_context, path, loaded.version)
         if (image := image_part(path, loaded.data)) is not None:
             return _image(image)
-        if is_binary(loaded.data):
-            size = format_size(len(loaded.data))
-            raise ToolError(f"Error: {path} is a binary file of {size} and cannot be shown.")
-        return {"status": "success", "content": _page(loaded.data, offset, limit)}
+        content = await in_thread_if_long(len(loaded.data), _page, path, loaded.data, offset, limit)
+        return {"status": "success", "content": content}
 
 
 def listing(entries: Sequence[Entry], total: int | None = None) -> dict[str, Any]:
@@ -85,21 +83,24 @@ def _shown(entry: Entry) -> dict[str, Any]:
     return shown if entry.is_link else {key: shown[key] for key in shown if key != "is_link"}
 
 
-def _page(data: bytes, offset: int, limit: int) -> str:
-    lines = split_lines(read_text(data).text)
+def _page(path: str, data: bytes, offset: int, limit: int) -> str:
+    if is_binary(data):
+        size = format_size(len(data))
+        raise ToolError(f"Error: {path} is a binary file of {size} and cannot be shown.")
     if offset < 0 or limit < 1:
         raise ToolError(f"Error: offset must be 0 or more and limit 1 or more: {offset}, {limit}")
-    if offset >= len(lines) and offset > 0:
-        raise ToolError(f"Error: offset {offset} is past the end of the file ({len(lines)} lines)")
-    rendered = numbered(lines[offset : offset + limit], offset + 1)
+    lines, total = read_text(data).rope.page(offset, limit)
+    if offset >= total and offset > 0:
+        raise ToolError(f"Error: offset {offset} is past the end of the file ({total} lines)")
+    rendered = numbered(lines, offset + 1)
     rendered = rendered[: fitting(rendered, _PAGE_BYTES)]
     following = offset + len(rendered)
     page, left_out = cut_page("\n".join(rendered), _PAGE_BYTES)
     if left_out:
         page += f"\n... (the line has {left_out} more characters; use grep in it)"
-    if following == len(lines):
+    if following == total:
         return page
-    rest = len(lines) - following
+    rest = total - following
     return f"{page}\n... ({rest} more lines. Use offset={following} to continue reading)"
 
 
