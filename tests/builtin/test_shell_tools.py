@@ -116,7 +116,7 @@ async def test_what_was_left_out_can_be_read(session: Session) -> None:
     text = await session.text("bash", command="seq 1 100000")
     assert text.startswith("1\n2\n3\n")
     assert "\n99999\n100000\n" in text
-    (path,) = re.findall(r"Full output saved to: (\S+)\]$", text)
+    (path,) = re.findall(r"\[Output truncated at 50KB. Full output saved to: (\S+)\]$", text)
     page = await session.text("read", path=path, offset=50_000, limit=1)
     assert page.startswith("50000\n[Lines 50000-50000 of 100000")
 
@@ -125,6 +125,7 @@ async def test_many_short_lines_are_cut_too(session: Session) -> None:
     text = await session.text("bash", command="yes | head -n 5000")
     assert text.count("\n") < 2000
     assert "lines left out" in text
+    assert "[Output truncated at 2000 lines. Full output saved to: " in text
 
 
 async def test_binary_output_is_shown_as_far_as_it_is_text(session: Session) -> None:

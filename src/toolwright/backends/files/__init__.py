@@ -14,7 +14,7 @@ from toolwright.backends.files._files import (
     version_of,
 )
 from toolwright.backends.files._locks import PathLocks
-from toolwright.backends.files._pages import cut_page, fitting, numbered
+from toolwright.backends.files._pages import numbered
 from toolwright.backends.files._paths import inside, parent_of, tree_order, virtual_path
 from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._state import SharedState, StateBackend
@@ -75,11 +75,9 @@ __all__ = [
     "Text",
     "Wanted",
     "apply_edit",
-    "cut_page",
     "edited",
     "find",
     "find_in",
-    "fitting",
     "grep",
     "in_thread_if_long",
     "inside",

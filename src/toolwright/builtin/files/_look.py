@@ -7,12 +7,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from toolwright.backends import format_size
+from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.backends.files import (
     Entry,
     Files,
-    cut_page,
-    fitting,
     in_thread_if_long,
     is_binary,
     numbered,
@@ -93,9 +91,11 @@ def _page(path: str, data: bytes, offset: int, limit: int) -> str:
     if offset >= total and offset > 0:
         raise ToolError(f"Error: offset {offset} is past the end of the file ({total} lines)")
     rendered = numbered(lines, offset + 1)
-    rendered = rendered[: fitting(rendered, _PAGE_BYTES)]
+    rendered = rendered[: max(1, fitting(rendered, _PAGE_BYTES))]
     following = offset + len(rendered)
-    page, left_out = cut_page("\n".join(rendered), _PAGE_BYTES)
+    whole = "\n".join(rendered)
+    page = first_bytes(whole, _PAGE_BYTES)
+    left_out = len(whole) - len(page)
     if left_out:
         page += f"\n... (the line has {left_out} more characters; use grep in it)"
     if following == total:

@@ -1,11 +1,15 @@
 """`read`: a file's text, in pages."""
 
-from toolwright.backends import DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, format_size
+from toolwright.backends import (
+    DEFAULT_MAX_BYTES,
+    DEFAULT_MAX_LINES,
+    first_bytes,
+    fitting,
+    format_size,
+)
 from toolwright.backends.files import (
     Files,
     FilesystemBackend,
-    cut_page,
-    fitting,
     in_thread_if_long,
     is_binary,
     read_text,
@@ -74,11 +78,13 @@ def _page(path: str, data: bytes, offset: int, limit: int) -> str:
     page, total = text.page(offset - 1, min(limit, _MAX_LINES))
     if offset > max(total, 1):
         raise ToolError(f"offset {offset} is past the end of the file, which has {total} lines.")
-    page = page[: fitting(page, _MAX_BYTES - _NOTE_BYTES)]
+    page = page[: max(1, fitting(page, _MAX_BYTES - _NOTE_BYTES))]
     last = offset - 1 + len(page)
     if last == total and offset == 1 and len(data) < _MAX_BYTES:
         return str(text)
-    shown, left_out = cut_page("\n".join(page), _MAX_BYTES - _NOTE_BYTES)
+    whole = "\n".join(page)
+    shown = first_bytes(whole, _MAX_BYTES - _NOTE_BYTES)
+    left_out = len(whole) - len(shown)
     note = f"Lines {offset}-{last} of {total}, {format_size(len(data))} in all."
     if left_out:
         note += f" This line goes on for {left_out} characters; use grep in it."
