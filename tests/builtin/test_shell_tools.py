@@ -1,5 +1,6 @@
 """Shell commands, well-behaved and hostile."""
 
+import json
 import re
 import resource
 from pathlib import Path
@@ -33,14 +34,14 @@ async def test_the_exit_code_is_shown_when_it_is_not_zero(session: Session) -> N
 
 
 @pytest.mark.parametrize("name", ["bash", "execute"])
-async def test_people_see_which_commands_failed_and_the_call_is_ok_all_the_same(
+async def test_a_command_that_fails_is_an_error_and_its_output_is_read_whole(
     name: str, tmp_path: Path
 ) -> None:
     tools = [*workspace_tools(tmp_path), create_local_execute_tool(work_dir=tmp_path)]
     session = Session(tools)
     well = await session.answer(name, command='echo \'{"ended": "2:1", "exit_code": 1}\'')
     badly = await session.answer(name, command="exit 3")
-    assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("ok", True)]
+    assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("error", True)]
 
 
 @pytest.mark.parametrize(("command", "failed"), [("exit 1", True), ("true", None)])
@@ -206,7 +207,9 @@ async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     assert await session.json("execute", command="echo hello world") == snapshot(
         {"status": "success", "output": "hello world\n", "exit_code": 0, "truncated": False}
     )
-    missing = await session.json("execute", command="no-such-command-here")
+    result = await session.answer("execute", command="no-such-command-here")
+    assert result.status == "error"
+    missing = json.loads(result.text)
     assert (missing["status"], missing["exit_code"]) == ("error", 127)
     assert "command not found" in missing["output"]
     long = await session.json("execute", command="head -c 300000 /dev/zero | tr '\\0' 'x'")

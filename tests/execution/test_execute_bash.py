@@ -54,7 +54,7 @@ async def test_a_person_is_asked_and_then_the_command_runs(tmp_path: Path) -> No
     done, answer = await run(tool, "echo hi > f; cat f; echo oops >&2; exit 3", Approve())
     assert done.status == "done"
     assert answer == {"stdout": "hi\n", "stderr": "oops\n", "returncode": 3}
-    assert [r.failed for m in done.history if m.kind == "tool" for r in m.results] == [True]
+    assert [r.status for m in done.history if m.kind == "tool" for r in m.results] == ["error"]
 
 
 async def test_a_rejected_command_never_runs(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ async def test_a_script_that_fails_or_takes_too_long_is_told(tmp_path: Path) -> 
     assert '"exit_code":3' in results[0].text
     assert "oops" in results[0].text
     assert "killed: timeout (limit 0.3 s)" in results[1].text
-    assert [(result.status, result.failed) for result in results] == [("ok", True)] * 2
+    assert [(result.status, result.failed) for result in results] == [("error", True)] * 2
 
 
 @pytest.mark.parametrize(

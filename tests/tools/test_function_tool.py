@@ -338,7 +338,7 @@ async def test_max_output_is_a_setting_of_each_tool() -> None:
         return "\n".join(map(str, range(10)))
 
     answer = await run_tool(lines)
-    assert answer.text.startswith("0\n1\n2\n[Output truncated: 3 of 10 lines.")
+    assert answer.text.startswith("0\n1\n2\n[Output truncated at 3 lines: 3 of 10 lines.")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class Output:
     status: Status = "ok"
     failed: bool = False
     """The tool did its work, and what it ran went wrong, such as a command that exited with 1: the
-    model reads an output as any other, people see that it failed."""
+    output reaches the model whole, as that of an error."""
     request: PendingRequest | None = None
 
     @classmethod
