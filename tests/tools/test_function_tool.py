@@ -42,7 +42,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     ) -> str:
         """Book a room.
 
-        This paragraph is for developers.
+        This paragraph is for the model too.
 
         Args:
             city: Where to.
@@ -52,7 +52,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
         return ""
 
     spec = FunctionTool(book).spec
-    assert spec.description == "Book a room."
+    assert spec.description == "Book a room.\n\nThis paragraph is for the model too."
     assert spec.parameters == snapshot(
         {
             "$defs": {
@@ -84,28 +84,65 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     )
 
 
+def google_style(x: int) -> None:
+    """Do it,
+    and do it well.
+
+    Only when it was paid for:
+        in writing.
+
+    Args:
+        x: How often,
+            at most.
+
+    Returns:
+        dict: what was done.
+    """
+
+
 def numpy_style(x: int) -> None:
-    """Do it.
+    """Do it,
+    and do it well.
+
+    Only when it was paid for:
+        in writing.
 
     Parameters
     ----------
     x : int
-        How often.
+        How often,
+        at most.
+
+    Returns
+    -------
+    dict
+        what was done.
     """
 
 
 def sphinx_style(x: int) -> None:
-    """Do it.
+    """Do it,
+    and do it well.
 
-    :param x: How often.
+    Only when it was paid for:
+        in writing.
+
+    :param x: How often,
+        at most.
+    :type x: int
+    :returns: what was done.
     """
 
 
-@pytest.mark.parametrize("func", [numpy_style, sphinx_style])
-def test_numpy_and_sphinx_docstrings_are_read_too(func: Any) -> None:
+@pytest.mark.parametrize("func", [google_style, numpy_style, sphinx_style])
+def test_all_of_a_docstring_reaches_the_model_but_for_its_parameters(func: Any) -> None:
     spec = FunctionTool(func).spec
-    assert spec.description == "Do it."
-    assert spec.parameters["properties"]["x"]["description"] == "How often."
+    begin, middle, end = spec.description.split("\n\n", 2)
+    assert begin == "Do it, and do it well."
+    assert middle == "Only when it was paid for:\n    in writing."
+    assert end.lower().lstrip(":").startswith("returns")
+    assert end.endswith("what was done.")
+    assert spec.parameters["properties"]["x"]["description"] == "How often, at most."
 
 
 class Counter:
