@@ -18,7 +18,7 @@ from toolwright import (
     function_tool,
     transfer_to_agent,
 )
-from toolwright.messages import ModelMessage, TextPart
+from toolwright.messages import ModelMessage, ModelReplied, TextPart
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import with_name
 
@@ -39,7 +39,8 @@ async def test_a_call_knows_its_ids_and_its_owner() -> None:
     runner = Runner(Agent(name="a", model=ScriptedModel(call("look"), "ok"), tools=[look]))
     result = await runner.run("x", user_id="ada")
     assert seen["owner"] == "ada"
-    assert seen["event"] == f"{result.run_id}:{seen['call']}"
+    [turn] = [e for e in result.events if isinstance(e, ModelReplied) and e.message.calls]
+    assert (seen["event"], turn.message.calls[0].call_id) == (turn.id, seen["call"])
 
 
 def test_other_frameworks_names_are_the_same_things() -> None:

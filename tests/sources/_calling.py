@@ -51,6 +51,10 @@ class StubRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         self.shown.append((text, data))
 
+    def turn_event(self, path: str) -> str:
+        """No model has asked for the call."""
+        return ""
+
     def pending_id(self, call_id: str) -> str:
         """Nobody waits for an answer here: the call's own id."""
         return call_id

@@ -113,7 +113,10 @@ def _output(answer: Given) -> Output:
 def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
     if pending.kind == "result":
-        return f"No result will come for this call: it failed or was turned down.{reason}"
+        return (
+            "The function of this call ran, but no result will come of it: what it started failed "
+            f"or was turned down.{reason}"
+        )
     return f"A person rejected this call; {how_far(pending)}.{reason}"
 
 

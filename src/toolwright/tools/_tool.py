@@ -139,6 +139,18 @@ class Tool(Sealed):
         """What the model is told it does."""
         return self.spec.description
 
+    is_long_running = False
+    """Whether it only starts something, and what it answers is not the result."""
+
+    def _get_declaration(self) -> ToolSpec:
+        """What the model is told; the name that `BaseTool` has for `spec`."""
+        return self.spec
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Run it with arguments that fit, as `BaseTool` does; what its function returned."""
+        output = await self.run(args, tool_context)
+        return output.text if output.value is None else output.value
+
     @cached_property
     def definition(self) -> dict[str, Any]:
         """All that an approval of this tool relies on, as plain JSON."""

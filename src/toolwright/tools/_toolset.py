@@ -78,11 +78,26 @@ class Toolset(Sealed):
     _seen: frozenset[str] = frozenset()
     """The names in `tool_filter` that a listing has shown to be those of a tool."""
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "_use_invocation_cache" in vars(cls):
+            cls.cache_listing = bool(vars(cls)["_use_invocation_cache"])
+            del cls._use_invocation_cache
+
     def __init__(
         self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None
     ) -> None:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
+
+    @property
+    def _use_invocation_cache(self) -> bool:
+        """The name that users of ADK know `cache_listing` by."""
+        return self.cache_listing
+
+    @_use_invocation_cache.setter
+    def _use_invocation_cache(self, value: bool) -> None:
+        object.__setattr__(self, "cache_listing", value)
 
     async def get_tools(
         self, readonly_context: ReadonlyContext | None = None
