@@ -147,9 +147,14 @@ class Toolset(Sealed):
     def _shaped(self, things: Sequence[ToolLike], context: ReadonlyContext | None) -> list[Tool]:
         tools = without_clashes([as_tool(thing) for thing in things])
         self._note_listing(tools)
-        self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
-        kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
+        keep = self._names_kept(tools)
+        self._seen = _checked_filter(type(self).__name__, keep, tools, self._seen)
+        kept = [tool for tool in tools if _passes(tool, keep, context)]
         return without_clashes([_with_prefix(tool, self.tool_name_prefix) for tool in kept])
+
+    def _names_kept(self, tools: Sequence[Tool]) -> ToolFilter:
+        """The filter, in the names that these tools have."""
+        return self.tool_filter
 
     async def close(self) -> None:
         """Let go of connections and processes."""

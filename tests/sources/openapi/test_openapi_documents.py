@@ -118,6 +118,10 @@ async def test_filters_choose_by_name_tag_path_method_or_predicate() -> None:
 
     assert await kept(["create_pet"]) == ["create_pet"]
     assert await kept(["create_pet"], prefix="shop") == ["shop_create_pet"]
+    for written in ("createPet", "create_pet", "shop_create_pet"):
+        assert await kept([written], prefix="shop") == ["shop_create_pet"]
+    with pytest.raises(UsageError, match=r"no tool 'createPets'.* names: .*shop_create_pet"):
+        await kept(["createPets"], prefix="shop")
     assert await kept(operations(tags=["owners", "admin"])) == ["create_pet", "get_owners_owner_id"]
     assert await kept(operations(paths=["/pets*"], methods=["get"])) == ["list_pets"]
     assert await kept(lambda tool, ctx: tool.operation.path.startswith("/o")) == [
@@ -132,6 +136,7 @@ def test_get_tool_finds_one_operation_with_or_without_the_prefix(prefix: str) ->
     toolset = OpenAPIToolset(spec_dict=PETS, tool_name_prefix=prefix)
     assert toolset.get_tool("list_pets").name == "petstore_list_pets"
     assert toolset.get_tool("petstore_list_pets") is toolset.get_tool("list_pets")
+    assert toolset.get_tool("listPets") is toolset.get_tool("list_pets")
     with pytest.raises(UsageError, match="no operation 'list_dogs'; it has: petstore_list_pets"):
         toolset.get_tool("list_dogs")
 
