@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.skills._make import make_skill
 
 from toolwright import Agent, Approve, Runner, UsageError
 from toolwright.backends.files import FilesystemBackend, StateBackend
@@ -181,6 +182,55 @@ async def test_execution_heimdall_runs_python_in_our_sandbox(tmp_path: Path) -> 
     finally:
         await cleanup()
     assert "4" in result.history[2].results[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "/bin/sh", "args": ["-c", "exit 3"]},
+        {"command": "/bin/no-such-program"},
+        {"uri": "nowhere"},
+    ],
+)
+async def test_an_execution_server_that_cannot_start_fails_at_once(server: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"cannot be used: MCP server|There is no program"):
+        await create_deep_agent_async(model=ScriptedModel(), execution=server)
+
+
+_ASK = [call("run_skill_script", skill_name="pdf-forms", script_path="scripts/a.sh"), "Done."]
+
+
+@pytest.mark.parametrize("execution", ["local", "heimdall"])
+async def test_scripts_of_skills_run_where_commands_run(tmp_path: Path, execution: str) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo from the script")
+    delegated = [call("task", agent="clerk", description="d"), *_ASK, "All done."]
+    for script in (_ASK, delegated):
+        clerk = SubAgentSpec(name="clerk", description="Fills in forms.", skills=[str(folder)])
+        agent, cleanup = await create_deep_agent_async(
+            "dev",
+            ScriptedModel(*script),
+            execution=execution,
+            work_dir=tmp_path,
+            skills=[folder],
+            subagents=[clerk],
+        )
+        result = await agent.run("go")
+        await cleanup()
+        ran = [e.result for e in result.events if isinstance(e, ToolEnded)]
+        [script_result] = [r for r in ran if r.name == "run_skill_script"]
+        assert (script_result.status, "from the script" in script_result.text) == ("ok", True)
+
+
+async def test_without_execution_no_script_can_be_run(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo x")
+
+    def look(request: ModelRequest) -> str:
+        return " ".join(spec.name for spec in request.tools)
+
+    agent = create_deep_agent(model=ScriptedModel(look), skills=[folder])
+    names = (await agent.run("go")).text.split()
+    assert "load_skill" in names
+    assert "run_skill_script" not in names
 
 
 async def test_wrong_settings_are_refused_with_what_is_right() -> None:
