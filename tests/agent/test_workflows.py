@@ -189,3 +189,32 @@ async def test_workflows_are_tools_of_other_agents() -> None:
     message = result.history[2]
     assert isinstance(message, ToolMessage)
     assert message.results[0].text == "2"
+
+
+@pytest.mark.parametrize(("route", "end"), [("x", "other"), (None, "end")])
+async def test_a_tool_of_an_agent_node_chooses_the_way_and_knows_where_it_is(
+    route: str | None, end: str
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def choose(tool_context: ToolContext) -> str:
+        """Choose."""
+        seen.append((tool_context.node_path, tool_context.attempt_count))
+        tool_context.route = route
+        return "chosen"
+
+    agent = Agent(name="ag", model=ScriptedModel(call("choose"), "final words"), tools=[choose])
+
+    def last(said: str) -> str:
+        """End here."""
+        return f"end {said}"
+
+    def other(said: str) -> str:
+        """End there."""
+        return f"other {said}"
+
+    nodes = {"ag": agent, "end": last, "other": other}
+    edges = [("start", "ag"), ("ag", "other", "x"), ("ag", "end")]
+    result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
+    assert result.output == f"{end} final words"
+    assert seen == [("ag.1", 1)]

@@ -71,7 +71,8 @@ class OpenAPIToolset(Toolset):
             auth_scheme: How to sign in to every operation; without it, as the document says.
             auth_credential: The credential, or the client to get one with.
             credential_key: Toolsets and tools with the same key share one credential.
-            tool_filter: Names or operationIds to keep, a predicate, or `operations(tags=…, paths=…, methods=…)`.
+            tool_filter: Names or operationIds to keep, a predicate, or
+                `operations(tags=…, paths=…, methods=…)`.
             tool_name_prefix: Put before every tool's name.
             ssl_verify: False, a file or folder of certificates to trust, or an `ssl.SSLContext`.
             header_provider: Gives headers for each request from the `ReadonlyContext`.
