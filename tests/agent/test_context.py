@@ -25,6 +25,7 @@ from toolwright.tools import with_name
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.row("000-07", "001-34", "001-35", "003-N10e")
 async def test_a_call_knows_its_ids_and_its_owner() -> None:
     seen: dict[str, Any] = {}
 
@@ -43,6 +44,7 @@ async def test_a_call_knows_its_ids_and_its_owner() -> None:
     assert (seen["event"], turn.message.calls[0].call_id) == (turn.id, seen["call"])
 
 
+@pytest.mark.row("004-X5a")
 def test_other_frameworks_names_are_the_same_things() -> None:
     assert Context is ToolContext is ExecutionContext
     assert isinstance(EventActions(), EventActions)
@@ -62,6 +64,7 @@ async def test_what_a_person_fills_in_is_the_result() -> None:
     assert [r.text for r in results_of(result)] == ['{"dish":"soup"}']
 
 
+@pytest.mark.row("004-M3")
 async def test_single_events_can_be_remembered(tmp_path: Path) -> None:
     async def keep(tool_context: ToolContext) -> str:
         """Keep the beginning."""
@@ -77,6 +80,7 @@ async def test_single_events_can_be_remembered(tmp_path: Path) -> None:
     assert [r.text for r in results_of(result)] == ["1"]
 
 
+@pytest.mark.row("004-G3b")
 async def test_grounding_of_an_inner_agent_is_passed_on_if_wanted() -> None:
     grounded = ModelMessage(parts=(TextPart("Bees dance."),), meta={"grounding": {"n": 1}})
     researcher = Agent(name="researcher", description="Finds out.", model=ScriptedModel(grounded))
@@ -101,6 +105,7 @@ async def test_the_transfer_tool_can_be_given_by_hand() -> None:
     assert (await parent.run("x")).agent == "other"
 
 
+@pytest.mark.row("004-K11")
 async def test_toolsets_are_closed_with_the_runner() -> None:
     closed: list[bool] = []
 

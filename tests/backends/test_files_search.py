@@ -48,6 +48,7 @@ def _rg_all(known: dict[str, set[str]] = {}) -> set[str]:  # noqa: B006
     return known["all"]
 
 
+@pytest.mark.row("002-30", "002-31")
 @pytest.mark.parametrize(
     ("pattern", "options"),
     [
@@ -74,6 +75,7 @@ async def test_lines_and_counts_agree_with_ripgrep() -> None:
     assert {f"{item.path}:{item.count}" for item in counts.files} == expected
 
 
+@pytest.mark.row("000-53")
 @pytest.mark.parametrize("mode", ["lines", "files", "counts"])
 async def test_searching_without_ripgrep_gives_the_same_answers(
     mode: Literal["lines", "files", "counts"],

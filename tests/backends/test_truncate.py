@@ -26,6 +26,7 @@ def _enough(kept: str, text: str, size: int) -> bool:
     return size - len(kept.encode()) <= max(min(1000, size // 5), 7)
 
 
+@pytest.mark.row("002-54")
 @given(texts, limits, st.integers(0, 12))
 def test_the_head_is_a_beginning_that_fills_the_room(text: str, size: int, lines: int) -> None:
     head = truncate_head(text, size, lines)
@@ -39,6 +40,7 @@ def test_the_head_is_a_beginning_that_fills_the_room(text: str, size: int, lines
         assert not kept.endswith("\r") or not text[head.kept :].startswith("\n")
 
 
+@pytest.mark.row("002-55")
 @given(texts, limits, st.integers(0, 12))
 def test_the_tail_is_an_end_that_fills_the_room(text: str, size: int, lines: int) -> None:
     tail = truncate_tail(text, size, lines)
@@ -102,6 +104,7 @@ def test_memory_stays_bounded_for_any_size(cut: Callable[..., Truncated]) -> Non
     assert peak < 1_000_000
 
 
+@pytest.mark.row("002-56")
 @pytest.mark.parametrize(
     ("size", "shown"),
     [(0, "0B"), (512, "512B"), (51200, "50KB"), (1_572_864, "1.5MB"), (3 * 1024**3, "3GB")],

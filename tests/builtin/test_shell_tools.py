@@ -21,6 +21,7 @@ def session(tmp_path: Path) -> Session:
     return Session(workspace_tools(tmp_path))
 
 
+@pytest.mark.row("002-17", "002-18")
 async def test_a_command_runs_in_the_working_directory(session: Session, tmp_path: Path) -> None:
     (tmp_path / "here").touch()
     result = await session.answer("bash", command="ls; echo oops >&2; echo done")
@@ -28,6 +29,7 @@ async def test_a_command_runs_in_the_working_directory(session: Session, tmp_pat
     assert result.data == {"exit_code": 0, "ended": "exited"}
 
 
+@pytest.mark.row("002-19")
 async def test_the_exit_code_is_shown_when_it_is_not_zero(session: Session) -> None:
     assert await session.text("bash", command="echo hi; exit 3") == "hi\n[exit code 3]"
     assert await session.text("bash", command="true") == "(no output)"
@@ -113,6 +115,7 @@ async def test_a_command_that_prints_a_gigabyte_returns_with_bounded_memory(
     assert after - before < 100 * 1024
 
 
+@pytest.mark.row("002-52", "002-53")
 async def test_what_was_left_out_can_be_read(session: Session) -> None:
     text = await session.text("bash", command="seq 1 100000")
     assert text.startswith("1\n2\n3\n")
@@ -122,6 +125,7 @@ async def test_what_was_left_out_can_be_read(session: Session) -> None:
     assert page.startswith("50000\n[Lines 50000-50000 of 100000")
 
 
+@pytest.mark.row("002-20")
 async def test_many_short_lines_are_cut_too(session: Session) -> None:
     text = await session.text("bash", command="yes | head -n 5000")
     assert text.count("\n") < 2000
@@ -142,6 +146,7 @@ async def test_a_fork_happy_command_is_ended_with_all_its_children(session: Sess
     assert "61616" not in _command_lines()
 
 
+@pytest.mark.row("000-66")
 async def test_secrets_of_the_program_are_not_in_the_environment(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +207,7 @@ async def test_a_session_that_ends_takes_its_processes_with_it_and_leaves_no_tra
     await toolset.close()
 
 
+@pytest.mark.row("000-60", "000-61", "000-62", "000-65")
 async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     session = Session([create_local_execute_tool(work_dir=tmp_path)])
     assert await session.json("execute", command="echo hello world") == snapshot(
@@ -217,6 +223,7 @@ async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     assert len(long["output"]) < 100_100
 
 
+@pytest.mark.row("000-63")
 async def test_execute_says_when_time_is_up(tmp_path: Path) -> None:
     session = Session([create_local_execute_tool(work_dir=tmp_path, timeout=0.3)])
     assert await session.json("execute", command="sleep 60") == snapshot(

@@ -8,6 +8,7 @@ from toolwright.builtin import todo_tools
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.row("000-54", "000-55", "000-57")
 async def test_todos_are_kept_in_the_sessions_state() -> None:
     session = Session(todo_tools())
     assert await session.json("read_todos") == {"todos": []}
@@ -20,6 +21,7 @@ async def test_todos_are_kept_in_the_sessions_state() -> None:
     assert (await session.runner.state("s"))["todos"] == todos
 
 
+@pytest.mark.row("000-56")
 async def test_an_unknown_status_is_told_to_the_model() -> None:
     session = Session(todo_tools())
     result = await session.answer("write_todos", todos=[{"content": "x", "status": "soon"}])

@@ -33,6 +33,7 @@ def session(web: WebServer) -> Session:
     return Session(web_tools(engine=engine, fetch=local))
 
 
+@pytest.mark.row("002-48", "002-49")
 async def test_a_page_is_read_as_markdown(web: WebServer, session: Session) -> None:
     web.answers["/book/guide.html"] = Answer(body=stored("guide.html"), headers=_HTML)
     text = await session.text("web_fetch", url=f"{web.url}/book/guide.html")
@@ -83,6 +84,7 @@ async def test_the_whole_page_is_converted_before_it_is_cut(
     assert 100_000 < len(long.encode()) <= 102_500
 
 
+@pytest.mark.row("002-50")
 async def test_a_paragraph_longer_than_the_room_is_read_in_parts(
     web: WebServer, session: Session
 ) -> None:
@@ -212,6 +214,7 @@ async def test_a_small_body_that_unpacks_to_a_large_one_is_cut(
     assert text.endswith("[The page is longer than 976.6KB; the rest was not read.]")
 
 
+@pytest.mark.row("002-45", "002-46")
 async def test_a_search_gives_titles_addresses_and_snippets(
     web: WebServer, session: Session
 ) -> None:

@@ -25,6 +25,7 @@ async def results(tools: Any, *calls: Any) -> list[Any]:
     return [r for m in result.history if m.kind == "tool" for r in m.results]
 
 
+@pytest.mark.row("000-67", "000-68", "000-75", "001-06")
 async def test_code_and_commands_share_files_and_variables_stay(tmp_path: Path) -> None:
     toolset = SandboxToolset(tmp_path)
     try:
@@ -50,6 +51,7 @@ async def test_code_and_commands_share_files_and_variables_stay(tmp_path: Path) 
     assert (tmp_path / "f").read_text() == "from python"
 
 
+@pytest.mark.row("000-69")
 async def test_packages_are_installed_apart_and_cannot_be_changed(tmp_path: Path) -> None:
     tools, close = await open_sandbox_tools(tmp_path)
     try:

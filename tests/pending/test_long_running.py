@@ -49,6 +49,7 @@ def last_user_text(result: Result) -> str:
     return [m for m in result.history if m.kind == "user"][-1].text
 
 
+@pytest.mark.row("004-L1c")
 def test_the_model_is_told_not_to_call_again() -> None:
     tool = LongRunningFunctionTool(start_report)
     assert tool.is_long_running
@@ -56,6 +57,7 @@ def test_the_model_is_told_not_to_call_again() -> None:
     assert "[LONG RUNNING TOOL]" in tool.description
 
 
+@pytest.mark.row("001-08", "004-L1e")
 async def test_the_first_answer_goes_to_the_model_at_once_and_the_run_is_done() -> None:
     runner = runner_with(call("start_report", project="x"), "It is queued.")
     result = await runner.run("report", session_id="s")

@@ -61,6 +61,7 @@ def plain(x: int) -> int:
     return x
 
 
+@pytest.mark.row("004-H1")
 @pytest.mark.parametrize("form", DECLARATIONS)
 async def test_a_declaration_may_come_in_any_form(form: str) -> None:
     offered: list[ToolSpec] = []
@@ -80,6 +81,7 @@ async def test_a_declaration_may_come_in_any_form(form: str) -> None:
     assert [item.status for item in message.results] == ["ok", "error"]
 
 
+@pytest.mark.row("004-H2b")
 async def test_a_tool_without_a_declaration_is_neither_offered_nor_run() -> None:
     def first(request: ModelRequest) -> object:
         assert request.tools == ()
@@ -97,6 +99,7 @@ def test_another_declaration_is_a_clear_error(declared: Any) -> None:
         Agent(name="a", model=ScriptedModel(), tools=[Lookup(declared)])
 
 
+@pytest.mark.row("004-H2a")
 def test_changing_the_request_the_other_way_is_refused() -> None:
     class Odd(Lookup):
         async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
@@ -119,6 +122,7 @@ async def test_a_hand_written_tool_may_change_the_request_too() -> None:
     assert (await agent.run("x")).text == "shaped ['lookup']"
 
 
+@pytest.mark.row("004-L1a", "004-L1b", "004-H2c")
 async def test_every_tool_is_a_base_tool() -> None:
     inner = Agent(name="inner", model=ScriptedModel())
     for made in (FunctionTool(plain), AgentTool(agent=inner), LongRunningFunctionTool(plain)):
@@ -145,12 +149,14 @@ async def test_a_tool_can_be_run_as_a_base_tool_is() -> None:
     assert values == [3]
 
 
+@pytest.mark.row("004-P:choice")
 def test_a_choice_is_a_long_running_tool() -> None:
     assert isinstance(get_user_choice, LongRunningFunctionTool)
     assert get_user_choice.name == "get_user_choice"
     assert "LONG RUNNING" not in get_user_choice.description
 
 
+@pytest.mark.row("004-H4b")
 @pytest.mark.parametrize("where", ["class", "init"])
 async def test_the_cache_of_a_listing_is_turned_off_under_its_other_name(where: str) -> None:
     listed: list[int] = []
@@ -174,6 +180,7 @@ async def test_the_cache_of_a_listing_is_turned_off_under_its_other_name(where: 
     assert len(listed) >= 3
 
 
+@pytest.mark.row("004-F1b", "004-F1c")
 async def test_a_function_may_be_listed_plain_and_confirmed_under_two_names() -> None:
     asking = FunctionTool(plain, name="plain_if_asked", require_confirmation=True)
     model = ScriptedModel([call("plain", x=1), call("plain_if_asked", x=2)], "ok")

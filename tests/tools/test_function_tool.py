@@ -32,6 +32,7 @@ async def run_tool(made: Any, /, deps: Any = None, **arguments: Any) -> ToolResu
     return message.results[0]
 
 
+@pytest.mark.row("003-N3a", "003-N6b")
 def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     def book(
         city: str,
@@ -134,6 +135,7 @@ def sphinx_style(x: int) -> None:
     """
 
 
+@pytest.mark.row("001-10", "003-N3b", "004-F4")
 @pytest.mark.parametrize("func", [google_style, numpy_style, sphinx_style])
 def test_all_of_a_docstring_reaches_the_model_but_for_its_parameters(func: Any) -> None:
     spec = FunctionTool(func).spec
@@ -160,6 +162,7 @@ class Counter:
         return self.up(by)
 
 
+@pytest.mark.row("000-03", "001-01", "001-02", "004-F3")
 @pytest.mark.anyio
 async def test_bound_methods_callable_objects_and_partials_are_tools() -> None:
     counter = Counter()
@@ -172,6 +175,7 @@ async def test_bound_methods_callable_objects_and_partials_are_tools() -> None:
     assert list(bound.spec.parameters["properties"]) == ["number"]
 
 
+@pytest.mark.row("000-04", "001-20", "004-F6", "004-E3")
 @pytest.mark.anyio
 async def test_an_injected_parameter_is_hidden_and_cannot_be_set_by_the_model() -> None:
     seen: list[Any] = []
@@ -196,6 +200,7 @@ async def test_an_injected_parameter_is_hidden_and_cannot_be_set_by_the_model() 
     assert len(seen) == 2
 
 
+@pytest.mark.row("004-F5")
 @pytest.mark.anyio
 async def test_an_object_sent_as_a_json_string_is_unpacked_and_validated() -> None:
     @tool
@@ -251,6 +256,7 @@ class Point:
     y: float
 
 
+@pytest.mark.row("003-N4")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -268,6 +274,7 @@ def test_outputs_become_what_the_model_can_read(value: Any, text: str) -> None:
     assert to_output(value).text == text
 
 
+@pytest.mark.row("003-N5a", "003-N5b")
 @pytest.mark.anyio
 async def test_display_goes_to_the_model_and_data_to_the_ui() -> None:
     @tool
@@ -294,6 +301,7 @@ async def test_images_and_files_reach_the_model_as_parts() -> None:
     assert png.content == (BlobPart(media_type="image/png", data=b"\x89PNG"),)
 
 
+@pytest.mark.row("002-61")
 @pytest.mark.anyio
 async def test_a_generator_shows_progress_and_its_return_value_is_the_output() -> None:
     @tool
@@ -344,6 +352,7 @@ async def test_a_tool_that_breaks_is_tried_again_and_a_tool_error_is_not() -> No
     assert attempts == ["broken", "broken", "broken", "told"]
 
 
+@pytest.mark.row("003-N7b")
 @pytest.mark.anyio
 async def test_a_disabled_tool_is_hidden_and_refused_when_called_all_the_same() -> None:
     ran: list[str] = []
