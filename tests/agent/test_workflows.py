@@ -223,3 +223,31 @@ async def test_a_tool_of_an_agent_node_chooses_the_way_and_knows_where_it_is(
     result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
     assert result.output == f"{end} final words"
     assert seen == [("ag.1", 1)]
+
+
+async def test_a_route_that_one_agent_node_has_chosen_is_not_the_next_ones() -> None:
+    def choose(tool_context: ToolContext) -> str:
+        """Choose."""
+        tool_context.route = "x"
+        return "chosen"
+
+    first = Agent(name="first", model=ScriptedModel(call("choose"), "go"), tools=[choose])
+    second = Agent(name="second", model=ScriptedModel("second words"))
+
+    def last(said: str) -> str:
+        """End here."""
+        return f"end {said}"
+
+    def other(said: str) -> str:
+        """End there."""
+        return f"other {said}"
+
+    nodes = {"first": first, "second": second, "end": last, "other": other}
+    edges = [
+        ("start", "first"),
+        ("first", "second", "x"),
+        ("second", "other", "x"),
+        ("second", "end"),
+    ]
+    result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
+    assert result.output == "end second words"

@@ -241,6 +241,25 @@ async def test_without_execution_no_script_can_be_run(tmp_path: Path) -> None:
     assert "run_skill_script" not in names
 
 
+async def test_a_sub_agent_with_tools_of_its_own_runs_no_scripts(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo x")
+
+    def stamp() -> str:
+        """Stamp it."""
+        return "stamped"
+
+    def look(request: ModelRequest) -> str:
+        return " ".join(spec.name for spec in request.tools)
+
+    clerk = SubAgentSpec(name="clerk", description="Stamps.", tools=[stamp], skills=[str(folder)])
+    model = ScriptedModel(call("task", agent="clerk", description="d"), look, "ok")
+    agent = create_deep_agent(model=model, execution="local", subagents=[clerk])
+    result = await agent.run("go")
+    [ended] = [e.result for e in result.events if isinstance(e, ToolEnded)]
+    assert "load_skill" in ended.text
+    assert "run_skill_script" not in ended.text
+
+
 @pytest.mark.row("000-88")
 async def test_wrong_settings_are_refused_with_what_is_right() -> None:
     with pytest.raises(UsageError, match="'local'"):
