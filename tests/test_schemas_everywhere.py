@@ -69,7 +69,7 @@ def test_dialects_and_stubs_are_made_of_every_schema_that_is_taken(
         SchemaCheck(returns)
     assume(parse is not None)
     assert parse is not None
-    began, size = time.perf_counter(), len(json.dumps([schema, returns]))
+    began, size = time.thread_time(), len(json.dumps([schema, returns]))
     strict_schema(schema)
     all_required(schema)
     assert len(json.dumps(gemini_schema(schema))) < 20 * size
@@ -77,7 +77,7 @@ def test_dialects_and_stubs_are_made_of_every_schema_that_is_taken(
     text = make_stub(Tool(spec=spec, parse=parse, run=run)).text
     ast.parse(text)
     assert len(text) < 20 * size
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_alternatives_that_multiply_are_written_once_each() -> None:
@@ -91,8 +91,8 @@ def test_alternatives_that_multiply_are_written_once_each() -> None:
         "$defs": {**levels, "l14": {"type": "array", "items": {"$ref": "#/$defs/l14"}}},
     }
     parse = checked_parser("t", schema)
-    began = time.perf_counter()
+    began = time.thread_time()
     text = make_stub(Tool(spec=ToolSpec(name="t", parameters=schema), parse=parse, run=run)).text
     assert "x: list[Any] | None" in text
     assert len(json.dumps(gemini_schema(schema))) < 10 * len(json.dumps(schema))
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1

@@ -482,6 +482,8 @@ _UNIT_OF = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("toolwright")
     unit = _UNIT_OF.get(name)
     if unit is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 
-__all__ = ["directory_of", "fill_in"]
+__all__ = ["directory_of", "fill_in", "is_variable"]
 
 # One that does not end is taken to the end: else its end would be looked for again at each `${`.
 _VARIABLE = re.compile(r"\$\{([^}]*)(\}?)")
@@ -23,11 +23,16 @@ def directory_of(file: Path) -> Path:
     return folder.parent if folder.name.startswith(".") else folder
 
 
+def is_variable(value: Any) -> bool:
+    """Whether it is one variable, with nothing around it."""
+    return isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+
+
 def fill_in(value: Any, base: Path, where: str, *, withheld: Collection[str] = ()) -> Any:
     """`value` with its variables replaced, however deep they stand.
 
     `UsageError`, which begins with `where`, for one that is not set, that only another client knows
-    or that is `withheld`, as the keys of models' providers are from what is sent away.
+    or that is `withheld`, as the keys of models' providers are from what may be sent away.
     """
     if isinstance(value, str):
         return _VARIABLE.sub(
@@ -69,8 +74,9 @@ def _places(base: Path) -> dict[str, str]:
 def _looked_up(name: str, default: str | None, where: str, withheld: Collection[str]) -> str:
     if name in withheld:
         raise UsageError(
-            f"{where} wants {name}, the key of a model's provider, in an address or "
-            "header. If this server is to have a key, put it into a variable of its own."
+            f"{where} wants {name}, the key of a model's provider, where it would be sent to an "
+            'address or seen by other programs: it may only be the whole value of a name in "env". '
+            "If this server is to have a key, put it into a variable of its own."
         )
     found = os.environ.get(name, default)
     if found is None:

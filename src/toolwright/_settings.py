@@ -1,16 +1,18 @@
 """Explain a wrong argument: which name was meant, and what other frameworks' names are called here."""
 
+import dataclasses
 import difflib
 import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
 from toolwright._expected import describe, fits, is_list
 from toolwright.errors import SettingError
 
-__all__ = ["check_setting", "explain", "explained", "is_foreign"]
+__all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,7 +125,8 @@ _FOREIGN: Mapping[str, str | tuple[str, ...]] = {
     ),
     "retries": "output_retries",
     "max_retries": ("retries", "output_retries"),
-    **dict.fromkeys(("session_service", "session", "checkpointer", "db", "storage"), "store"),
+    **dict.fromkeys(("session_service", "checkpointer", "db", "storage"), "store"),
+    "session": ("session_id", "store"),
     "artifact_service": "artifacts",
     "memory_service": "memory",
     "credential_service": "credentials",
@@ -156,20 +159,25 @@ _WITHOUT_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL
 @overload
 def explained(func: F, /) -> F: ...
 @overload
-def explained(*, rest: Callable[..., Any]) -> Callable[[F], F]: ...
-def explained(func: Any = None, /, *, rest: Callable[..., Any] | None = None) -> Any:
+def explained(
+    *, rest: Callable[..., Any] | None = None, values: bool = True
+) -> Callable[[F], F]: ...
+def explained(
+    func: Any = None, /, *, rest: Callable[..., Any] | None = None, values: bool = True
+) -> Any:
     """Let a call with a wrong, missing or misplaced argument say what is right.
 
     For the `__init__` of a public class, whose name errors then use, and for public functions. The
     signature stays as it is, for editors, type checkers and `inspect`. A function that hands its
-    `**settings` on says to what, in `rest`.
+    `**settings` on says to what, in `rest`; one that says itself what is wrong with its values has
+    only their names looked at (`values=False`).
     """
     if func is None:
-        return functools.partial(_explained, rest=rest)
+        return functools.partial(_explained, rest=rest, values=values)
     return _explained(func)
 
 
-def _explained(func: F, rest: Callable[..., Any] | None = None) -> F:
+def _explained(func: F, rest: Callable[..., Any] | None = None, values: bool = True) -> F:
     own = inspect.signature(func).parameters
     handed_on = inspect.signature(rest).parameters if rest is not None else {}
     parameters = {
@@ -193,7 +201,7 @@ def _explained(func: F, rest: Callable[..., Any] | None = None) -> F:
         known = parameters.keys() | positional[: len(args)]
         if len(args) > len(positional) or not required <= given.keys() <= known:
             problem = _problem(_shown(func, args), parameters, own, args, kwargs)
-        wrong = None if problem else _wrong_type(given, parameters, hints())
+        wrong = _wrong_type(given, parameters, hints()) if values and not problem else None
         if wrong is not None:
             problem = _misfit(_shown(func, args), wrong, given[wrong], hints()[wrong])
         if problem:
@@ -238,6 +246,23 @@ def _wrong_type(
     return None
 
 
+def check_fields(thing: Any) -> None:
+    """`SettingError` when a field of a dataclass is not what its class says.
+
+    For values that are made often: they first look themselves whether all is as usual.
+    """
+    hints = _fields(type(thing))
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        if not fits(value, hints[field.name]):
+            raise SettingError(_misfit(type(thing).__name__, field.name, value, hints[field.name]))
+
+
+@functools.cache
+def _fields(cls: type) -> Mapping[str, Any]:
+    return get_type_hints(cls)
+
+
 def check_setting(name: str, key: str, value: Any, init: Callable[..., Any]) -> None:
     """`SettingError` when `value` is not what `init` of the class `name` takes as `key`."""
     parameter = inspect.signature(init).parameters[key]
@@ -260,7 +285,22 @@ def _misfit(name: str, key: str, value: Any, hint: Any) -> str:
     also = " Did you mean an instance of it?" if isinstance(value, type) else ""
     if wanted == "Runner" and hasattr(value, "sub_agents"):
         also = f" Make one of the agent: {name}(Runner(agent))."
+    elif key == "media_type":
+        also = " Where nothing is known of the bytes, it is 'application/octet-stream'."
+    elif instead := _converted(key, value, hint):
+        also = f" Write {instead}."
     return f"{name} takes {wanted} as {key!r}; got {found}.{also}"
+
+
+def _converted(key: str, value: Any, hint: Any) -> str:
+    """How to make of `value` what was expected, where that is plain."""
+    if isinstance(value, str) and fits(b"", hint):
+        return f"{key}=….encode() for text, {key}=base64.b64decode(…) for base64"
+    if isinstance(value, bytearray | memoryview) and fits(b"", hint):
+        return f"{key}=bytes(…)"
+    if isinstance(value, bytes | bytearray) and fits("", hint):
+        return f"{key}=….decode()"
+    return f"{key}=str(…)" if isinstance(value, PurePath) and fits("", hint) else ""
 
 
 def explain(name: str, known: Mapping[str, Any]) -> str:
@@ -305,7 +345,7 @@ def _problem(
         first = next((key for key in known if key not in positional), "")
         return (
             f"{name} takes its settings by name: {name}({first}=…); "
-            f"got {args[len(positional)]!r} without a name."
+            f"got {reprlib.repr(args[len(positional)])} without a name."
         )
     given = {*positional[: len(args)], *kwargs}
     missing = [k for k, v in known.items() if k in own and v.default is v.empty and k not in given]

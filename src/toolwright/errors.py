@@ -11,12 +11,14 @@ ToolwrightError
 ├── LimitError         the owner of the run
 └── StoreError         the operator of a database, file system or service
     ├── StoreConflict  … another writer has the session or task now
-    │   └── SessionHeld … a run of it is going elsewhere; nothing was run here
+    │   ├── SessionHeld … a run of it is going elsewhere; nothing was run here
+    │   └── StaleState  … another session has changed the same state; runs do this again by themselves
     └── UnreadableError … what was stored was written by a newer version, or damaged
 ```
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 __all__ = [
     "ArgumentError",
@@ -24,6 +26,7 @@ __all__ = [
     "ModelError",
     "SessionHeld",
     "SettingError",
+    "StaleState",
     "StateConflict",
     "StoreConflict",
     "StoreError",
@@ -48,6 +51,12 @@ class SettingError(UsageError, TypeError):
 
 class ToolError(ToolwrightError):
     """A tool could not do what was asked. Its text goes to the model as it is."""
+
+    def __init__(self, *message: object, outcome_unknown: bool = False) -> None:
+        super().__init__(*message)
+        self.outcome_unknown = outcome_unknown
+        """The call was given up in the middle: it may have taken effect, or still do. Nothing makes
+        it again by itself, unless its tool says that this is safe."""
 
 
 class ArgumentError(ToolError):
@@ -99,6 +108,15 @@ class StoreError(ToolwrightError):
 
 class StoreConflict(StoreError):
     """Somebody else has written to the session or holds the task: trying again will not help."""
+
+
+class StaleState(StoreConflict):
+    """A batch was to change state of the user or the app that another session has changed."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(f"Another session has changed the state {', '.join(map(repr, values))}.")
+        self.values = values
+        """What the keys have now; None where there is nothing."""
 
 
 class SessionHeld(StoreConflict):

@@ -1,5 +1,6 @@
 """A workflow that has stopped at a function tries it again when it may, and never what may be done."""
 
+import threading
 from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from toolwright import Approve, FunctionTool, Reject, Runner, ToolContext, deferred_tool
 from toolwright.agent import START, Workflow
-from toolwright.errors import StoreError
+from toolwright.errors import StoreError, ToolError
 from toolwright.tasks import Orchestrator
 
 pytestmark = pytest.mark.anyio
@@ -192,3 +193,53 @@ async def test_a_result_that_was_accepted_before_the_function_failed_is_used(
         assert await runner.events("s") == events
         assert await runner.store.open_calls(runner.app_name, "s") == []
     assert ran == [1]
+
+
+class Late:
+    """Functions that are given up in the middle, each in its own way."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.may_end = threading.Event()
+
+    async def awaits(self, text: str) -> None:
+        """Wait in the loop."""
+        self.begun += 1
+        await anyio.sleep_forever()
+
+    def blocks(self, text: str) -> str:
+        """Wait in a thread, which goes on."""
+        self.begun += 1
+        self.may_end.wait(20)
+        return "done all the same"
+
+    async def tells(self, text: str) -> str:
+        """Give up by itself."""
+        self.begun += 1
+        raise ToolError("There was no answer.", outcome_unknown=True)
+
+    async def waits_for_a_thread(self, text: str, tool_context: ToolContext) -> None:
+        """Is given up before it was run."""
+        self.begun += 1
+        tool_context.abandon(started=False)
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+@pytest.mark.parametrize("idempotent", [False, True])
+@pytest.mark.parametrize("name", ["awaits", "blocks", "tells", "waits_for_a_thread"])
+async def test_a_step_that_was_given_up_in_the_middle_is_repeated_only_if_it_may_be(
+    name: str, idempotent: bool, store: str, tmp_path: Path
+) -> None:
+    late, url = Late(), "memory://" if store == "memory" else f"sqlite:///{tmp_path}/s.db"
+    node = FunctionTool(func=getattr(late, name), timeout=0.02, idempotent=idempotent)
+    try:
+        async with Runner(flow_of(node, retries=1), store=url) as runner:
+            for _ in range(2):  # as a task that is tried again does
+                result = await runner.begin_or_resume(
+                    "go", user_id="ada", session_id="s", task_id="t"
+                )
+                assert result.status == "stopped"
+    finally:
+        late.may_end.set()
+    assert late.begun == (4 if idempotent or name == "waits_for_a_thread" else 1)

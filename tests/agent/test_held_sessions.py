@@ -477,10 +477,10 @@ class Broken(MemoryStore):
         await anyio.lowlevel.checkpoint()
         await super().release(scope, hold_id)
 
-    async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
+    async def append(self, scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
         if self.refuses:
             raise StoreError("the disk is full")
-        await super().append(scope, events, hold)
+        await super().append(scope, events, hold, **settings)
 
 
 async def test_a_session_is_free_when_its_run_could_not_store_its_end() -> None:

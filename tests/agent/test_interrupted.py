@@ -23,10 +23,12 @@ class MortalStore(MemoryStore):
 
     dead = False
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self, scope: Scope, events: Sequence[Event], hold: Hold | None = None, **settings: Any
+    ) -> None:
         if self.dead:
             raise StoreError("the process is dead")
-        await super().append(scope, events, hold)
+        await super().append(scope, events, hold, **settings)
 
 
 class Crash:

@@ -118,10 +118,10 @@ async def test_a_run_that_is_about_to_end_takes_no_message() -> None:
     class Slow(MemoryStore):
         taken: bool | None = None
 
-        async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
+        async def append(self, scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
             if events[-1].type == "run_ended":
                 self.taken = await runner.steer("s", "too late")
-            await super().append(scope, events, hold)
+            await super().append(scope, events, hold, **settings)
 
     store = Slow()
     runner = Desk("Done.", store=store).runner
@@ -132,10 +132,10 @@ async def test_a_run_that_is_about_to_end_takes_no_message() -> None:
 
 async def test_a_message_that_cannot_be_stored_is_refused() -> None:
     class Full(MemoryStore):
-        async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
+        async def append(self, scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
             if any(isinstance(event, MessageQueued) for event in events):
                 raise StoreError("the disk is full")
-            await super().append(scope, events, hold)
+            await super().append(scope, events, hold, **settings)
 
     desk = Desk(call("work"), "Done.")
     runner = Runner(desk.agent, store=Full(), retry_writes=0)

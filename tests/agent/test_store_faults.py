@@ -29,11 +29,13 @@ class FaultyStore(MemoryStore):
         self.error = error or StoreError("connection reset")
         self.failures = 0
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self, scope: Scope, events: Sequence[Event], hold: Hold | None = None, **settings: Any
+    ) -> None:
         moment = self.fault(events)
         await anyio.lowlevel.checkpoint()
         if moment != "before":
-            await super().append(scope, events, hold)
+            await super().append(scope, events, hold, **settings)
         if moment:
             self.failures += 1
             raise self.error
@@ -194,11 +196,11 @@ async def test_another_writer_ends_the_run_at_once() -> None:
 
     class Taken(MemoryStore):
         async def append(
-            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None
+            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None, **settings: Any
         ) -> None:
             if any(isinstance(event, ToolStarted) for event in events):
                 raise StoreConflict("held by another worker")
-            await super().append(scope, events, hold)
+            await super().append(scope, events, hold, **settings)
 
     with anyio.fail_after(5), pytest.raises(StoreConflict):
         await Runner(agent, store=Taken(), retry_writes=600).run("Pay", session_id="s")
@@ -242,9 +244,9 @@ async def test_a_run_that_is_cancelled_while_it_stores_stores_it_and_nothing_twi
 
     class Slow(MemoryStore):
         async def append(
-            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None
+            self, scope: Scope, events: Sequence[Event], hold: Hold | None = None, **settings: Any
         ) -> None:
-            await super().append(scope, events, hold)
+            await super().append(scope, events, hold, **settings)
             if any(isinstance(event, ToolEnded) for event in events):
                 reached.set()
                 await anyio.sleep(0.01)

@@ -10,6 +10,7 @@ from toolwright import (
     Agent,
     BaseAgent,
     BaseTool,
+    BlobPart,
     FunctionTool,
     Hooks,
     Limits,
@@ -25,6 +26,7 @@ from toolwright import (
     tool,
 )
 from toolwright._settings import _FOREIGN
+from toolwright.errors import SettingError
 from toolwright.tasks import Orchestrator
 from toolwright.testing import ScriptedModel
 
@@ -118,6 +120,7 @@ def test_each_foreign_name_leads_to_something_that_exists() -> None:
     ]
     elsewhere = {name for signature in others for name in signature.parameters}
     elsewhere |= inspect.signature(FunctionTool).parameters.keys()
+    elsewhere |= inspect.signature(Runner.run).parameters.keys()
     pairs = [
         (given, meant)
         for given, found in _FOREIGN.items()
@@ -249,3 +252,30 @@ def test_errors_of_this_kind_are_of_the_library() -> None:
 
     assert issubclass(SettingError, toolwright.ToolwrightError)
     assert not issubclass(SettingError, ToolError)
+
+
+@pytest.mark.parametrize("method", ["run_sync", "stream"])
+def test_a_run_names_what_it_takes(method: str) -> None:
+    agent = Agent(name="a", model=ScriptedModel("hi"))
+    with pytest.raises(UsageError, match=rf"Agent.{method} has no setting 'session'. .*Runner\("):
+        getattr(agent, method)("x", session="s")
+    with pytest.raises(UsageError, match=rf"Agent.{method} needs 'prompt'"):
+        getattr(agent, method)()
+
+
+def test_a_run_of_a_runner_names_what_it_takes() -> None:
+    run: Any = Runner(Agent(name="a", model=ScriptedModel("hi"))).run_sync
+    with pytest.raises(
+        UsageError, match=r"Runner.run_sync has no setting 'session'. .*'session_id'"
+    ):
+        run("x", session="s")
+    assert run(prompt="x", session_id="s").text == "hi"
+
+
+def test_a_part_names_what_it_takes() -> None:
+    make: Any = BlobPart
+    with pytest.raises(SettingError, match=r"'mime_type'. Did you mean 'media_type'\?"):
+        make(mime_type="image/png", data=b"")
+    with pytest.raises(SettingError, match=r"by name: BlobPart\(media_type=…\)") as caught:
+        make(b"x" * 1_000_000)
+    assert len(str(caught.value)) < 200

@@ -15,16 +15,11 @@ from toolwright.testing import ScriptedModel, call
 pytestmark = pytest.mark.anyio
 
 # The functions below are called wrongly on purpose, which a type checker would not allow.
-text: Any = TextPart
-blob: Any = BlobPart
 message: Any = UserMessage
 CHAT = {"role": "user", "content": "hi"}
 WRONG: list[Any] = [
     [CHAT], ["hi", CHAT], CHAT, {}, b"xy", [b"xy"], [None], [1, 2], 5, None, Path("a.png"),
-    iter(["hi"]), text(5), [text(None)], blob(media_type=None, data=b""),
-    blob(media_type="image/png", data="text"), blob(media_type="image/png", url=5),
-    blob(media_type="image/png", data=b"", name=5), message("hi"), message((CHAT,)), message(None),
-    ModelMessage(parts=()),
+    iter(["hi"]), message("hi"), message((CHAT,)), message(None), ModelMessage(parts=()),
 ]  # fmt: skip
 
 

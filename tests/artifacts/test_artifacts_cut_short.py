@@ -1,7 +1,9 @@
 """What a save or a deletion that was cut short leaves behind goes with its session."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +68,34 @@ async def test_the_bytes_of_a_save_that_was_cut_short_go_with_the_session(tmp_pa
     assert (len(files_in(tmp_path)), await artifacts.names(ADA)) == (1, [])
     await artifacts.delete_session(ADA)
     assert found_in(tmp_path) == [], "nor empty folders"
+
+
+@pytest.mark.parametrize("step", ["mkdir", "link"])
+async def test_a_save_survives_that_others_delete_the_last_file_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    blobs, real, deleted = DirectoryBlobs(tmp_path), getattr(os, step), []
+
+    def just_after_a_deletion(*args: Any, **settings: Any) -> Any:
+        if len(deleted) < 5:
+            deleted.append(args)
+            for folder in ("app/ada/s1", "app/ada", "app"):
+                blobs._delete(tmp_path / folder / "their-last.txt")
+        return real(*args, **settings)
+
+    monkeypatch.setattr(os, step, just_after_a_deletion)
+    assert await blobs.create("app/ada/s1/mine.txt", b"x")
+    assert len(deleted) == 5
+    assert await blobs.get("app/ada/s1/mine.txt") == b"x"
+
+
+async def test_a_save_into_a_folder_that_never_stays_ends_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(source: str, target: Path) -> None:
+        raise FileNotFoundError(target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(StoreError, match="Cannot store"):
+        await DirectoryBlobs(tmp_path).create("app/ada/s1/mine.txt", b"x")
+    assert files_in(tmp_path) == []

@@ -10,7 +10,7 @@ from tests._oauth import Provider
 from tests._postgres import new_database
 
 from toolwright import Agent, Approve, AuthenticatedFunctionTool, Result, Runner, UsageError
-from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall
+from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall, open_store
 from toolwright.errors import StoreError
 from toolwright.messages import (
     AuthConfig,
@@ -386,3 +386,52 @@ async def test_a_secret_is_kept_if_its_answer_was_taken_though_the_stores_word_w
     assert len(credentials.kept) == after
     assert (await runner.resume("s")).status == ("done" if after else "paused")
     assert used == ["a-key"] * after
+
+
+class LateCredentials(SlowCredentials):
+    """Says when what a person brought is to be read, and gives it out once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted, self.ready = anyio.Event(), anyio.Event()
+
+    async def load(self, scope: Scope, key: str) -> Any:
+        if key.startswith("answer:"):
+            self.wanted.set()
+            await self.ready.wait()
+        return await super().load(scope, key)
+
+
+async def test_a_secret_is_kept_though_the_stores_word_was_lost_when_a_run_has_taken_the_answer(
+    store: str | MemoryStore,
+) -> None:
+    used: list[str | None] = []
+    credentials, kept = LateCredentials(), open_store(store)
+    runner = Runner(fetching(used), store=kept, credentials=credentials)
+    paused = await runner.run("go", session_id="s")
+
+    async def resume() -> None:
+        assert (await runner.resume("s")).status == "done"
+
+    class LosingItsWord:
+        async def answer(self, *args: Any, **settings: Any) -> Any:
+            assert await kept.answer(*args, **settings) == "accepted"
+            group.start_soon(resume)
+            await credentials.wanted.wait()
+            [row] = await kept.open_calls("app")
+            assert row.answer is None, "it is in the log"
+            raise StoreError("the connection was lost")
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(kept, name)
+
+    other: Any = LosingItsWord()
+    person = Runner(fetching([]), store=other, credentials=credentials)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            with pytest.raises(StoreError, match="lost"):
+                await person.answer("s", paused.pending[0].call_id, "a-key")
+            credentials.ready.set()
+    assert used == ["a-key"]
+    assert not [key for _, key in credentials.kept if key.startswith("answer:")]
+    await runner.close()

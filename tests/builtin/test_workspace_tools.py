@@ -98,6 +98,21 @@ async def test_images_are_shown_and_binary_files_are_not(session: Session, tmp_p
     assert refused.text == "'data.bin' is a binary file of 3B and cannot be read as text."
 
 
+async def test_what_a_file_holds_decides_and_not_its_name(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "logo").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (tmp_path / "page.png").write_text("<html>Not found</html>")
+    (tmp_path / "empty.webp").write_bytes(b"")
+    (tmp_path / "notes.gif").write_text("GIF89a begins each of them")
+    (tmp_path / "sound.webp").write_bytes(b"RIFF\4\0\0\0WAVE")
+    image = await session.answer("read", path="logo")
+    [part] = image.content
+    assert (part.media_type, part.name) == ("image/png", "logo")  # type: ignore[union-attr]
+    assert await session.text("read", path="page.png") == "<html>Not found</html>"
+    assert await session.text("read", path="notes.gif") == "GIF89a begins each of them"
+    assert (await session.answer("read", path="empty.webp")).text == ""
+    assert "is a binary file" in (await session.answer("read", path="sound.webp")).text
+
+
 @pytest.mark.row("002-23")
 async def test_an_edit_keeps_everything_else(session: Session, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"\xef\xbb\xbfx = 1\r\ny = 2")

@@ -3,14 +3,18 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 from tests.cli.program import here
 from tests.cli.test_show_rich import shown
 
+from toolwright.agent import START, Agent, BaseAgent, Workflow
 from toolwright.cli._parts import all_parts, named_files
 from toolwright.cli._sessions import _said
 from toolwright.cli._show import PlainShow
+from toolwright.cli._tasks import tasks_show
 from toolwright.messages import (
     BlobPart,
     ModelMessage,
@@ -20,6 +24,8 @@ from toolwright.messages import (
     ToolResult,
     UserMessage,
 )
+from toolwright.tasks import Orchestrator
+from toolwright.testing import ScriptedModel
 
 BYTES = bytes([0xFB, 0xFF, 0xFE, 0x3E, 0x3F]) * 21
 AGENT = """\
@@ -52,6 +58,7 @@ turns = [call("picture"), call("raw"), call("both"), "Done."]
 agent = Agent(name="p", model=ScriptedModel(*turns), tools=[picture, raw, both])
 """
 PICTURE = BlobPart(media_type="image/png", data=BYTES, name="a.png")
+PAINTED = ModelMessage(parts=(TextPart("Here:"), PICTURE))
 LINE = "[a.png: image/png, 105B]"
 
 
@@ -128,3 +135,50 @@ def test_a_part_is_one_line_whatever_its_name_is() -> None:
     assert line.isprintable()
     assert line.endswith("a/b, 0B]")
     assert all_parts([TextPart("a"), PICTURE, TextPart("b")]) == f"a\n{LINE}\nb"
+
+
+def painting(steps: int) -> BaseAgent:
+    """An agent that paints; as a step of a workflow, and with a step after it."""
+    painter = Agent(name="painter", model=ScriptedModel(PAINTED))
+    if not steps:
+        return painter
+
+    def count(text: str) -> str:
+        return f"{len(text)} letters"
+
+    nodes: dict[str, Any] = {"paint": painter, "count": count}
+    edges = [(START, "paint"), ("paint", "count")]
+    first = dict(list(nodes.items())[:steps])
+    return Workflow(name="flow", nodes=first, edges=edges[:steps])
+
+
+@pytest.mark.parametrize(
+    ("steps", "text", "shown"),
+    [(0, "Here:", [LINE]), (1, "Here:", [LINE]), (2, "5 letters", [])],
+    ids=["agent", "last", "before"],
+)
+def test_a_picture_in_the_answer_of_a_task_is_shown_with_it(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    steps: int,
+    text: str,
+    shown: list[str],
+) -> None:
+    monkeypatch.chdir(place)
+
+    async def work() -> str:
+        agent, made = painting(steps), Orchestrator("sqlite:///tasks.db")
+        made.register(agent)
+        task_id = await made.enqueue(agent, "paint")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.worker().run)
+            await made.wait(task_id, timeout=10)
+            tasks.cancel_scope.cancel()
+        await made.close()
+        return task_id
+
+    assert tasks_show(anyio.run(work)) == 0
+    told = capsys.readouterr().out
+    assert json.dumps(text) in told
+    assert told.rpartition("}\n")[2].splitlines() == shown

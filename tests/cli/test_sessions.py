@@ -16,7 +16,9 @@ from tests.cli.program import DESK, here
 from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import UsageError
-from toolwright.cli._words import choices, parse_answer, question
+from toolwright.cli._form import _value as read_field
+from toolwright.cli._tools import parse_pairs
+from toolwright.cli._words import choices, find_call, parse_answer, question
 from toolwright.messages import Approve, Pending, Reject, shown_json
 
 CONFIRM = Pending(
@@ -28,6 +30,38 @@ CONFIRM = Pending(
 def desk(tmp_path: Path) -> Path:
     (tmp_path / "desk.py").write_text(DESK)
     return tmp_path
+
+
+def test_an_id_as_it_was_shown_finds_the_call_that_is_shown_so_and_no_other() -> None:
+    hidden, written, other = (replace(CONFIRM, call_id=i) for i in ("k\u200b", "k\\u200b", "k"))
+    for pending, shown in ((hidden, "k\\u200b"), (hidden, "k\u200b"), (other, "k")):
+        assert find_call([other, hidden], shown) is pending
+    assert find_call([other, hidden], "x") is None
+    for waiting in ([hidden, written], [written, hidden]):
+        with pytest.raises(UsageError, match="2 calls that wait have ids which are shown as"):
+            find_call(waiting, "k\\u200b")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    ['{"cents": 1, "cents": 999}', '{"scope": {"a": 1, "a": 2}}', '{"x": [{"a": 1, "a": 1}]}'],
+)
+def test_an_edit_with_a_key_twice_is_refused(edit: str) -> None:
+    with pytest.raises(UsageError, match="fields given more than once in one object"):
+        parse_answer(CONFIRM, f"edit {edit}")
+
+
+@pytest.mark.parametrize("kind", ["result", "credential", "input"])
+def test_an_answer_with_a_key_twice_is_refused_and_not_taken_for_a_text(kind: Any) -> None:
+    with pytest.raises(UsageError, match=r"\['cents'\].*still waits"):
+        parse_answer(replace(CONFIRM, kind=kind), '{"cents": 1, "cents": 999}')
+
+
+def test_an_argument_with_a_key_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'to' has fields given more than once.*\['a'\]"):
+        parse_pairs(['to={"a": 1, "a": 2}'])
+    with pytest.raises(UsageError, match=r"fields given more than once.*\['a'\]"):
+        read_field({}, '{"a": 1, "a": 2}')
 
 
 def test_sessions_are_listed_shown_and_deleted(desk: Path) -> None:
@@ -73,7 +107,7 @@ def test_what_is_no_answer_is_refused_in_words_for_a_shell_and_the_call_still_wa
         return here(*words, *DESK_AGENT, cwd=desk, check=2).stderr
 
     assert "answer with approve | reject REASON" in refused("perhaps")
-    assert "not JSON" in refused("edit", "{")
+    assert "cannot be read as JSON" in refused("edit", "{")
     assert """edit '{"scope": "staging", "count": 1}'""" in refused("edit")
     assert "approve | reject REASON" in refused()
     other = ("sessions", "answer", session, "c9", "approve", *DESK_AGENT)
@@ -256,3 +290,18 @@ def test_a_session_that_another_process_holds_is_refused_once_with_the_reason(de
         assert told.count(f"is held by process {os.getpid()} on vm since 1970-01-01") == 1
         assert told.count("nothing was run here") == 1
         assert "Traceback" not in told
+
+
+def test_options_that_are_numbers_are_not_chosen_by_number() -> None:
+    def choice(*options: str) -> Pending:
+        return Pending(call_id="c", name="n", kind="choice", payload={"options": [*options]})
+
+    colours, numbers = choice("red", "blue"), choice("3", "1", "2")
+    assert "1. red\n2. blue" in question(colours)
+    assert [parse_answer(colours, text) for text in ("2", "red")] == ["blue", "red"]
+    assert "- 3\n- 1\n- 2" in question(numbers)
+    read = {text: parse_answer(numbers, text) for text in ("1", "2", "3")}
+    assert {text: str(value) for text, value in read.items()} == {"1": "1", "2": "2", "3": "3"}
+    # Numbers that no option has stay: here nothing can be meant in two ways.
+    assert parse_answer(choice("10", "20"), "2") == "20"
+    assert str(parse_answer(colours, "9" * 5000)) == "9" * 5000

@@ -463,6 +463,10 @@ def test_servers_are_shown_as_they_are_read(
         ("large.env", "it is longer than 1,000,000 bytes"),
         ("pipe.env", "(not shown: it is not a regular file)"),
         (5, '"envFile": 5'),
+        (
+            "${OPENAI_API_KEY:-.env}",
+            "(cannot be read: MCP server 's' wants OPENAI_API_KEY, the key",
+        ),
     ],
     ids=[
         "named",
@@ -475,6 +479,7 @@ def test_servers_are_shown_as_they_are_read(
         "large",
         "pipe",
         "number",
+        "key",
     ],
 )
 def test_the_variables_of_an_env_file_are_shown(
@@ -511,9 +516,10 @@ SINK = "https://sink.eve.example/v1"
             SINK,
         ),
         ({"paths": {"/a": {"$ref": "pipe.json"}}}, "is not a regular file"),
+        ({"paths": {"/a": {"$ref": "large.json"}}}, "large.json' is too large: it and the files"),
         ([], "(cannot be read: "),
     ],
-    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "none"],
+    ids=["root", "operation", "path", "other", "swagger", "sign-in", "pipe", "large", "none"],
 )
 def test_where_a_local_openapi_document_sends_things_is_shown(
     foreign: Path,
@@ -527,6 +533,8 @@ def test_where_a_local_openapi_document_sends_things_is_shown(
     (foreign / "api.json").write_text(json.dumps(whole))
     (foreign / "other.json").write_text(json.dumps({"get": GET, "servers": EVE}))
     os.mkfifo(foreign / "pipe.json")
+    with (foreign / "large.json").open("wb") as large:
+        large.truncate(20_000_000)
     assert asked(foreign, monkeypatch) == ""
     assert told in capsys.readouterr().err
 

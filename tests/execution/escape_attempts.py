@@ -65,6 +65,7 @@ ATTEMPTS = (
     Attempt("leave a set-group-id file by a new call", _LIBC + "open(WS + '/setuid-3', 'w').close(); c.syscall(452, -100, (WS + '/setuid-3').encode(), 0o2755, 0)"),
     # -- processes
     Attempt("see a process", "print(open(f'/proc/{PID}/cmdline').read())", "cat /proc/$PID/cmdline; ps axww", "SENTINEL"),
+    Attempt("see a process's session and priority", "import os; os.getsid(PID), os.getpriority(0, PID); print(OK)"),
     Attempt("read a process's variables", "print(open(f'/proc/{PID}/environ').read())", "cat /proc/$PID/environ", "SECRET"),
     Attempt("read the program's own variables", "import os; print(dict(os.environ)); print(open(f'/proc/{HOST}/environ').read())", "env; cat /proc/$HOST/environ", "SECRET"),
     Attempt("read a process's memory", "open(f'/proc/{PID}/mem', 'rb').close(); print(OK)", "exec 5< /proc/$PID/mem && echo $OK"),
@@ -91,6 +92,7 @@ ATTEMPTS = (
     # -- the network
     Attempt("connect over TCP", "import socket; socket.create_connection(('127.0.0.1', TCP), 2)", "echo x > /dev/tcp/127.0.0.1/$TCP; curl -sm 2 http://127.0.0.1:$TCP/"),
     Attempt("send over UDP", "import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', UDP))", "echo x > /dev/udp/127.0.0.1/$UDP"),
+    Attempt("open a socket to the machine's own host", "import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close(); print(OK)"),
     Attempt("listen to all packets", "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3); s.bind((INTERFACE, 0)); print(OK)"),
     Attempt("see the network's interfaces", "import socket; print(socket.if_nameindex())", "cat /proc/net/dev; ls /sys/class/net", "INTERFACE"),
     Attempt("see the machine's name", "import os; print(os.uname().nodename)", "uname -n", "NAME"),

@@ -6,6 +6,7 @@ Run as a program, which stands for one user. Its argument is a directory of that
 import json
 import os
 import shlex
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -214,6 +215,10 @@ async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
     done = await run(command, code, memory=150 * 2**20, timeout=20)
     if "got it 800000000" in done.stdout:
         found.add("use more memory than allowed")
+    code = "import os\nf = os.memfd_create('x')\nprint('kept', sum(os.write(f, b'x' * 2**20) for _ in range(300)))"
+    done = await run(f"python3 -c {shlex.quote(code)}", code, memory=150 * 2**20, timeout=20)
+    if "kept 314572800" in done.stdout:
+        found.add("keep more in memory that no process has than allowed")
     code = "open('/workspace/big', 'w').write('x' * 9_000_000)"
     await run("yes | head -c 9000000 > big; seq 99999 > big", code, file_size=2**16, timeout=20)
     big = workspace / "big"
@@ -223,7 +228,7 @@ async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
     nap = f"5.{own}"
     fork = "import os\n[os.fork() for _ in range(60)]"
     await run(f"for i in $(seq 60); do sleep {nap} & done; sleep 1", fork, processes=10, timeout=20)
-    if sum(f"sleep\0{nap}" in text for text in _command_lines()) > 12:
+    if len(_sleeping(nap)) > 12:
         found.add("start more processes than allowed")
     began = time.monotonic()
     await run("while true; do true; done", "while True: pass", timeout=0.5, grace=0.1)
@@ -232,24 +237,32 @@ async def exceeded(kind: str, executor: Any, workspace: Path) -> set[str]:
     mark = f"6{own}.5"
     leave = f"(env -i PATH=$PATH setsid nohup sleep {mark} > /dev/null 2>&1 &); sleep 0.2"
     await run(leave, f"import subprocess\nsubprocess.Popen(['sleep', '{mark}'])", timeout=20)
-    if any(f"sleep\0{mark}" in text for text in _command_lines()):
+    if _sleeping(mark):
         found.add("leave a process running")
+    mark = f"7{own}.5"
+    leave = leave.replace(f"6{own}.5", mark) + "; kill -9 $PPID; sleep 1"
+    await run(leave, "import os\nos.kill(os.getppid(), 9)", timeout=20)
+    for pid in _sleeping(mark):
+        found.add("kill what watches it and leave a process running")
+        os.kill(pid, signal.SIGKILL)
     return found
 
 
-LIMITS = ("use more memory than allowed", "write a larger file than allowed",
+LIMITS = ("use more memory than allowed", "keep more in memory that no process has than allowed", "write a larger file than allowed",
           "start more processes than allowed", "run for longer than allowed",
-          "leave a process running")  # fmt: skip
+          "leave a process running", "kill what watches it and leave a process running")  # fmt: skip
 
 
-def _command_lines() -> list[str]:
-    lines = []
+def _sleeping(seconds: str) -> list[int]:
+    """The processes that sleep for so long, which nothing else does."""
+    found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            lines.append(path.read_text(errors="replace"))
+            if f"sleep\0{seconds}" in path.read_text(errors="replace"):
+                found.append(int(path.parent.name))
         except OSError:
             continue
-    return lines
+    return found
 
 
 async def probe(kind: str, home: Path) -> dict[str, list[str]]:

@@ -4,8 +4,11 @@ The lines run in a file system where every program is either a real permitted on
 leaves a trace. Nothing else exists there, so whatever was executed is known.
 """
 
+import os
 import random
 import shlex
+import shutil
+import string
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.execution.command_corpus import groups
 from tests.execution.jail import Jail
+from tests.execution.test_bash_table import ENDLESS
 
 from toolwright.builtin.bash import BashToolPolicy
 from toolwright.builtin.bash._grammar import Program
@@ -40,9 +44,14 @@ PIECES = [
 ]  # fmt: skip
 
 
+SEED = int(os.environ.get("TOOLWRIGHT_FUZZ_SEED", "0"))
+TIMES = int(os.environ.get("TOOLWRIGHT_FUZZ_TIMES", "1"))
+"""`make soak` tries other lines, and more of them."""
+
+
 def lines(count: int) -> list[str]:
     """Random lines: pieces strung together, and known lines with pieces put into them."""
-    chance = random.Random(20)
+    chance = random.Random(20 + SEED)
     known = [line for group in groups() for _, line in group.lines() if len(line) < 200]
     made = []
     for _ in range(count):
@@ -59,7 +68,7 @@ def lines(count: int) -> list[str]:
 
 def option_lines(count: int) -> list[str]:
     """Random options of each program, together, apart, with and without values, in any order."""
-    chance = random.Random(21)
+    chance = random.Random(21 + SEED)
     programs = [
         one
         for name in REAL
@@ -93,14 +102,14 @@ def _option(chance: random.Random, program: Program, values: list[str]) -> str:
 
 
 def test_only_permitted_programs_run_whatever_is_allowed(tmp_path: Path) -> None:
-    verdicts = [POLICY.check(line) for line in lines(1500)]
+    verdicts = [POLICY.check(line) for line in lines(1500 * TIMES)]
     allowed = sorted({verdict.checked for verdict in verdicts if verdict.allowed})
     assert len(allowed) > 60, len(allowed)
     assert Jail(tmp_path, REAL).run(allowed) == []
 
 
 def test_random_options_start_nothing_and_what_reads_changes_nothing(tmp_path: Path) -> None:
-    verdicts = [POLICY.check(line) for line in option_lines(900)]
+    verdicts = [POLICY.check(line) for line in option_lines(900 * TIMES)]
     reads = sorted({verdict.checked for verdict in verdicts if verdict.read_only})
     writes = sorted({verdict.checked for verdict in verdicts if verdict.allowed} - set(reads))
     assert min(len(reads), len(writes)) > 20, (len(reads), len(writes))
@@ -109,6 +118,41 @@ def test_random_options_start_nothing_and_what_reads_changes_nothing(tmp_path: P
     assert jail.run(reads) == []
     assert jail.content() == before
     assert jail.run(writes) == []
+
+
+def reading_lines(count: int) -> list[str]:
+    """Command lines of programs that read, with options and arguments in any order, that are said to read."""
+    chance, made = random.Random(22 + SEED), set[str]()
+    values = ["f", "new", "./new", "--", "-", "1", "x", ".", "src", "1,1", "auto", "-1", "+1"]
+    while len(made) < count:
+        program = all_programs()[chance.choice(READERS)]
+        options = [o for o in program.options if (program.name, o) not in ENDLESS]
+        words = [_option(chance, program, values) for _ in range(chance.randint(0, 3)) if options]
+        words += chance.choices(values, k=chance.randint(1, 3))
+        chance.shuffle(words)
+        line = " ".join([program.name, *words])
+        if not any(name in line for _, name in ENDLESS) and BashToolPolicy().check(line).read_only:
+            made.add(line)
+    return sorted(made)
+
+
+READERS = [
+    name
+    for name, program in all_programs().items()
+    if program.base == "read" and not program.anything and not program.command and not program.commands
+    and shutil.which(name, path="/usr/bin:/bin") and name not in ("sleep", "less", "free", "vmstat")
+]  # fmt: skip
+
+
+def test_what_is_said_to_read_changes_nothing_whatever_its_words(tmp_path: Path) -> None:
+    made = reading_lines(300 * TIMES)
+    assert len({line.split()[0] for line in made}) > 40
+    jail = Jail(tmp_path, READERS)
+    before = jail.content()
+    jail.said([f"timeout 2 {BashToolPolicy().check(line).checked}" for line in made])
+    changed = {path for path, state in jail.content().items() if before.get(path) != state}
+    assert (changed, before.keys() - jail.content().keys()) == (set(), set())
+    assert not jail.traces()
 
 
 _WORDS = st.lists(
@@ -126,12 +170,52 @@ def test_judging_any_words_of_any_program_ends_in_a_verdict(name: str, words: li
 
 
 @settings(max_examples=300, deadline=None)
-@given(script=st.text(alphabet="sy/|,;e wpdnaic{}!$0123\\\n[]^x#:bt", max_size=14))
+@given(script=st.text(alphabet="sy/|,;e wpdnaic{}!$0123\\\n[]^x#:bt~+", max_size=14))
 def test_no_sed_script_with_the_command_e_is_taken_for_another(script: str) -> None:
     """GNU sed in its sandbox refuses scripts that run, read or write; ours must refuse those as well."""
     verdict = BashToolPolicy(("sed",)).check("sed " + _quoted(script) + " f")
     if verdict.allowed and "r" not in script:
         assert "e/w/r commands disabled" not in _sed_sandbox(script)
+
+
+def test_whatever_stands_before_the_command_e_it_is_seen() -> None:
+    """Any one or two characters: an address, a comment, or what no sed reads."""
+    signs = ["", *string.punctuation, *" 1\t\n"]
+    scripts = [f"{one}{two}e touch new" for one in signs for two in signs]
+    policy = BashToolPolicy()
+    taken = [s for s in scripts if policy.check(f"sed {_quoted(s)} f").read_only]
+    assert "#e touch new" in taken
+    assert [script for script in taken if "commands disabled" in _sed_sandbox(script)] == []
+
+
+@pytest.mark.parametrize(
+    "script", ["~p", "1~p", "+p", "?", "s/a/b/x", "s/a/b", "/a", "1]p", "s/a/b/\r", "@", "s/a"]
+)
+def test_a_sed_script_that_is_not_understood_is_never_taken_for_harmless(script: str) -> None:
+    verdict = BashToolPolicy(("sed",)).check(f"sed {_quoted(script)} f")
+    assert "understood" in verdict.reason or "control" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "script", ["/[/~e id #]/d", "/[/+w x #]/d", "/[/@e id #]/d", "s/[/]/\xa0w x/"]
+)
+def test_a_sed_script_is_refused_that_is_understood_in_one_reading_only(script: str) -> None:
+    verdict = BashToolPolicy(("sed",)).check(f"sed {_quoted(script)} f")
+    assert "is not understood at" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "program", ['{ print "', "/a", '{ print /a\n/ "x" }', 'BEGIN { x = "a\n" }']
+)
+def test_an_awk_program_that_is_not_understood_is_never_taken_for_harmless(program: str) -> None:
+    assert "understood" in BashToolPolicy(("awk",)).check(f"awk {_quoted(program)} f").reason
+
+
+@pytest.mark.parametrize(
+    "script", ["s/[^/]*$//", "/[/]/d", "s/[/]/x/;2,+3p", "1~2!d", "s|[|/]||gp", "s/[/]/é/"]
+)
+def test_a_sed_script_that_is_a_mistake_in_one_reading_only_reads_in_the_other(script: str) -> None:
+    assert BashToolPolicy().check(f"sed {_quoted(script)} f").read_only
 
 
 def _quoted(text: str) -> str:
@@ -151,13 +235,13 @@ AWK = (
 )  # fmt: skip
 SED = (
     "s/", "/", "[", "]", "\\", "w new", "e touch new", "\n", ";", "{", "}", "#", "a", "x", "^", "$", "p", "g", "ee",
-    "y/", "//", "a\\", "i ", "b", "t", ":a", "1", "!", ",", "[^", "[]", "\\/", "\\]", "[:alpha:]", "I", " ",
+    "y/", "//", "a\\", "i ", "b", "t", ":a", "1", "!", ",", "[^", "[]", "\\/", "\\]", "[:alpha:]", "I", " ", "~", "+",
 )  # fmt: skip
 
 
 def programs(name: str, pieces: Sequence[str], count: int) -> list[str]:
     """Command lines with random programs that could make a file, and are said to make none."""
-    chance, made = random.Random(23), list[str]()
+    chance, made = random.Random(23 + SEED), list[str]()
     while len(made) < count:
         body = "".join(chance.choices(pieces, k=chance.randint(3, 12)))
         text = f"BEGIN{{ x = {chance.choice(['', '!'])}{body} }}" if name == "awk" else body
@@ -173,7 +257,7 @@ def programs(name: str, pieces: Sequence[str], count: int) -> list[str]:
 def test_no_program_that_is_said_to_read_makes_a_file(
     name: str, pieces: Sequence[str], tmp_path: Path
 ) -> None:
-    lines = programs(name, pieces, 120)
+    lines = programs(name, pieces, 120 * TIMES)
     (tmp_path / "input").write_text("a\nb/x\n")
     script = "\n".join(f"timeout 2 {line} < ../input > /dev/null 2>&1" for line in lines)
     (tmp_path / "script").write_text(script)

@@ -1,6 +1,8 @@
 """Policies judge what a command line would run."""
 
 import itertools
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -212,6 +214,51 @@ def test_no_redirection_while_another_command_may_change_where_it_leads(command:
     assert not verdict.allowed
     assert "may change where it leads" in verdict.reason
     assert policy.check("xargs -a list -I{} sh -c 'echo x > s/q'").allowed
+
+
+EVERY_SHELL = (
+    "ls f none &> g; echo x", "ls f none &>> f; echo x", "ls f none >& g", "ls none |& cat", "{ ls f; ls none; } |& cat",
+    "ls none > g |& cat", "echo x >| f", "ls none 2>&1 | cat", "! ls none 2>> f", "( echo x ) >> f", "ls f none &> g |& cat",
+    "echo x & ls none &> g", "echo x >&2", "ls f none 2> g && echo x || echo y", "ls f none >& /dev/null",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "sh"])
+def test_what_runs_is_what_was_judged_whichever_shell_reads_it(tmp_path: Path, shell: str) -> None:
+    policy = BashToolPolicy((shell, "ls", "cat", "echo"), allow_redirects=True)
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+
+    def outcome(command: str) -> tuple[str, dict[str, str]]:
+        work = tmp_path / "work"
+        work.mkdir()
+        (work / "f").write_text("f\n")
+        done = subprocess.run(["bash", "-c", command], cwd=work, capture_output=True, text=True, check=False,
+                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})  # fmt: skip
+        files = {path.name: path.read_text() for path in work.iterdir()}
+        shutil.rmtree(work)
+        return done.stdout, files
+
+    for line in EVERY_SHELL:
+        verdict = policy.check(f"{shell} -c {shlex.quote(line)}")
+        assert outcome(verdict.checked) == outcome(line), verdict
+
+
+@pytest.mark.parametrize("shell", ["sh", "dash", "env sh"])
+def test_input_in_the_code_of_a_shell_that_may_not_know_it_is_refused(shell: str) -> None:
+    policy = BashToolPolicy(("sh", "dash", "bash", "cat", "eval", "env", "true"))
+    for code in (
+        "cat <<< x",
+        "cat <<E\nx\nE\n",
+        "cat <<-E\nx\nE\n",
+        'eval "cat <<< x"',
+        "bash -c true; cat <<< x",
+    ):
+        verdict = policy.check(f"{shell} -c {shlex.quote(code)}")
+        assert (verdict.allowed, "use 'bash -c'" in verdict.reason) == (False, True), verdict
+    for line in ("bash -c 'cat <<< x'", f"{shell} -c 'cat f' <<< x", f"{shell} -c \"bash -c 'cat <<< x'\"",
+                 f"{shell} -c true; cat <<< x", f"{shell} -c true; eval 'cat <<< x'"):  # fmt: skip
+        assert policy.check(line).allowed, line
 
 
 def run_in(directory: Path, command: str) -> int:

@@ -13,6 +13,8 @@ from tests.execution.jail import Jail
 
 from toolwright.builtin.bash import BashToolPolicy
 from toolwright.builtin.bash._grammar import Option, Program
+from toolwright.builtin.bash._reading import read_words
+from toolwright.builtin.bash._words import Word
 from toolwright.builtin.bash.programs import all_programs
 
 SHELL_ONLY = frozenset(
@@ -234,6 +236,39 @@ def test_a_value_that_is_in_truth_an_option_is_found_out(tmp_path: Path) -> None
         assert first == second
     taken = _spoken(jail, ["git log --author --no-such-option", "git log --no-such-option"])
     assert taken[0] != taken[1]
+
+
+def test_behind_an_argument_nothing_is_an_option_where_the_table_says_so_nor_its_end() -> None:
+    strict = [program for _, program in rows() if not program.permutes and program.reader is None]
+    assert "xxd" in [program.name for program in strict]
+    for program in strict:
+        words = [Word.literal(text) for text in (program.name, "a", "--", "-")]
+        assert read_words(program, words).arguments == [1, 2, 3]
+
+
+LOOKS_UP = re.compile(
+    rb"\0(getaddrinfo|gethostby\w+|getnameinfo|gethostent|gethostid|res_n?(query|search))\0"
+)
+"""Functions that ask for the names or addresses of hosts, as a program's list of functions names them."""
+SOMETIMES = {
+    "git": "only reads without any protocol", "tar": "an archive with a host runs another program",
+    "ip": "only with -r, which is not known here", "bash": "only redirections, which are judged",
+    "hostname": "by option", "netstat": "without -n", "ss": "by option and filter", "who": "by option",
+}  # fmt: skip
+"""Programs that look up hosts in some of their uses; the corpus has lines for these."""
+
+
+def test_a_program_that_can_look_up_hosts_is_not_said_to_read_whatever_its_words_are() -> None:
+    """A name that is looked up is sent to a name server, and with it what a command has put into it."""
+    reaching = {
+        name
+        for name, program in all_programs().items()
+        if (path := shutil.which(name, path="/usr/bin:/bin"))
+        and program.base not in ("network", "code")
+        and LOOKS_UP.search(Path(path).read_bytes())
+    }
+    assert {"hostname", "ss", "git"} <= reaching
+    assert reaching <= SOMETIMES.keys()
 
 
 _HELP_LINE = re.compile(r"^\s{0,8}(-[A-Za-z0-9]\b(?!-)|--[a-z])[^\n]*", re.M)

@@ -1,6 +1,7 @@
 """Every executor passes the conformance suite, each check on a workspace of its own."""
 
 import itertools
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from toolwright.backends.sandboxes import (
     PortableSandbox,
     Seatbelt,
     SshExecutor,
+    Walls,
     open_executor,
     open_sandbox,
 )
@@ -124,6 +126,22 @@ async def test_ssh_conforms(tmp_path: Path, ssh_port: int) -> None:
     await check_executor(connect)
 
 
+async def test_exit_codes_over_ssh_are_those_of_the_command(tmp_path: Path, ssh_port: int) -> None:
+    async with await SshExecutor.open(
+        "127.0.0.1", str(tmp_path), port=ssh_port, known_hosts=None, username="ada"
+    ) as executor:
+        codes = (0, 3, 127, 128, 193, 200, 255)
+        assert [(await executor.run(f"exit {code}")).exit_code for code in codes] == list(codes)
+        killed = [
+            await executor.run(f"kill -{number} $$; sleep 9", merge=number == 9)
+            for number in (9, 11, 15)
+        ]
+        assert [(done.exit_code, done.ended) for done in killed] == [
+            (-9, "exited"), (-11, "exited"), (-15, "exited"),
+        ]  # fmt: skip
+        assert (await executor.run("true", cwd="nowhere")).exit_code > 0
+
+
 async def test_a_machine_that_cannot_be_reached_is_a_store_error() -> None:
     with pytest.raises(StoreError, match="Cannot connect"):
         await SshExecutor.open("127.0.0.1", port=1, known_hosts=None)
@@ -166,6 +184,91 @@ async def test_memory_is_limited_per_process_and_for_all_together(tmp_path: Path
     assert many.ended == "memory"
 
 
+@pytest.mark.parametrize(
+    "walls", [None, Bubblewrap(), Landlock()], ids=["none", "bubblewrap", "landlock"]
+)
+async def test_what_a_command_is_given_to_read_it_cannot_write(
+    tmp_path: Path, walls: Walls | None
+) -> None:
+    executor = LocalExecutor(tmp_path) if walls is None else await OsSandbox.open(tmp_path, walls)
+    command = ("cat; echo x >&0; echo x > /proc/self/fd/0; echo x >> /dev/stdin; chmod 700 /proc/self/fd/0; "
+               "truncate -s 9 /proc/self/fd/0; cat /proc/self/fd/0; stat -Lc %s /proc/self/fd/0")  # fmt: skip
+    async with executor:
+        done = await executor.run(command, stdin="hello\n")
+    assert done.stdout == "hello\nhello\n6\n", done
+
+
+HEADLESS = """
+import ctypes, os, sys, threading, time
+count, size, then = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+def work():
+    while open(f"/proc/{os.getpid()}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+        time.sleep(0.001)
+    open("up", "a").write(f"{os.getpid()}\\n")
+    keep = bytearray(size)
+    keep[::4096] = keep[::4096]
+    time.sleep(60)
+for number in range(count):
+    if os.fork() == 0:
+        os.setsid()
+        threading.Thread(target=work).start()
+        [os.close(fd) for fd in range(3)]
+        ctypes.CDLL(None).pthread_exit(None)
+    while not os.path.exists("up") or len(open("up").readlines()) <= number:
+        time.sleep(0.001)
+time.sleep(then)
+"""
+"""Leaves processes whose first threads have ended while others go on; the system calls these dead."""
+
+
+def running(pid: int) -> bool:
+    """Whether any thread of a process goes on."""
+    try:
+        stats = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:
+        return False
+    return any(stat.rsplit(")", 1)[1].split()[0] not in ("Z", "X") for stat in stats)
+
+
+def headless(count: int, *, size: int = 0, then: float = 20) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", HEADLESS, str(count), str(size), str(then)]
+
+
+def left(directory: Path) -> list[int]:
+    """Those of the processes that were started which go on."""
+    started = [int(pid) for pid in (directory / "up").read_text().split()]
+    assert started
+    return [pid for pid in started if running(pid)]
+
+
+@pytest.mark.parametrize(
+    ("command", "limits", "ended"),
+    [
+        (headless(1, then=0), Limits(timeout=20), "exited"),
+        (headless(4), Limits(timeout=20, processes=3), "processes"),
+        (headless(2, size=2**26), Limits(timeout=20, memory=2**26 + 2**25), "memory"),
+    ],
+    ids=["left behind", "processes", "memory"],
+)
+async def test_a_process_whose_first_thread_has_ended_is_counted_and_ended(
+    tmp_path: Path, command: list[str], limits: Limits, ended: str
+) -> None:
+    done = await LocalExecutor(tmp_path).run(command, limits=limits)
+    assert (done.ended, done.stderr) == (ended, "")
+    assert left(tmp_path) == []
+
+
+async def test_a_process_whose_first_thread_has_ended_ends_with_its_executor(
+    tmp_path: Path,
+) -> None:
+    async with LocalExecutor(tmp_path) as executor:
+        await executor.start(headless(1))
+        with anyio.fail_after(20):
+            while not (tmp_path / "up").exists():  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+    assert left(tmp_path) == []
+
+
 async def test_files_cpu_and_descriptors_are_limited(tmp_path: Path) -> None:
     executor = LocalExecutor(tmp_path)
     await executor.run("head -c 100000 /dev/zero > big", limits=Limits(file_size=1000))
@@ -195,8 +298,14 @@ def test_limits_that_allow_nothing_are_refused_at_once() -> None:
 
 
 async def test_text_that_no_command_can_hold_is_told_to_the_model(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="null"):
-        await LocalExecutor(tmp_path).run("echo a\0b")
+    for executor in (LocalExecutor(tmp_path), await OsSandbox.open(tmp_path, Bubblewrap())):
+        with pytest.raises(ToolError, match="The command has a NUL character"):
+            await executor.run("echo a\0b")
+        with pytest.raises(ToolError, match="The command has a NUL character"):
+            await executor.start(["echo", "a\0b"])
+        with pytest.raises(ToolError, match=r"^The command [^\[]+\.$"):  # Without a sandbox's own.
+            await executor.run("echo a", cwd="a\0b")
+        await executor.close()
 
 
 async def test_a_directory_that_is_not_there_is_told_to_the_model(tmp_path: Path) -> None:
@@ -215,8 +324,6 @@ async def test_a_job_whose_program_dies_is_ended_by_its_launcher(tmp_path: Path)
         "    os.kill(os.getpid(), 9)\n"
         "anyio.run(main)\n"
     )
-    import sys
-
     await anyio.run_process([sys.executable, "-c", script], check=False)
     pid = int((tmp_path / "pid").read_text())
     with anyio.fail_after(30):

@@ -1,13 +1,14 @@
 """The filters for system calls: assembled right, for each machine, and held by the kernel."""
 
 import errno
+import random
 import re
 import struct
 from pathlib import Path
 
 import pytest
 
-from toolwright.backends.sandboxes import Landlock, OsSandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, Walls
 from toolwright.backends.sandboxes._seccomp import (
     MACHINES,
     bubblewrap_filter,
@@ -120,6 +121,7 @@ def test_landlocks_filter_keeps_to_the_process_itself() -> None:
     assert (ask("ioprio_set", 1, 0), ask("ioprio_set", 3, 0)) == (ALLOW, EPERM)
     assert (ask("clone", 0x11), ask("clone", 0x10000011)) == (ALLOW, EPERM)
     assert (ask("ioctl", 0, 0x5413), ask("ioctl", 0, 0x5412)) == (ALLOW, EPERM)
+    assert (ask("ioctl", 0, 0x5421), ask("ioctl", 0, 0x5401)) == (ALLOW, ALLOW)
     for call in ("ptrace", "shmget", "msgget", "semget", "mq_open", "keyctl", "add_key", "bpf",
                  "io_uring_setup", "process_vm_readv", "inotify_add_watch", "unshare"):  # fmt: skip
         assert ask(call) == EPERM
@@ -134,6 +136,86 @@ def test_with_a_network_there_are_internet_sockets_and_no_others() -> None:
     assert [judged(program, "aarch64", 198, family) for family in (1, 2, 10, 16, 17)] == [
         EPERM, ALLOW, ALLOW, EPERM, EPERM,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_of_all_kinds_of_sockets_there_are_only_those_that_namespaces_hold(machine: str) -> None:
+    program = bubblewrap_filter(machine)
+    single, pair = number_of("socket", machine), number_of("socketpair", machine)
+    assert single is not None
+    assert pair is not None
+    families = range(64)
+    assert [f for f in families if judged(program, machine, single, f) == ALLOW] == [1, 2, 10, 16]
+    assert [f for f in families if judged(program, machine, pair, f) == ALLOW] == [1]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_nobody_outside_is_made_to_wait_by_a_lease(machine: str, kind: str) -> None:
+    number = number_of("fcntl", machine)
+    assert number is not None
+    program, whats = program_of(kind, machine), (*range(40), *range(1020, 1040))
+    answers = {what: judged(program, machine, number, 3, what) for what in whats}
+    assert {what: answer for what, answer in answers.items() if answer != ALLOW} == {1024: EPERM}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_there_is_no_memory_that_belongs_to_no_process(machine: str, kind: str) -> None:
+    program = program_of(kind, machine)
+    for call in ("memfd_create", "memfd_secret"):
+        assert judged(program, machine, MACHINES[machine].calls[call]) == 0x50000 | errno.ENOSYS
+    segment = MACHINES[machine].calls["shmget"]
+    for size in (4096, 5000, 2**20, 2**31, 2**32, 2**40 + 1, 2**63):
+        assert judged(program, machine, segment, 1, size) == EPERM
+    small = {judged(program, machine, segment, 1, size) for size in (0, 56, 4095)}
+    assert small == {ALLOW if kind == "bubblewrap" else EPERM}
+
+
+CHANGING = {
+    "FS_IOC_SETFLAGS": 0x40086602, "FS_IOC32_SETFLAGS": 0x40046602, "FS_IOC_FSSETXATTR": 0x401C5820,
+    "FS_IOC_SETVERSION": 0x40087602, "EXT4_IOC_SETVERSION_OLD": 0x40086604, "FICLONE": 0x40049409,
+    "EXT4_IOC_MOVE_EXT": 0xC028660F, "FS_IOC_SETFSLABEL": 0x41009432, "FIDEDUPERANGE": 0xC0189436,
+    "FS_IOC_ENABLE_VERITY": 0x40806685, "FS_IOC_SET_ENCRYPTION_POLICY": 0x800C6613,
+    "FIFREEZE": 0xC0045877, "BLKROSET": 0x125D, "FIOSETOWN": 0x8901, "TIOCSETD": 0x5423,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_behind_landlock_only_what_is_plain_can_be_done_to_an_open_file(machine: str) -> None:
+    """Whatever kind of file system it is on, and however new the request."""
+    program, number = landlock_filter(network=True, machine=machine), number_of("ioctl", machine)
+    assert number is not None
+    chance = random.Random(8)
+    others = [chance.getrandbits(32) for _ in range(300)]
+    others = [request for request in others if request >> 8 & 0xFF != ord("T")]
+    for request in (*CHANGING.values(), *others):
+        assert judged(program, machine, number, 3, request) == 0x50000 | errno.ENOTTY, hex(request)
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_what_can_only_be_read_cannot_be_changed_or_held_up(
+    tmp_path: Path, walls: Walls
+) -> None:
+    workspace, readable = tmp_path / "workspace", tmp_path / "readable"
+    workspace.mkdir()
+    readable.mkdir()
+    (readable / "f").write_text("x")
+    code = f"""
+import fcntl, socket, sys
+def refused(work, *arguments):
+    try:
+        work(*arguments)
+    except OSError:
+        return True
+file = open({str(readable / "f")!r})
+print([name for name, request in {CHANGING}.items() if not refused(fcntl.ioctl, file, request, bytes(256))])
+print(refused(fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_RDLCK), refused(socket.socket, 40, 1))
+print(not refused(socket.socketpair), fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
+"""
+    async with await OsSandbox.open(workspace, walls, readable=[readable]) as sandbox:
+        done = await sandbox.run(["python3", "-c", code])
+    assert (done.stderr, done.stdout.splitlines()) == ("", ["[]", "True True", "True True"])
 
 
 def program_of(kind: str, machine: str) -> bytes:

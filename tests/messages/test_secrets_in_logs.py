@@ -5,8 +5,12 @@ import gc
 import html
 import json
 import logging
+import pickle
 import re
+import textwrap
+import unicodedata
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 import httpx2
@@ -16,6 +20,7 @@ from hypothesis import strategies as st
 
 from toolwright.messages import REDACTED, Redactor
 
+LATIN = ["pä$$wörd/ü", "clé de l’été"]
 SECRETS = ["abcDEF1234567890", "s3cr3t/key+value==", "p\"a's&s<w>o\\r d", "pä$$wörd/ü"]
 
 
@@ -60,6 +65,13 @@ def encoded(secret: str) -> dict[str, str]:
         "base64": base64.b64encode(data).decode(),
         "for addresses": base64.urlsafe_b64encode(b"xx" + data).decode().rstrip("="),
         "base64 in an address": quote(base64.b64encode(data).decode(), safe=""),
+        "lines of a mail": base64.encodebytes(b"x" * 50 + data + b"x" * 9).decode().strip(),
+        "lines in json": json.dumps(base64.encodebytes(b"x" * 51 + data + b"x" * 9).decode()),
+        "lines in an address": quote(base64.encodebytes(b"x" * 52 + data + b"x" * 9), safe=""),
+        "indented lines": "\r\n    ".join(textwrap.wrap(base64.b64encode(data).decode(), 5)),
+        "lines of hex": "\n".join(textwrap.wrap(data.hex(), 7)),
+        "lines in html": "&#13;&#10;".join(textwrap.wrap(base64.b64encode(data).decode(), 5)),
+        "wide": base64.b64encode(secret.encode("utf-16-le")).decode(),
         "hex": data.hex(),
         "HEX": data.hex().upper(),
     }
@@ -75,6 +87,52 @@ def test_a_secret_is_taken_out_in_every_encoding(secret: str, factory: None) -> 
         assert shown.endswith(" after")
         for other in (secret, base64.b64encode(secret.encode()).decode()[4:-6]):
             assert other not in shown, name
+
+
+@pytest.mark.parametrize("secret", LATIN)
+def test_a_secret_is_taken_out_where_programs_differ_about_its_letters(
+    secret: str, factory: None
+) -> None:
+    redactor = Redactor([secret])
+    latin = secret.encode("cp1252")
+    for text in (
+        base64.b64encode(b"user:" + latin).decode(),
+        latin.hex(),
+        quote(latin, safe=""),
+        quote_plus(latin),
+        latin.decode("latin-1"),
+        latin.decode("utf-8", "replace"),
+        secret.encode().decode("cp1252", "replace"),
+        json.dumps(secret.encode().decode("latin-1")),
+        unicodedata.normalize("NFD", secret),
+        repr(latin),
+    ):
+        shown = redactor.exact(f"before {text} after")
+        assert REDACTED in shown, text
+        assert shown.startswith("before ")
+        assert shown.endswith(" after")
+
+
+@pytest.mark.parametrize("secret", ["пароль-пароль", "äöüäöüäö"])
+def test_letters_that_were_lost_are_nobodys_secret(secret: str, factory: None) -> None:
+    redactor = Redactor([secret])
+    for text in ("????????????? ??????-??????", "\ufffd" * 20, "", "\n"):
+        assert redactor.exact(text) == text
+
+
+def test_a_text_keeps_its_lines_around_a_secret_that_is_broken_into_some(factory: None) -> None:
+    redactor = Redactor(["abcDEF1234567890", "abcDEF1234567890xyz"])
+    packed = base64.b64encode(b"abcDEF1234567890xyz").decode()
+    broken = f"{packed[:9]}\n{packed[9:]}"
+    text = f"one\n\n two {broken} three\n{broken}\n\\n{packed}"
+    assert redactor.exact(text) == (f"one\n\n two {REDACTED} three\n{REDACTED}\n\\n{REDACTED}")
+
+
+def test_secrets_that_overlap_in_broken_lines_are_taken_out_together(factory: None) -> None:
+    redactor = Redactor(["abcdefghijkl", "ghijklmnopqr"])
+    packed = base64.b64encode(b"abcdefghijklmnopqr").decode()
+    lines = "\n".join(textwrap.wrap(packed, 5))
+    assert redactor.exact(f"<{lines}>") == f"<{REDACTED}>"
 
 
 @given(st.text(min_size=8, max_size=40), st.text(max_size=30), st.text(max_size=30))
@@ -156,4 +214,54 @@ def test_a_message_that_cannot_be_formatted_is_told_without_secrets(factory: Non
     given = ("abcDEF1234567890",)
     record = logging.getLogRecordFactory()("x", 20, "f", 1, "%d of %d", given, None)
     assert record.getMessage() == f"%d of %d ('{REDACTED}',)"
+    assert redactor
+
+
+class Request:
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __str__(self) -> str:
+        return f"GET {self.address}"
+
+
+class Unwritable:
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_fields_that_a_record_is_given_are_without_secrets(
+    secret: str, factory: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    redactor = Redactor([secret])
+    fine, broken = Request("http://127.0.0.1/"), Unwritable()
+    fields = {
+        "text": f"Bearer {secret}",
+        "packed": base64.b64encode(secret.encode()),
+        "nested": {"headers": [("Authorization", secret), ("Accept", 1)], secret: None},
+        "request": Request(secret),
+        "fine": fine,
+        "pair": (1, "two"),
+        "number": 7,
+        "broken": broken,
+    }
+    adapter = logging.LoggerAdapter(logging.getLogger("some.application"), fields)
+    adapter.warning("sent")
+    [record] = caplog.records
+    told: Any = record
+    assert told.text == f"Bearer {REDACTED}"
+    assert told.packed == f"b'{REDACTED}'"
+    headers = [["Authorization", REDACTED], ("Accept", 1)]
+    assert told.nested == {"headers": headers, REDACTED: None}
+    assert told.request == f"GET {REDACTED}"
+    assert (told.fine, told.pair, told.number, told.broken) == (fine, (1, "two"), 7, broken)
+    assert b"toolwright" not in pickle.dumps(logging.makeLogRecord({}))  # For any program.
+    assert redactor
+
+
+def test_a_field_that_a_record_has_already_is_refused_as_before(factory: None) -> None:
+    redactor = Redactor(["abcDEF1234567890"])
+    with pytest.raises(KeyError, match="overwrite 'name'"):
+        logging.getLogger("some.application").warning("sent", extra={"name": "other"})
     assert redactor

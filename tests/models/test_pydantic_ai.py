@@ -15,9 +15,11 @@ from tests.models.wire import Reply, Wire
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import (
     BlobPart,
+    ModelMessage,
     ReasoningPart,
     TextPart,
     ToolCall,
+    ToolMessage,
     ToolResult,
     UserMessage,
     user_message,
@@ -30,6 +32,7 @@ from toolwright.models import (
     google_search,
     resolve_model,
 )
+from toolwright.models._pydantic_ai.wire import to_message
 
 pytestmark = pytest.mark.anyio
 
@@ -220,3 +223,16 @@ def test_names_are_pydantic_ais_own() -> None:
     assert resolve_model("pydantic-ai:test").name == "pydantic-ai:test:test"
     with pytest.raises(UsageError, match="pydantic-ai has no model 'nobody:x'"):
         resolve_model("pydantic-ai:nobody:x")
+
+
+async def test_text_that_is_no_valid_unicode_can_be_sent() -> None:
+    odd = "decoy-\udcff.txt"
+    said = ToolCall(call_id="c", name="n", arguments=f'{{"path": "{odd}"}}')
+    result = ToolResult(call_id="c", name="n", status="ok", content=(TextPart(odd),))
+    sent = [
+        to_message(user_message(odd)),
+        to_message(ModelMessage(parts=(TextPart(odd), said))),
+        to_message(ToolMessage((result,))),
+    ]
+    written = theirs.ModelMessagesTypeAdapter.dump_json(sent).decode()
+    assert written.count("decoy-?.txt") == 4

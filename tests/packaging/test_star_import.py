@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,7 @@ def test_a_stand_in_can_be_asked_about_but_not_used() -> None:
 def test_a_stand_in_is_not_kept_so_that_the_package_is_found_once_it_is_there() -> None:
     assert hasattr(toolwright, "from_adk")
     assert "from_adk" not in vars(toolwright)
+
+
+def test_the_package_says_its_version() -> None:
+    assert toolwright.__version__ == version("toolwright")

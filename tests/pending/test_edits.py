@@ -198,6 +198,38 @@ async def test_an_edit_in_a_run_that_nobody_stores_is_refused_and_the_result_can
     assert (done.status, ran) == ("done", [6])
 
 
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [
+        ({"where": "id=5"}, "where"),
+        ({"where": None}, "where"),
+        ({"limit": 5}, "limit"),
+        ({"where": "id=5", "limit": 5}, "limit"),
+    ],
+)
+async def test_an_argument_that_an_edit_leaves_out_is_not_dropped_unasked(
+    given: dict[str, Any], left_out: str
+) -> None:
+    def delete(table: str, where: str | None = None, limit: int | None = 1000) -> str:
+        """Delete rows."""
+        ran.append((table, where, limit))
+        return "deleted"
+
+    asking = FunctionTool(delete, require_confirmation=True)
+    model = ScriptedModel(call("delete", table="users", **given), ".")
+    runner = Runner(Agent(name="a", model=model, tools=[asking]))
+    [pending] = (await runner.run("go", session_id="s")).pending
+    edit = {name: part for name, part in pending.arguments.items() if name != left_out}
+    await runner.answer("s", pending.call_id, Approve(arguments={**edit, "table": "tmp"}))
+    [again] = (await runner.resume("s")).pending
+    assert again.arguments["table"] == "tmp"
+    assert again.arguments.get(left_out, "not there") != given[left_out]
+    assert ran == []
+    await runner.answer("s", again.call_id, Approve())
+    assert (await runner.resume("s")).status == "done"
+    assert len(ran) == 1
+
+
 async def test_an_edit_of_a_task_is_checked_where_its_agent_is_registered(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
     async with Orchestrator(url) as here:

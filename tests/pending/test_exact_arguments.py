@@ -39,7 +39,7 @@ from toolwright import (
     Workflow,
     rules,
 )
-from toolwright.messages import ToolEnded
+from toolwright.messages import Redactor, ToolEnded
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Args, Exact, Rule, apply_edit, digest_of_arguments, with_approval
 
@@ -175,7 +175,7 @@ async def test_an_approval_of_some_arguments_never_covers_others_that_look_alike
         (Quiet, {"to": "Bob", "cents": 1}, {"to": "Bob", "cents": 1}),
         (Aliased, {"cents": 1}, {"amount": 1}),
         (Login, {"user": "u", "password": "hunter2"}, {"user": "u", "password": "**********"}),
-        (float, float("nan"), "NaN"),
+        (Annotated[float, Field(allow_inf_nan=True)], float("nan"), "NaN"),
         (set[int], [2, 1, 2], [1, 2]),
         (dict[int, str], {"1": "a"}, {"1": "a"}),
         (bytes, "text", "text"),
@@ -205,6 +205,15 @@ async def test_what_cannot_be_shown_is_said_to_be_so_and_is_not_remembered() -> 
         await answered(runner, paused, Approve(remember="arguments"))
     again = await answered(runner, paused)
     assert (again.status, [odd.value for odd in ran]) == ("paused", [1])
+
+
+async def test_a_question_about_a_change_that_does_not_fit_says_what_is_not_shown() -> None:
+    runner = runner_for(taking(Odd), script=[call("take", value=1)])
+    paused = await runner.run("go")
+    changed = f"{paused.pending[0].arguments['value']} and more"
+    again = await answered(runner, paused, Approve(arguments={"value": changed}))
+    assert again.pending[0].hint.startswith("The changed arguments do not fit")
+    assert again.pending[0].hint.endswith("Not shown in full: value.")
 
 
 async def test_an_approval_of_what_cannot_be_shown_holds_for_no_other_value() -> None:
@@ -334,11 +343,11 @@ def test_what_an_enum_makes_of_a_value_is_not_taken_for_a_member() -> None:
     assert Exact({"a": Speed.SLOW}).shown == {"a": 1}
     assert Exact({"a": Rights.READ | Rights.WRITE}).shown == {"a": 3}
     one, other = ({"a": Speed(cents)} for cents in (2, 99))
-    assert Exact(one).unseen == ["a"]
+    assert Exact(one).unseen(Redactor()) == ["a"]
     assert digest_of_arguments(one) != digest_of_arguments(other)
     crafted = object.__new__(Rights)
     crafted._value_, crafted._name_ = 1, "WRITE"
-    assert Exact({"a": crafted}).unseen == ["a"]
+    assert Exact({"a": crafted}).unseen(Redactor()) == ["a"]
 
 
 def test_what_an_object_keeps_from_pickle_is_covered() -> None:

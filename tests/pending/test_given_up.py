@@ -159,7 +159,7 @@ async def test_a_call_that_a_crash_interrupted_is_of_unknown_outcome_and_not_rep
     assert paid == [1]
 
 
-async def test_an_answer_that_a_cancelled_sub_agent_has_not_used_is_told_as_an_update() -> None:
+async def test_an_answer_that_a_cancelled_sub_agent_has_not_used_is_used_when_it_goes_on() -> None:
     hanging = anyio.Event()
 
     @tool(require_confirmation=True, sequential=True)
@@ -170,7 +170,8 @@ async def test_an_answer_that_a_cancelled_sub_agent_has_not_used_is_told_as_an_u
         return ""
 
     turn = [call("hang"), call("order", n=1)]
-    inner = Agent(name="inner", description="Buys.", model=ScriptedModel(turn), tools=[order, hang])
+    model = ScriptedModel(turn, "It came.")
+    inner = Agent(name="inner", description="Buys.", model=model, tools=[order, hang])
     runner = runner_of(call("inner", request="go"), "done", tools=[AgentTool(inner)])
     for pending in (await runner.run("go", session_id="s")).pending:
         answer = Approve() if pending.kind == "confirmation" else "delivered"
@@ -181,6 +182,8 @@ async def test_an_answer_that_a_cancelled_sub_agent_has_not_used_is_told_as_an_u
             await hanging.wait()
             assert runner.cancel("s")
     result = await runner.resume("s")
-    told = [m.text for m in result.history if m.kind == "user"][1:]
-    assert (result.text, len(told)) == ("done", 1)
-    assert told[0].endswith("of 'order']\ndelivered")
+    assert (result.text, read(result)) == ("done", [("ok", "It came.")])
+    hung, ordered = [
+        r.text for m in model.requests[-1].history if m.kind == "tool" for r in m.results
+    ]
+    assert ("outcome is unknown" in hung, ordered) == (True, "delivered")

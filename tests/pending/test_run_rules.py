@@ -437,3 +437,31 @@ async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(
     assert (task.status, ran) == ("FAILED", [])
     assert "register it as well" in task.reason
     await made.close()
+
+
+async def test_an_agents_rules_hold_below_it_and_where_its_conversation_goes_but_not_for_peers() -> (
+    None
+):
+    wiped: list[str] = []
+
+    @tool
+    def wipe(disk: str) -> str:
+        """Wipe a disk."""
+        wiped.append(disk)
+        return "wiped"
+
+    no_wiping = rules(Rule.deny("wipe"), otherwise="allow")
+
+    def team(**above: Any) -> tuple[Agent, Agent]:
+        handing = ScriptedModel(call("transfer_to_agent", agent_name="peer"), "done")
+        careful = Agent(name="careful", model=handing, policy=no_wiping, tools=[wipe])
+        peer = Agent(name="peer", model=ScriptedModel(call("wipe", disk="a"), "."), tools=[wipe])
+        first = ScriptedModel(call("transfer_to_agent", agent_name="careful"), "done")
+        return Agent(name="root", model=first, sub_agents=[careful, peer], **above), careful
+
+    for began_with in (team()[1], team(policy=no_wiping)[0]):
+        done = await Runner(began_with).run("go")
+        denied = [event.result for event in done.events if isinstance(event, ToolEnded)][-1]
+        assert (denied.name, denied.status, wiped) == ("wipe", "denied", [])
+    await Runner(team()[0]).run("go")
+    assert wiped == ["a"]

@@ -159,11 +159,13 @@ class DyingStore(MemoryStore):
 
     dead = False
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self, scope: Scope, events: Sequence[Event], hold: Hold | None = None, **settings: Any
+    ) -> None:
         self.dead = self.dead or any(isinstance(event, PendingChanged) for event in events)
         if self.dead:
             raise StoreError("the process is dead")
-        await super().append(scope, events, hold)
+        await super().append(scope, events, hold, **settings)
 
 
 async def interrupted(runs: list[str], **settings: Any) -> tuple[Runner, DyingStore]:

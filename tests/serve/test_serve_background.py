@@ -1,5 +1,6 @@
 """Parts that run beside the requests: supervised, reported, and started without a lifespan too."""
 
+import signal
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -15,6 +16,7 @@ from tests.serve._agents import chatting, held
 from tests.serve._serving import ServerThread, listening, new_session, say, serving, until
 
 from toolwright import Agent, Runner, UsageError, tool
+from toolwright.backends import MemoryStore
 from toolwright.errors import StoreError
 from toolwright.serve import ServeSettings, create_app
 from toolwright.serve._background import Supervised
@@ -371,3 +373,23 @@ async def test_a_lifespan_that_comes_after_the_first_request_changes_nothing() -
         async with app.router.lifespan_context(app):
             await say(http, session, "hello")
         await say(http, await new_session(http), "hello")
+
+
+def test_a_server_that_is_interrupted_twice_ends_without_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    closed: list[str] = []
+
+    class Noted(MemoryStore):
+        async def close(self) -> None:
+            closed.append("store")
+
+    runner = Runner(Agent(name="a", model=ScriptedModel()), store=Noted())
+    server = ServerThread(create_app(runner, close=True))
+    server.start()
+    server.server.handle_exit(signal.SIGINT, None)
+    server.server.handle_exit(signal.SIGINT, None)
+    assert server.server.force_exit
+    server.stop()
+    assert closed == ["store"]
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []

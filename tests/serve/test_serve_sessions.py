@@ -18,7 +18,9 @@ from tests.serve._serving import (
 
 from toolwright import Agent, ModelError, Runner, StoreError, deferred_tool
 from toolwright.backends import MemoryStore, SessionRow
+from toolwright.errors import UnreadableError
 from toolwright.messages import (
+    Event,
     ModelMessage,
     ModelReplied,
     RunStarted,
@@ -425,3 +427,28 @@ async def test_an_answer_is_accepted_though_the_run_cannot_even_start() -> None:
         body = {"call_id": waiting["pending"]["call_id"], "answer": {"kind": "approve"}}
         reply = await http.post(f"/api/sessions/{session}/answers", json=body)
         assert (reply.status_code, reply.json()) == (200, {"outcome": "accepted"})
+
+
+class Damaged(MemoryStore):
+    """Cannot read one of its sessions."""
+
+    async def events(self, scope: Scope, since: int = 0) -> list[Event]:
+        if scope.session_id == "bad":
+            raise UnreadableError("Unreadable log entry '{'")
+        return await super().events(scope, since)
+
+
+async def test_a_session_that_cannot_be_read_is_listed_beside_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runner = Runner(Agent(name="a", model=ScriptedModel("1", "2")), store=Damaged())
+    for session in ("good", "bad"):
+        await runner.run("hello", session_id=session)
+    async with client(runner) as http:
+        for _ in range(2):
+            shown = (await http.get("/api/sessions")).json()
+            assert {row["id"]: row["status"] for row in shown} == {"good": "done", "bad": "stopped"}
+        refused = await http.get("/api/sessions/bad/events")
+    assert (refused.status_code, "Unreadable" in refused.json()["detail"]) == (503, True)
+    told = [r for r in caplog.records if r.levelname == "WARNING" and "'bad'" in r.message]
+    assert len(told) == 1

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import anyio
 from sqlalchemy import Connection, select
 
-from toolwright import Agent, deferred_tool, tool
+from toolwright import Agent, LongRunningFunctionTool, deferred_tool, tool
 from toolwright.agent import START, BaseAgent, Workflow
 from toolwright.messages import Event, Scope, Steered, ToolEnded
 from toolwright.tasks import NewTask, Orchestrator, Task
@@ -246,8 +246,60 @@ async def workflow_tasks(sim: Simulation) -> None:
         )
 
 
-async def _mailbox(sim: Simulation, make: Make) -> None:
-    """Answers only mails that were really sent."""
+async def restarted_workers(sim: Simulation) -> None:
+    """Workers are stopped, as a service manager does it, while tasks pay and jobs are going on; the
+    results of the jobs come whenever they like. What is known is read, and nothing else."""
+
+    @tool
+    async def pay(invoice: str) -> str:
+        """Pay an invoice; must never happen twice."""
+        await sim.effect("pay", invoice)
+        return f"paid {invoice}"
+
+    async def send(to: str) -> dict[str, str]:
+        """Send a mail; the answer comes some time."""
+        await sim.effect("send", to, repeatable=True)
+        return {"status": "sent"}
+
+    mails = [call("send", to=f"{{prompt}}-{n}") for n in (1, 2)]
+    model = sim.model([call("pay", invoice="{prompt}"), *mails], *["done"] * 9)
+    tools = [pay, LongRunningFunctionTool(send, idempotent=True)]
+    make = making(sim, Agent(name="clerk", model=model, tools=tools))
+    working(sim, make)
+    sim.start("mailbox", partial(_mailbox, sim, make, (0.003, 0.005, 0.01, 0.02)))
+    sim.start("manager", partial(_restart, sim))
+    tasks = await finish_all(sim, make, ["a", "b"], "clerk")
+    await anyio.sleep(200.0)  # All mails are answered and all answers read.
+    outside = make()
+    for task in tasks:
+        events = await outside.stored_events(task.id)
+        for event in events:
+            if isinstance(event, ToolEnded) and event.result.name == "pay":
+                _check_payment(sim, event.result.text)
+        told = [e.message.text for e in events if isinstance(e, Steered)]
+        for accepted in sim.ledger.accepted:
+            if accepted.session_id == task.id:
+                count = sum(text.endswith(accepted.value) for text in told)
+                sim.check(count == 1, f"{accepted.value!r} was accepted, and read {count} times")
+
+
+def _check_payment(sim: Simulation, text: str) -> None:
+    known = text.startswith("paid ") or "outcome is unknown" in text or "simulated" in text
+    sim.check(known, f"the model reads of a payment: {text!r}")
+
+
+async def _restart(sim: Simulation) -> None:
+    """Stop a worker now and then; it is started again."""
+    for _ in range(4):
+        await anyio.sleep(sim.random.choice([0.002, 0.005, 0.02, 1.0]))
+        workers = [p for p in sim.processes if p.alive and p.name.startswith("worker")]
+        if workers:
+            sim.random.choice(workers).stop()
+    await anyio.sleep_forever()
+
+
+async def _mailbox(sim: Simulation, make: Make, apart: Sequence[float] = ()) -> None:
+    """Answers only mails that were really sent, at once or one after the other."""
     orchestrator = make()
     while True:
         for task_id, pending in await orchestrator.pending():
@@ -259,6 +311,8 @@ async def _mailbox(sim: Simulation, make: Make) -> None:
                 sim.note(f"{to} answers: {said}")
                 if said == "accepted":
                     sim.ledger.accept(task_id, pending.call_id, f"{to} says yes")
+                if apart:
+                    await anyio.sleep(sim.random.choice(apart))
         await anyio.sleep(2.0)
 
 

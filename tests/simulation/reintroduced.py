@@ -339,6 +339,22 @@ def drop_answers_at_a_cancel() -> AbstractContextManager[Any]:
     return patch.object(_runner, "abandon", abandon)
 
 
+def say_that_cancelled_calls_have_ended() -> AbstractContextManager[Any]:
+    """A call that is cancelled gets an end, whatever its function has done by then."""
+    run_tool = _dispatch._run_tool
+
+    async def ended(run: Any, record: Any, box: Any, ctx: Any) -> Any:
+        try:
+            return await run_tool(run, record, box, ctx)
+        except anyio.get_cancelled_exc_class():
+            if run.log.broken is None:
+                text = "This call was cancelled before it finished."
+                _dispatch._conclude(run, ctx, _dispatch.Output(text=text, status="error"), 0.0)
+            raise
+
+    return patch.object(_dispatch, "_run_tool", ended)
+
+
 def write_without_holding() -> AbstractContextManager[Any]:
     """A worker that was taken for dead still writes to its tasks, until another one has begun."""
     on_append = _store.TaskStore.on_append
@@ -623,5 +639,13 @@ DEFECTS = [
         shows="heard 0 times",
         seed=13,
         within=150,
+    ),
+    Defect(
+        name="a cancelled call is said to have ended",
+        scenario=SCENARIOS["restarted_workers"],
+        patch=say_that_cancelled_calls_have_ended,
+        shows="the model reads of a payment",
+        seed=9,
+        within=60,
     ),
 ]

@@ -12,6 +12,7 @@ _COSTLY = (
     "child_tasks",
     "deferred_death",
     "held_session",
+    "restarted_workers",
     "steering_and_cancel",
     "stopped_worker",
     "tasks_on_workers",

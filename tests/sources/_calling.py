@@ -55,6 +55,10 @@ class StubRun:
         """No model has asked for the call."""
         return ""
 
+    def idempotency_key(self, call_id: str) -> str:
+        """Nobody goes on with this run."""
+        return f"{self.run_id}:{call_id}"
+
     def pending_id(self, call_id: str) -> str:
         """Nobody waits for an answer here: the call's own id."""
         return call_id

@@ -48,7 +48,7 @@ async def test_a_database_of_a_newer_version_is_refused(kind: str, tmp_path: Pat
     await store.open(ADA)
     await store.close()
     _set_version(address, 7)
-    with pytest.raises(StoreError, match=r"have version 7; .* up to 3\. Upgrade toolwright"):
+    with pytest.raises(StoreError, match=r"have version 7; .* up to 4\. Upgrade toolwright"):
         await open_store(address).open(ADA)
 
 
@@ -66,7 +66,7 @@ async def test_a_database_that_is_there_keeps_its_sessions(kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 async def test_a_database_of_an_older_version_gets_what_is_new_and_keeps_its_sessions(
     kind: str, tmp_path: Path, version: int
 ) -> None:
@@ -96,6 +96,7 @@ async def test_a_database_of_an_older_version_gets_what_is_new_and_keeps_its_ses
 NEW = {
     2: {"sessions": ("hold", "holder", "held_since"), "workers": ("started", "beat_at")},
     3: {"pending": ("position",)},
+    4: {"sessions": ("unfinished",)},
 }
 """The columns that each version has added, by table."""
 
@@ -105,6 +106,8 @@ def _make_old(address: str, version: int) -> None:
     engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
     tables = [new for number, new in NEW.items() if number > version]
     with engine.begin() as connection:
+        for index in ("sessions_unfinished", "pending_answered"):
+            connection.execute(text(f"DROP INDEX toolwright_{index}"))
         for table, columns in [item for new in tables for item in new.items()]:
             for column in columns:
                 connection.execute(text(f"ALTER TABLE toolwright_{table} DROP COLUMN {column}"))
@@ -133,7 +136,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
 @pytest.mark.parametrize(
     ("schema", "digests"),
     [
-        pytest.param(sessions, {3: "129a48bd643327d7"}, id="sessions"),
+        pytest.param(sessions, {4: "c78a6efbdd0e96da"}, id="sessions"),
         pytest.param(tasks, {1: "62bfcc769e79f817"}, id="tasks"),
         pytest.param(memory, {1: "cfa0520328609d3f"}, id="memory"),
     ],

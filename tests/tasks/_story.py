@@ -97,7 +97,7 @@ class Killing:
         self._left = kill_at // 2
         self._after = kill_at % 2 == 1
 
-    async def append(self, scope: Any, events: Any, hold: Any = None) -> None:
+    async def append(self, scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
         last = self._left == 0
         self._left -= 1
         if last and not self._after:

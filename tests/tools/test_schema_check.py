@@ -58,19 +58,19 @@ def test_any_schema_is_refused_or_judges_any_value_in_time(
     parts: list[Any], schema: Any, value: Any
 ) -> None:
     whole = {"$defs": {f"d{n}": part for n, part in enumerate(parts)}, "allOf": [schema]}
-    began = time.perf_counter()
+    began = time.thread_time()
     with contextlib.suppress(UsageError, TooMuchWork):
         SchemaCheck(whole).errors(value, len(json.dumps(value)))
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("name", HOSTILE_SCHEMAS)
 def test_a_hostile_schema_is_refused_with_the_reason_at_once(name: str) -> None:
     schema, said = HOSTILE_SCHEMAS[name]
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(UsageError, match=".*".join(said.split("$"))):
         SchemaCheck(schema)
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def _tree(kinds: int) -> Schema:
@@ -94,19 +94,19 @@ def test_a_tree_of_alternatives_is_judged_while_it_is_small_and_refused_when_it_
     assert parse(json.dumps({"tree": tree}))["tree"] == tree
     for _ in range(20):
         tree = {"kind": 2, "left": tree, "right": "leaf"}
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(ArgumentError, match=r"cannot be checked.*this tool takes: tree"):
         parse(json.dumps({"tree": tree}))
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_many_rows_are_judged_quickly_and_those_that_are_wrong_are_told() -> None:
     row = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     parse = schema_parser("add", {"type": "object", "properties": {"rows": {"items": row}}})
     rows: list[Any] = [{"id": number} for number in range(20_000)]
-    began = time.perf_counter()
+    began = time.thread_time()
     assert len(parse(json.dumps({"rows": rows}))["rows"]) == 20_000
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
     with pytest.raises(ArgumentError) as failed:
         parse(json.dumps({"rows": rows + [{}] * 30}))
     assert len(failed.value.issues) == 21
@@ -117,10 +117,10 @@ def test_many_rows_are_judged_quickly_and_those_that_are_wrong_are_told() -> Non
 def test_alternatives_that_are_too_many_to_be_told_are_not_made() -> None:
     parse = schema_parser("t", doubling(14))
     assert parse('{"x": "fits"}') == {"x": "fits"}
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(ArgumentError, match="too many to be told; this tool takes: x"):
         parse('{"x": 1}')
-    assert time.perf_counter() - began < 0.3
+    assert time.thread_time() - began < 0.3
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_alternatives_that_are_too_many_to_be_told_are_not_made() -> None:
 )
 def test_long_lists_in_a_schema_are_a_part_of_the_work(items: Schema, value: Any) -> None:
     check = SchemaCheck({"properties": {"x": {"items": items}}})
-    began = time.perf_counter()
+    began = time.thread_time()
     with contextlib.suppress(TooMuchWork):
         check.errors({"x": value}, len(json.dumps({"x": value})))
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 def test_what_is_said_of_a_long_value_is_short() -> None:

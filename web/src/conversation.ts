@@ -4,7 +4,7 @@ import type { Arrived } from "./follow";
 import { outcomeOf } from "./outcome";
 import type { AgentEvent, Content, JsonObject, Pending, RunStatus, ToolResult, Usage } from "./types";
 
-export type CallState = "writing" | "running" | "waiting" | "ok" | "failed" | "error" | "denied";
+export type CallState = "writing" | "running" | "waiting" | "ok" | "failed" | "error" | "denied" | "interrupted";
 
 export interface Call {
   /** Unique in the session: the ids of the calls around it come first. */
@@ -145,11 +145,20 @@ export class Conversation {
     if (event.path) return;
     this.running = false;
     this.usage = sum(this.usage, event.usage);
+    if (event.status === "stopped") this.interrupt();
     const last = this.blocks.length - 1;
     const turn = this.blocks[last];
     if (turn?.kind === "turn") this.replace("", last, { ...turn, writing: false, cut: event.seq });
     const { seq, at, status, reason, usage } = event;
     this.push("", { kind: "ended", key: `e${seq}`, seq, at, status, reason, usage });
+  }
+
+  /** What was running has no end of its own: whoever goes on with the session says what became of it. */
+  private interrupt(): void {
+    for (const [id, { path, turn }] of this.places) {
+      const state = (this.list(path)[turn] as Turn).calls.find((call) => call.id === id)?.state;
+      if (state === "running" || state === "writing") this.change(id, (call) => ({ ...call, state: "interrupted" }));
+    }
   }
 
   private say(event: AgentEvent, parts: Content[], steered: boolean): void {

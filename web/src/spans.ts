@@ -60,7 +60,9 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
         if (outcome !== "pending") end(id, event.at, outcome);
         break;
       }
-      case "run_ended": if (!path && run) { run.to = event.at; if (event.status !== "paused") run = null; } break;
+      case "run_ended":
+        if (!path && event.status === "stopped") for (const [id, at] of open) if (at.tone === "busy") end(id, event.at, "error");
+        if (!path && run) { run.to = event.at; if (event.status !== "paused") run = null; } break;
     }
     if (run && !path) run.to = 0;
     if (event.type === "run_ended" && !path && runs.length) runs[runs.length - 1]!.to = event.at;

@@ -32,6 +32,7 @@ export interface ToolResult {
   content: Content[];
   data?: Json;
   failed?: boolean | null;
+  outcome_unknown?: boolean | null;
 }
 
 export type PendingKind = "result" | "confirmation" | "credential" | "choice" | "input";
@@ -57,6 +58,7 @@ export type AgentEvent = Happened & (
   | { type: "run_started"; message?: UserMessage }
   | { type: "steered"; message: UserMessage }
   | { type: "message_queued"; message: UserMessage }
+  | { type: "cancel_requested" }
   | { type: "turn_started"; turn: number }
   | { type: "text_delta"; text: string }
   | { type: "reasoning_delta"; text: string }

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from toolwright._settings import explained
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._hooks import call_hook
 from toolwright.agent._loop import run_turns
@@ -28,12 +29,14 @@ class BaseAgent(AgentNode):
             begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
         )
 
+    @explained(values=False)
     def run_sync(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> Result:
         """`run`, for programs that are not async."""
         return run_blocking(lambda: self.run(prompt, deps=deps, state=state))
 
+    @explained(values=False)
     def stream(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> AsyncIterator[AnyEvent]:
@@ -70,16 +73,21 @@ class Agent(ChatNode, BaseAgent):
                 text = await call_hook(run, "before_agent", hooks.before_agent)
                 if text is not None:
                     return Outcome(status="done", text=text, output=text)
-        outcome = await run_turns(run)
-        if outcome is None:
-            return None
-        for hooks in reversed(run.own_hooks):
-            if hooks.after_agent is not None and outcome.status == "done":
-                text = await call_hook(run, "after_agent", hooks.after_agent, outcome.text)
-                outcome = (
-                    outcome if text is None else Outcome(status="done", text=text, output=text)
-                )
+        while (outcome := await run_turns(run)) is not None:
+            outcome = await _after_agent(run, outcome)
+            # A message may have come while the hooks were at it, or a tool had the last word.
+            if outcome.status != "done" or not run.has_mail:
+                break
         return outcome
+
+
+async def _after_agent(run: Run, outcome: Outcome) -> Outcome:
+    """What the hooks make of the end."""
+    for hooks in reversed(run.own_hooks):
+        if hooks.after_agent is not None and outcome.status == "done":
+            text = await call_hook(run, "after_agent", hooks.after_agent, outcome.text)
+            outcome = outcome if text is None else Outcome(status="done", text=text, output=text)
+    return outcome
 
 
 LlmAgent = Agent

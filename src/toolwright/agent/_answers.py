@@ -13,12 +13,10 @@ from toolwright.messages import (
     SignedIn,
     StoredAnswer,
     TextPart,
-    ToolResult,
 )
 from toolwright.tools import Output, Tool, to_output
 
 __all__ = [
-    "CANCELLED",
     "OUTCOME_UNKNOWN",
     "STILL_RUNNING",
     "WROTE",
@@ -26,7 +24,6 @@ __all__ = [
     "answer_text",
     "how_far",
     "is_repeatable",
-    "is_unsure",
     "late_result",
     "next_step",
 ]
@@ -35,7 +32,6 @@ OUTCOME_UNKNOWN = (
     "This call was interrupted and its outcome is unknown: it may or may not have taken effect. "
     "Check before you call it again."
 )
-CANCELLED = "This call was cancelled before it finished."
 STILL_RUNNING = (
     "This call is still running elsewhere; its result will follow as an update. "
     "The user has sent a new message meanwhile."
@@ -83,11 +79,6 @@ def late_result(record: CallRecord) -> Given | None:
         return None
     is_late = pending.kind == "result" and (result.status, answer.status) == ("error", "ok")
     return answer if is_late else None
-
-
-def is_unsure(result: ToolResult) -> bool:
-    """Whether a call that has failed may have taken effect, since it was stopped in the middle."""
-    return result.text == CANCELLED or result.text.startswith(OUTCOME_UNKNOWN)
 
 
 def is_repeatable(tool: Tool) -> bool:

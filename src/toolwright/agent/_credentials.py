@@ -131,9 +131,15 @@ async def _answer_to(store: Store, call: OpenCall) -> StoredAnswer | None:
 
 
 async def _is_taken(store: Store, row: OpenCall, answer: SignedIn) -> bool:
-    """Whether the store has the answer, although its word for it was lost."""
+    """Whether the store has the answer, although its word for it was lost.
+
+    It is looked for beside the call before the log: a run may move it from one to the other.
+    """
     calls = await store.open_calls(row.scope.app_name, row.scope.session_id)
-    return any(call.answer == answer for call in calls)
+    if any(call.answer == answer for call in calls):
+        return True
+    events = await store.events(row.scope)
+    return any(isinstance(event, PendingAnswered) and event.answer == answer for event in events)
 
 
 async def _release(store: Store, signed_in: OpenCall, answer: SignedIn) -> None:

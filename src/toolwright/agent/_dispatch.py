@@ -14,7 +14,6 @@ import anyio
 
 from toolwright._message_of import message_of, named_message_of
 from toolwright.agent._answers import (
-    CANCELLED,
     OUTCOME_UNKNOWN,
     STILL_RUNNING,
     is_repeatable,
@@ -36,7 +35,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.concurrency import first_cause, in_io_thread
-from toolwright.errors import ArgumentError, StoreError, ToolError
+from toolwright.errors import ArgumentError, StoreError, ToolError, UsageError
 from toolwright.messages import (
     Status,
     TextPart,
@@ -56,6 +55,7 @@ _LONG_ARGUMENTS = 16_384
 
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
+ENDED_AROUND = "The call around this one has failed; nobody waits for this one any more."
 SAY_OUTCOME = (
     "This call was interrupted and may or may not have taken effect. Find out, and give its result."
 )
@@ -129,14 +129,13 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         output = step if isinstance(step, Output) else await _run_tool(run, record, box, ctx)
     except asyncio.CancelledError as caught:
         task = asyncio.current_task()
-        if task is not None and not task.cancelling():
-            # Nobody has cancelled the run: the tool itself let one out, of something it waited for.
-            error, output = caught, _told(run, call, caught)
-        else:
-            if run.log.broken is None:
-                run.give_up(ctx.function_call_id, CANCELLED)
-                _conclude(run, ctx, Output(text=CANCELLED, status="error"), began)
+        if task is None or task.cancelling():
+            # Left as it stands, as by a crash: nobody knows how far it came, and its thread may go
+            # on. Whoever goes on with the session says or does what its tool wants for that.
+            ctx.end()
             raise
+        # Nobody has cancelled the run: the tool itself let one out, of something it waited for.
+        error, output = caught, _told(run, call, caught)
     except StoreError as caught:
         return _interrupted(run, ctx, caught)
     except (Exception, SystemExit) as caught:  # noqa: BLE001 - where what tools raise ends
@@ -150,7 +149,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
         await run.log.flush()
-    return result
+    return record.result or result
 
 
 async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Output:
@@ -189,6 +188,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             output = await tool.run(ctx.arguments, ctx)
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
+        if not isinstance(output, Output):
+            raise UsageError(f"A tool's handler returns an Output; {tool.name!r} gave {output!r}.")
         if output.request is None or output.request.kind != "credential":
             break
         if (request := await credential_for(run, ctx, output.request)) is not None:
@@ -255,10 +256,10 @@ def _outcome_unknown(run: Run, record: CallRecord, tool: Tool) -> Output:
         asked = Output.pending(kind="result", hint=SAY_OUTCOME)
         return _not_waited_for(asked, text, "error") if record.left else asked
     if record.pending is None or record.answer is not None:
-        raise ToolError(OUTCOME_UNKNOWN)
+        raise ToolError(OUTCOME_UNKNOWN, outcome_unknown=True)
     # What its function set off may still bring the result.
     run.change_pending(record.pending, blocking=False)
-    raise ToolError(text)
+    raise ToolError(text, outcome_unknown=True)
 
 
 def _not_waited_for(output: Output, text: str, status: Status) -> Output:
@@ -266,7 +267,14 @@ def _not_waited_for(output: Output, text: str, status: Status) -> Output:
     request = output.request
     if request is None or request.kind != "result":
         return output
-    return replace(output, text=text, status=status, request=replace(request, blocking=False))
+    unknown = status == "error"
+    return replace(
+        output,
+        text=text,
+        status=status,
+        outcome_unknown=unknown,
+        request=replace(request, blocking=False),
+    )
 
 
 def _count_call(run: Run) -> None:
@@ -317,7 +325,8 @@ def _interrupted(run: Run, ctx: ToolContext, error: StoreError) -> ToolResult:
 def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
-        return Output(text=run.redactor(message_of(error)), status="error")
+        unknown = error.outcome_unknown
+        return Output(text=run.redactor(message_of(error)), status="error", outcome_unknown=unknown)
     logger.error("tool %r raised\n%s", call.name, _trace(run, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
@@ -338,6 +347,8 @@ def _conclude(
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
     ctx.end()
+    if output.status == "error":
+        run.give_up(ctx.function_call_id, ENDED_AROUND)
     content, data = output.content, output.data
     if run.redactor:
         content = tuple(
@@ -354,6 +365,7 @@ def _conclude(
         content=content,
         data=data,
         failed=True if output.failed else None,
+        outcome_unknown=True if output.outcome_unknown else None,
     )
     record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())
@@ -366,4 +378,5 @@ def _conclude(
         elapsed=time.perf_counter() - began,
         traceback=trace,
     )
+    run.log.note_shared(ctx.shared_writes)
     return result

@@ -28,6 +28,7 @@ from toolwright.tools import (
     digest_of,
     digest_of_arguments,
     exact,
+    lent,
     read_again,
     says,
     stricter,
@@ -139,7 +140,9 @@ async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tup
     for guard in run.rules:
         yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
     for wish in tool.confirm:
-        yield await wish(ctx.arguments, ctx), ""
+        with lent(ctx.arguments, ctx) as args:
+            said = await wish(args, ctx)
+        yield said, ""
 
 
 def _named(decision: Decision, whose: str) -> Decision:
@@ -260,7 +263,8 @@ def _bound_to(run: Run, tool: Tool, ctx: ToolContext, about: str = "") -> tuple[
     """Two digests: of who calls which tool, and of its arguments."""
     listed = "" if tool.listing is None else tool.listing.key
     subject = digest_of(list(run.names), tool.fingerprint, listed, about)
-    return subject, digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
+    digest = digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
+    return subject, f"{ONCE}{digest}" if run.unseen(ctx.arguments) else digest
 
 
 def _seal(run: Run, ctx: ToolContext) -> str:
@@ -300,7 +304,8 @@ def _approval(
         if covered != subject:
             continue
         if answer.arguments is None:
-            fits = digest == shown
+            # What is known as a secret may be others by now; the arguments are the same.
+            fits = digest.removeprefix(ONCE) == shown.removeprefix(ONCE)
         else:
             # Arguments that a person has written are bound like those shown: what runs is what
             # they wrote, and not what the tool or a hook makes of it.
@@ -323,8 +328,6 @@ def _denied(decision: Decision) -> Output:
 
 def _question(tool: Tool, ctx: ToolContext, decision: Decision, question: str) -> Output:
     hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
-    if unseen := Exact(ctx.arguments).unseen:
-        hint = f"{hint}\nNot shown in full: {', '.join(unseen)}."
     return Output.pending(
         kind="confirmation",
         hint=hint,

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from toolwright._sealed import sealed
 from toolwright.agent._agent import BaseAgent
-from toolwright.agent._answers import answer_text, is_repeatable, is_unsure, late_result
+from toolwright.agent._answers import answer_text, is_repeatable, late_result
 from toolwright.agent._handed import fields_of, is_plain, pack, unpack
 from toolwright.agent._inside import begin_inside, go_inside
 from toolwright.agent._limits import Limits
@@ -313,7 +313,7 @@ async def _failed(run: Run, tool: Tool, record: CallRecord, result: ToolResult) 
     is_final = (
         result.status != "error"
         or result.text.endswith(_HAS_RUN)
-        or (is_unsure(result) and not is_repeatable(tool))
+        or (result.outcome_unknown is True and not is_repeatable(tool))
     )
     outcome = Outcome(status="stopped", text=result.text, reason=result.text)
     return _Step(outcome, is_final=is_final)

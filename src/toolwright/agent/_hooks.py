@@ -1,6 +1,5 @@
 """Functions that may watch, change or answer what an agent does."""
 
-import copy
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +20,7 @@ from toolwright.tools import (
     RunInside,
     Tool,
     ToolContext,
+    copied,
     digest_of_arguments,
     to_output,
     writable,
@@ -153,7 +153,7 @@ async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
     """What a hook answers in the tool's place; None when the call goes on."""
     if hooks.before_tool is None:
         return None
-    offered = {name: _copied(value) for name, value in ctx.arguments.items()}
+    offered = copied(ctx.arguments)
     said = await call_user(hooks.before_tool, ctx, tool, offered)
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
@@ -163,16 +163,6 @@ async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
         ctx.arguments = _validated(tool, said, ctx.arguments)
         return None
     return None if said is None else to_output(said)
-
-
-def _copied(value: Any) -> Any:
-    """A copy that a hook may change; what cannot be compared with its copy is not copied."""
-    try:
-        copied = copy.deepcopy(value)
-        is_same = bool(copied == value)
-    except Exception:  # noqa: BLE001 - objects may raise anything when they are copied or compared
-        return value
-    return copied if is_same or not Exact({"": value}).unknowable else value
 
 
 def _differ(one: Args, other: Args) -> bool:

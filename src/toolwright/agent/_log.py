@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import anyio
 
 from toolwright.agent._limits import Spent
 from toolwright.backends import Hold, OpenCall, Store
-from toolwright.errors import SessionHeld, StoreConflict, StoreError
+from toolwright.errors import SessionHeld, StaleState, StoreConflict, StoreError
 from toolwright.messages import (
     Actions,
     AnyEvent,
@@ -42,6 +42,7 @@ from toolwright.messages import (
     call_of,
     is_stored,
 )
+from toolwright.tools import SharedWrites
 
 __all__ = [
     "RETRY_SECONDS",
@@ -62,6 +63,10 @@ RETRY_SECONDS = 30.0
 """How long a write that the store refuses is tried again, unless the runner says otherwise."""
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
+_CHANGED = (
+    "State {!r} was changed by another session after this call had read it, and what this call wrote "
+    "there was not kept; all else that it did is done. Read it again."
+)
 NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 
 
@@ -73,7 +78,7 @@ class CallRecord:
     """Counted against the limit of calls."""
     started: bool = False
     """Its function was started and has neither ended nor parked since: interrupted, when read back
-    after a crash."""
+    after a crash or after its run was cancelled."""
     left: bool = False
     """The person has written since it was interrupted: it is neither repeated nor waited for."""
     pending: Pending | None = None
@@ -184,6 +189,8 @@ class Log:
         self.failed: list[CallRecord] = []
         """Calls that have failed since a run last stopped, as far as the log was read back."""
         self._unsaved: list[Event] = []
+        self._shared: dict[int, SharedWrites] = {}
+        """What unsaved events change of the state that other sessions share, by their number."""
         self._flushing = anyio.Lock(fast_acquire=True)
 
     # -- writing ----------------------------------------------------------------------------
@@ -204,6 +211,17 @@ class Log:
                 self._unsaved.append(event)
         for listener in self.listeners:
             listener(event)
+
+    def note_shared(self, writes: SharedWrites | None) -> None:
+        """The event added last has what a call has changed of the state that other sessions share."""
+        if self.store is None or writes is None:
+            return
+        if not writes.is_recorded:
+            writes.is_recorded = True
+            self._shared[self.seq] = writes
+            return
+        for key in writes.basis:
+            _delta(self.events[-1]).pop(key, None)
 
     async def flush(self) -> None:
         """Return when all that has been added is stored; not cancelled halfway, nor forgotten.
@@ -229,8 +247,14 @@ class Log:
             hold = replace(hold, last=True)
         while True:
             try:
-                await store.append(self.scope, batch, hold)
+                if expected := self._expected(batch):
+                    await store.append(self.scope, batch, hold, expected=expected)
+                else:
+                    await store.append(self.scope, batch, hold)
                 break
+            except StaleState as stale:
+                self._rebase(batch, dict(stale.values))
+                continue
             except Exception as error:
                 if isinstance(error, SessionHeld):
                     self.hold = None  # Another run's now: there is nothing to release.
@@ -244,10 +268,50 @@ class Log:
             await anyio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
         del self._unsaved[: len(batch)]
+        for event in batch:
+            self._shared.pop(event.seq, None)
         if hold is not None and hold.last:
             self.hold = None
         elif hold is not None and hold.first:
             self.hold = Hold(id=hold.id, since=hold.since)
+
+    def _expected(self, batch: Sequence[Event]) -> dict[str, Any]:
+        """What the state that others share must have for the batch to follow on it."""
+        expected: dict[str, Any] = {}
+        for event in batch:
+            if event.seq in self._shared:
+                expected = {**self._shared[event.seq].basis, **expected}
+        return expected
+
+    def _rebase(self, batch: Sequence[Event], now: dict[str, Any]) -> None:
+        """Have the events of the batch follow on what other sessions have made of the state."""
+        for event in batch:
+            writes = self._shared.get(event.seq)
+            if writes is None:
+                continue
+            try:
+                while (key := writes.rebase(_delta(event), now)) and not isinstance(
+                    event, ToolEnded
+                ):
+                    writes.forget(key)  # It waits, or is no call: nobody can be told.
+            except Exception as error:  # noqa: BLE001 - whatever the function that changes it raises
+                self._not_kept(event, now, f"State could not be changed once more: {error!r}.")
+            else:
+                if key:
+                    self._not_kept(event, now, _CHANGED.format(key))
+
+    def _not_kept(self, event: Event, now: Mapping[str, Any], why: str) -> None:
+        """The call has failed after all. Set in place: the event has its number, but is not stored."""
+        writes = self._shared.pop(event.seq)
+        writes.give_up(now)
+        for key in writes.basis:
+            _delta(event).pop(key, None)
+        if isinstance(event, ToolEnded):
+            result = replace(event.result, status="error", content=(TextPart(why),), data=None)
+            object.__setattr__(event, "result", result)
+            self.record(full_id(event.path, result.call_id)).result = result
+        else:
+            logger.warning("session %s: %s", self.scope.session_id, why)
 
     async def release(self) -> None:
         """Let others have the session, if the end of the run could not be stored."""
@@ -371,15 +435,21 @@ class Log:
         )
 
     def interrupted(self) -> list[str]:
-        """The calls whose function was running when its process died.
+        """The calls whose function was running when its process died, or when it was cancelled.
 
-        Not those that called others or agents themselves: they may just be waiting for these.
+        Not those that called others or agents themselves: they may just be waiting for these. Nor
+        those inside a call that has ended: nobody goes on with them.
         """
         started = [at for at, record in self.calls.items() if record.started and not record.result]
         return [
             at for at in started
             if at not in self.threads and not any(key.startswith(f"{at}/") for key in self.calls)
+            and not any(self._has_ended(path) for path in _with_outer(at))
         ]  # fmt: skip
+
+    def _has_ended(self, address: str) -> bool:
+        known = self.calls.get(address)
+        return known is not None and known.result is not None
 
     def waiting(self) -> list[Pending]:
         """The calls that are open, in the order they were opened."""
@@ -397,6 +467,14 @@ def _may_pass(error: Exception) -> bool:
     A disk or a connection that fails is the same, whether or not a store of one's own translates it.
     """
     return isinstance(error, StoreError | OSError) and not isinstance(error, StoreConflict)
+
+
+def _delta(event: Event) -> dict[str, Any]:
+    """What an event changes of the state."""
+    if isinstance(event, StateChanged):
+        return event.delta
+    actions = event.actions if isinstance(event, ToolEnded | PendingOpened) else None
+    return {} if actions is None else actions.state_delta
 
 
 def _is_end(event: Event) -> bool:

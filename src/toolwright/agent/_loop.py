@@ -1,6 +1,7 @@
 """The loop: ask the model, answer its calls, ask again; until it is done, waits, or must stop."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -17,9 +18,9 @@ from toolwright.agent._log import begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._transfer import resolve_transfer
+from toolwright.agent._updates import fetch_answers
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
-    ADDRESS_MARKS,
     CALL_BYTES,
     ModelMessage,
     ModelReplied,
@@ -34,6 +35,9 @@ from toolwright.messages import (
 from toolwright.models import ModelRequest
 
 __all__ = ["run_turns"]
+
+_ODD = re.compile(r"[^!-.0-}]")
+"""What the ids of calls do not have: the marks of addresses, and what not everybody sees or types."""
 
 
 async def run_turns(run: Run) -> Outcome | None:
@@ -72,7 +76,7 @@ async def _answer_turn(run: Run, calls: Sequence[ToolCall]) -> Outcome | None:
                 raise run.shared.failure
             if not any(result.status == "pending" for result in results):
                 break
-            if not await run.log.fetch_answers():
+            if not await fetch_answers(run.log):
                 await run.log.flush()
                 return Outcome(status="paused")
     settle_turn(run.log, run.path)
@@ -175,16 +179,17 @@ def _until(seconds: float) -> Iterator[None]:
 
 
 def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
-    """The reply with call ids that are unique in the session: some providers repeat them."""
+    """The reply with call ids that are unique in the session, since some providers repeat them, and
+    plain: what a person reads as the id of a call, and types, is that of no other."""
     seen: set[str] = set()
     fixed = list(reply.parts)
     changed = False
     for index, part in enumerate(fixed):
         if not isinstance(part, ToolCall):
             continue
-        wanted = ADDRESS_MARKS.sub("-", part.call_id) or f"call-{run.turn}-{index}"
+        wanted = _ODD.sub("-", part.call_id) or f"call-{run.turn}-{index}"
         if size(wanted) > CALL_BYTES:
-            digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass"))
+            digest = hashlib.sha256(wanted.encode())
             wanted = f"call-{digest.hexdigest()[:32]}"
         call_id, count = wanted, 2
         while call_id in seen or full_id(run.path, call_id) in run.log.calls:
@@ -196,7 +201,7 @@ def _with_own_ids(run: Run, reply: ModelMessage) -> ModelMessage:
 
 
 def _take_inbox(run: Run) -> None:
-    if not run.listens or not run.log.inbox:
+    if not run.has_mail:
         return
     waiting, run.log.inbox = run.log.inbox, []
     for message in waiting:
@@ -205,7 +210,7 @@ def _take_inbox(run: Run) -> None:
 
 async def _finish(run: Run, reply: ModelMessage) -> Outcome | None:
     """Accept the final reply; None when it must be written again, or when somebody has steered."""
-    if run.log.inbox and run.listens:
+    if run.has_mail:
         return None
     agent = run.agent
     if agent.output_adapter is None:

@@ -5,6 +5,7 @@ from toolwright.agent._chat import ChatNode
 from toolwright.agent._log import Log, Waiting
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
+from toolwright.agent._updates import late_updates
 from toolwright.messages import ModelMessage, RunStarted, UserMessage
 
 __all__ = ["go_on"]
@@ -25,6 +26,7 @@ async def go_on(run: Run, *, new: bool) -> Outcome:
     if late is not None and not new and late.status != "paused" and outcome.status == "done":
         outcome = late
     while outcome.status == "done" and not isinstance(run.agent, ChatNode):
+        run.log.inbox.extend(late_updates(run.log))
         waiting = _next_waiting(run.log)
         if waiting is None:
             break

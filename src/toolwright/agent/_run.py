@@ -1,5 +1,6 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
+import hashlib
 import json
 import threading
 import time
@@ -70,6 +71,9 @@ from toolwright.tools import (
 
 __all__ = ["Run", "Shared"]
 
+_PLACES = 20
+"""How many places a question names that are not shown in full."""
+
 
 class AnswerCalls(Protocol):
     """The dispatcher, as runs hand it on to tools that make calls themselves."""
@@ -118,6 +122,8 @@ class Shared:
         self.answer_calls: AnswerCalls = answer_calls
         self.failure: BaseException | None = None
         """What a tool raised, for agents with `on_tool_error="raise"`."""
+        self.abandoned = False
+        """Whether nobody means to go on with the session once this run is cancelled."""
 
 
 class Run:
@@ -241,7 +247,7 @@ class Run:
             else:
                 self.change_pending(
                     pending,
-                    hint=self.redactor.exact(request.hint) or pending.hint,
+                    hint=self._hint(ctx, request) if request.hint else pending.hint,
                     ran=ran,
                     blocking=pending.blocking and request.blocking,
                 )
@@ -249,7 +255,15 @@ class Run:
             pending = self._pending(ctx, request, record.asked + 1, ran)
             record.ask(pending)
             self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
+            self.log.note_shared(ctx.shared_writes)
         await self.log.flush()
+
+    def idempotency_key(self, call_id: str) -> str:
+        """What names a call of the session among all calls of all sessions there ever were."""
+        scope, born = self.log.scope, self.log.born
+        # As long for every call: services take keys of some 64 letters, ids may be longer.
+        whole = json.dumps([scope.app_name, scope.user_id, scope.session_id, born, call_id])
+        return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
@@ -270,6 +284,7 @@ class Run:
         actions = ctx.taken_actions()
         if actions is not None and actions.state_delta:
             self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
+            self.log.note_shared(ctx.shared_writes)
 
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""
@@ -292,7 +307,7 @@ class Run:
             call_id=question_id(address, asked),
             name=ctx.call.name,
             kind=request.kind,
-            hint=self.redactor.exact(request.hint),
+            hint=self._hint(ctx, request),
             payload=self.redactor.inside(jsonable(request.payload)),
             arguments=arguments,
             as_read=None if read == arguments else read,
@@ -307,9 +322,22 @@ class Run:
             question=request.question,
         )
 
+    def _hint(self, ctx: ToolContext, request: PendingRequest) -> str:
+        """What is asked; whoever is to say yes is told what of the arguments they do not see."""
+        hint = self.redactor.exact(request.hint)
+        places = self.unseen(ctx.arguments) if request.kind == "confirmation" else []
+        if not places:
+            return hint
+        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+        return f"{hint}\nNot shown in full: {', '.join(places[:_PLACES])}{more}.".strip()
+
     def card(self, args: Args) -> dict[str, Any]:
         """Arguments as people see them: all of them, with marks in place of secrets."""
         return self.redactor.inside(Exact(args).shown)
+
+    def unseen(self, args: Args) -> list[str]:
+        """The places in arguments that people do not see in full."""
+        return Exact(args).unseen(self.redactor)
 
     async def answer_inside(
         self,
@@ -412,6 +440,11 @@ class Run:
         owners = [guard.owner for guard in self.rules]
         ruled = self.names if None in owners else [owner.name for owner in owners]
         return tuple(name for name in self.names if name not in ruled)
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether messages wait to be put into this conversation before its next turn."""
+        return self.listens and bool(self.log.inbox)
 
     @property
     def cost(self) -> float:

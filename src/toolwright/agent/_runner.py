@@ -12,6 +12,7 @@ import anyio
 
 from toolwright import backends
 from toolwright._sealed import Sealed
+from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
 from toolwright.agent._credentials import (
     check_sign_in,
@@ -48,6 +49,7 @@ from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
     AnyEvent,
+    CancelRequested,
     Event,
     Given,
     Pending,
@@ -145,6 +147,7 @@ class Runner(Sealed):
         plan = _Plan(scope, deps=deps, given=state, task_id=task_id)
         return await self._guarded(plan, lambda start: begin(self.agent, message, start))
 
+    @explained(rest=run, values=False)
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
         """`run`, for programs that are not async."""
         return run_blocking(lambda: self.run(prompt, **settings))
@@ -231,12 +234,32 @@ class Runner(Sealed):
         """Whether this runner has a run going in a session."""
         return session_id in self._going.runs
 
-    def cancel(self, session_id: str) -> bool:
-        """Stop the run that this runner has going in a session; whether there was one."""
-        scope = self._going.scopes.get(session_id)
+    def cancel(self, session_id: str, *, abandon: bool = False) -> bool:
+        """Stop the run that this runner has going in a session; whether there was one.
+
+        A call that was running is left as by a crash: nobody knows how far it came, and the thread of
+        a plain function goes on. `resume`, or the next message, does for it what its tool says. What
+        waits for the outside still waits, unless you `abandon` the session as well.
+        """
+        scope, run = self._going.scopes.get(session_id), self._going.runs.get(session_id)
+        if run is not None:
+            run.shared.abandoned = run.shared.abandoned or abandon
         if scope is not None:
             scope.cancel()
         return scope is not None
+
+    async def cancel_for_good(self, session_id: str) -> bool:
+        """`cancel`, and have the log say so: should this process end before the run has, a server
+        that finds it does not go on with it. Stored when this returns; `StoreError` when it could
+        not be."""
+        run = self._going.runs.get(session_id)
+        is_open = run is not None and bool(run.log.events) and run.thread.ended is None
+        if run is None or not is_open:
+            return self.cancel(session_id)
+        run.emit(CancelRequested, path="")
+        self.cancel(session_id)
+        await run.log.flush()
+        return True
 
     async def steer(self, session_id: str, prompt: Prompt) -> bool:
         """Put a message into the run that this runner has going; whether there was one.
@@ -402,6 +425,11 @@ class Runner(Sealed):
     async def sessions(self, user_id: str | None = None) -> list[SessionRow]:
         """The sessions, latest first; of one user, or of all."""
         return await self.store.sessions(self.app_name, user_id)
+
+    async def unfinished(self) -> list[SessionRow]:
+        """The sessions to `resume`, latest first: those whose run was cut off, or is going
+        somewhere, and those whose answers no run has taken while nothing else is waited for."""
+        return await self.store.unfinished(self.app_name)
 
     async def holder(self, session_id: str) -> Holder | None:
         """Who has a run going in a session, in whichever process; None when nobody has."""

@@ -186,6 +186,8 @@ async def _go_to_end(job: Job) -> Result:
     except BaseException as error:
         reason = "cancelled" if _is_cancel(error) else named_message_of(error)
         if run.log.broken is None:
+            if run.shared.abandoned:
+                _abandon_calls(run, reason)
             with anyio.CancelScope(shield=True):
                 await _close(run, Outcome(status="stopped", reason=run.redactor(reason)))
         raise
@@ -238,10 +240,18 @@ def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
 async def abandon(job: Job, reason: str) -> None:
     """End a session that nobody goes on with: what it waits for can come no more.
 
-    Calls that were answered stay as they are, and so do those that a crash interrupted: whoever goes
-    on all the same finds them as they were.
+    Calls that were answered stay as they are, and so do those that were interrupted, by a crash or
+    as they ran: whoever goes on all the same finds them as they were.
     """
     run = job.run
+    _abandon_calls(run, reason)
+    try:
+        await _close(run, Outcome(status="stopped", reason=reason))
+    finally:
+        await run.log.release()
+
+
+def _abandon_calls(run: Run, reason: str) -> None:
     kept = False
     for address, call in _open_calls(run):
         if _interrupted(run, address) or run.log.has_answer(address):
@@ -252,10 +262,6 @@ async def abandon(job: Job, reason: str) -> None:
             _give_up(run, address, call, why + _set_off(run, address))
     if not kept:
         settle_turn(run.log, run.path)
-    try:
-        await _close(run, Outcome(status="stopped", reason=reason))
-    finally:
-        await run.log.release()
 
 
 def _abandon_inside(run: Run, address: str, reason: str) -> None:

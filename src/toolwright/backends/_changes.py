@@ -1,22 +1,35 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolwright.backends._store import OpenCall
+from toolwright.errors import StaleState
 from toolwright.messages import (
+    Approve,
     Event,
     Pending,
     PendingAnswered,
     PendingChanged,
     PendingOpened,
+    RunEnded,
     RunStarted,
     StateChanged,
     ToolEnded,
+    call_of,
     jsonable,
 )
 
-__all__ = ["Changes", "changes", "closed_by", "is_session_key"]
+__all__ = [
+    "Changes",
+    "branched",
+    "changes",
+    "closed_by",
+    "is_session_key",
+    "may_go_on",
+    "refuse_stale",
+]
 
 _TITLE_LENGTH = 80
 
@@ -36,6 +49,8 @@ class Changes:
     answered: list[str] = field(default_factory=list)
     """Calls whose answer has been used: where the run did not wait for it, they are closed."""
     title: str = ""
+    is_unfinished: bool = False
+    """The log does not end with the end of a run."""
 
 
 def changes(events: Iterable[Event]) -> Changes:
@@ -54,7 +69,41 @@ def changes(events: Iterable[Event]) -> Changes:
             case RunStarted(message=message) if message and not found.title:
                 found.title = _title(message.text)
         found.state.update(_delta(event))
+        found.is_unfinished = not (isinstance(event, RunEnded) and not event.path)
     return found
+
+
+def branched(events: Sequence[Event]) -> tuple[list[Event], Changes]:
+    """The events as a branch begins with them, and what they change: the session's own state only.
+
+    An approval works once, in the session where it was given: a call that it let run, and that has
+    no result yet, asks again before it runs in the branch. Other answers count there too.
+    """
+    found = changes(events)
+    found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
+    withheld = {
+        event.call_id
+        for event in events
+        if isinstance(event, PendingAnswered)
+        and isinstance(event.answer, Approve)
+        and not _is_ended(event.call_id, found)
+    }
+    latest = {call_of(pending.call_id): pending.call_id for pending in found.opened}
+    # What a call has asked before its present question waits for nobody.
+    found.answered = [
+        call_id for call_id in found.answered
+        if call_id not in withheld or latest.get(call_of(call_id)) != call_id
+    ]  # fmt: skip
+    return [_without_approval(event, withheld) for event in events], found
+
+
+def _without_approval(event: Event, withheld: Collection[str]) -> Event:
+    """The event, or one in its place that says nothing: others name events by their numbers."""
+    if not isinstance(event, PendingAnswered) or event.call_id not in withheld:
+        return event
+    return StateChanged(
+        seq=event.seq, run_id=event.run_id, agent=event.agent, at=event.at, delta={}
+    )
 
 
 def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> list[str]:
@@ -64,11 +113,25 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
         pending.call_id
         for pending, is_told in still_open
         if (
-            _is_ended(pending, found)
+            _is_ended(pending.call_id, found)
             if pending.blocking
             else is_told or pending.call_id in found.answered
         )
     ]
+
+
+def may_go_on(calls: Sequence[OpenCall]) -> bool:
+    """Whether a session with these open calls has an answer that no run has taken, and nothing else
+    that a run would wait for."""
+    is_blocked = any(call.pending.blocking and not call.answered for call in calls)
+    return not is_blocked and any(call.answer is not None for call in calls)
+
+
+def refuse_stale(expected: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """`StaleState` unless the state has what is expected of it."""
+    now = {key: state.get(key) for key in expected}
+    if now != dict(expected):
+        raise StaleState(now)
 
 
 def is_session_key(key: str) -> bool:
@@ -76,11 +139,10 @@ def is_session_key(key: str) -> bool:
     return not key.startswith(("app:", "user:", "temp:"))
 
 
-def _is_ended(pending: Pending, found: Changes) -> bool:
+def _is_ended(call_id: str, found: Changes) -> bool:
     # A call that asked again is `call~2`, and one made inside it is `call/inner`.
     return any(
-        pending.call_id == ended or pending.call_id.startswith((f"{ended}~", f"{ended}/"))
-        for ended in found.ended
+        call_id == ended or call_id.startswith((f"{ended}~", f"{ended}/")) for ended in found.ended
     )
 
 

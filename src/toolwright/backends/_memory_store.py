@@ -3,13 +3,21 @@
 import copy
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._changes import (
+    Changes,
+    branched,
+    changes,
+    closed_by,
+    is_session_key,
+    may_go_on,
+    refuse_stale,
+)
 from toolwright.backends._processes import described, new_name
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
@@ -61,7 +69,14 @@ class MemoryStore(Sealed):
                 holder=await self.holder(scope),
             )
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session."""
         if not events:
@@ -73,11 +88,14 @@ class MemoryStore(Sealed):
             events = _not_stored(session, events, hold)
             if not events:
                 return
+            if expected:
+                refuse_stale(expected, await self.state(scope))
             found = changes(events)
             session.holder = self._holder_after(session, hold)
             session.events.extend(events)
             self._change_state(scope, session, found.state)
-            _change_calls(scope, session, found)
+            _open_calls(session, found)
+            _close_calls(session, found)
             session.row = replace(
                 session.row,
                 last_seq=events[-1].seq,
@@ -185,6 +203,14 @@ class MemoryStore(Sealed):
             ]
         return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+        with self._lock:
+            return [
+                row for row in await self.sessions(app_name)
+                if _is_unfinished(self._sessions[app_name, row.scope.session_id])
+            ]  # fmt: skip
+
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
         with self._lock:
@@ -199,12 +225,15 @@ class MemoryStore(Sealed):
                 raise refusals.nothing_to_branch(scope)
             if (scope.app_name, new_id) in self._sessions:
                 raise refusals.id_is_taken(new_id)
-            events = session.events if upto is None else session.events[: max(upto, 0)]
-            found = changes(events)
+            upto = len(session.events) if upto is None else max(upto, 0)
+            events, found = branched(session.events[:upto])
             branch = self._new(replace(scope, session_id=new_id))
-            branch.events = list(events)
-            branch.state = _own_state(found)
-            _change_calls(branch.row.scope, branch, found)
+            branch.events = events
+            branch.state = {key: value for key, value in found.state.items() if value is not None}
+            _open_calls(branch, found)
+            for call_id in branch.calls.keys() & found.answered:
+                branch.calls[call_id] = replace(branch.calls[call_id], answered=True)
+            _close_calls(branch, found)
             branch.row = replace(branch.row, last_seq=len(events), title=found.title)
             return branch.row
 
@@ -242,6 +271,10 @@ class MemoryStore(Sealed):
                 kept[key] = value
 
 
+def _is_unfinished(session: _Session) -> bool:
+    return changes(session.events[-1:]).is_unfinished or may_go_on([*session.calls.values()])
+
+
 def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -> Sequence[Event]:
     """The events that an earlier try has not stored already; they must follow on."""
     tail = session.events[events[0].seq - 1 :][: len(events)]
@@ -256,17 +289,16 @@ def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -
     return new
 
 
-def _own_state(found: Changes) -> dict[str, Any]:
-    return {k: v for k, v in found.state.items() if v is not None and is_session_key(k)}
-
-
-def _change_calls(scope: Scope, session: _Session, found: Changes) -> None:
+def _open_calls(session: _Session, found: Changes) -> None:
     for pending in found.opened:
-        session.calls[pending.call_id] = OpenCall(scope=scope, pending=pending)
+        session.calls[pending.call_id] = OpenCall(scope=session.row.scope, pending=pending)
     for pending in found.changed:
         if pending.call_id in session.calls:
             call = session.calls[pending.call_id]
             session.calls[pending.call_id] = replace(call, pending=pending)
+
+
+def _close_calls(session: _Session, found: Changes) -> None:
     for call_id in found.answered:
         if call_id in session.calls:
             session.calls[call_id] = replace(session.calls[call_id], answer=None)

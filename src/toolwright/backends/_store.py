@@ -124,9 +124,19 @@ class Store(Protocol):
         """`open`, with the session's events, open calls, state and holder, all of one moment."""
         ...
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session.
+
+        `expected` says what `app:` and `user:` keys have before these events (None: nothing);
+        `StaleState`, with what they have, when that is not so, and nothing is added.
 
         Repeatable: events that the log has at this place already, because the acknowledgement of an
         earlier try was lost, are not added again.
@@ -187,12 +197,22 @@ class Store(Protocol):
         """Sessions, the latest first."""
         ...
 
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions to go on with, the latest first: those whose log does not end with the end of a
+        run (one may be going), and those with an answer that no run has taken while no call that
+        blocks waits for another. However many sessions there are, only these are read."""
+        ...
+
     async def delete(self, scope: Scope) -> None:
         """Forget a session, its events, state and pending calls."""
         ...
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
-        """A new session with the same events up to `seq` `upto`, and the state they give."""
+        """A new session with the same events up to `seq` `upto`, and the state they give.
+
+        Calls that were answered by then are answered there too, but an approval works once: one
+        that has led to no result yet is left out, and its call asks again.
+        """
         ...
 
     async def close(self) -> None:

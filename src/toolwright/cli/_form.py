@@ -6,7 +6,7 @@ from typing import Any
 
 from toolwright.cli._json import read_json
 from toolwright.errors import UsageError
-from toolwright.messages import Pending, Reject, visible
+from toolwright.messages import Pending, Reject, RepeatedKeys, visible
 
 __all__ = ["REJECT", "fields_of", "fill_in"]
 
@@ -63,6 +63,8 @@ def _value(field: Mapping[str, Any], text: str) -> Any:
         return words[text.lower()]
     try:
         return read_json(text)
+    except RepeatedKeys as error:
+        raise UsageError(f"This has {error}; give each once, or {REJECT} REASON.") from error
     except ValueError:
         if field.get("type") in (None, "any"):
             return text

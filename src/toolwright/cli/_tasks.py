@@ -15,12 +15,13 @@ from toolwright.cli._answer import RejectOption, answer_value
 from toolwright.cli._go import LOST
 from toolwright.cli._options import JsonOption, unless_blank
 from toolwright.cli._out import note, say, say_line
+from toolwright.cli._parts import named_files
 from toolwright.cli._state import has_tables
 from toolwright.cli._terminal import Terminal, make_table
 from toolwright.cli._trust import import_trusted
 from toolwright.cli._words import find_call, how_to_answer, question, quoted_id
 from toolwright.errors import UsageError
-from toolwright.messages import Approve, Pending, encode_event, jsonable
+from toolwright.messages import Approve, ModelReplied, Pending, encode_event, jsonable
 from toolwright.tasks import Orchestrator, Task, TaskStatus
 
 __all__ = [
@@ -107,12 +108,25 @@ def tasks_show(task_id: str, /, *, where: Where = _DEFAULT, json: JsonOption = F
                 say_line(encode_event(event))
         else:
             say(json_text.dumps(_row(task), indent=2))
+            for file in await _files_of(found, task):
+                say_line(file)
             for pending in waiting:
                 say(_waits(task_id, pending, where))
         await found.close()
 
     anyio.run(main)
     return exits.DONE
+
+
+async def _files_of(found: Orchestrator, task: Task) -> list[str]:
+    """The pictures and files of the final message, of which its text says nothing."""
+    if task.status != "COMPLETED":
+        return []
+    events = await found.stored_events(task.id)
+    replies = [e.message for e in events if isinstance(e, ModelReplied)]
+    # Of a workflow whose last step is no agent, the last message is not the answer.
+    final = replies[-1:] if replies and replies[-1].text == task.text else []
+    return [file for message in final for file in named_files(message.parts)]
 
 
 def _waits(task_id: str, pending: Pending, where: str) -> str:

@@ -13,7 +13,7 @@ from toolwright.cli._out import say
 from toolwright.cli._show import Show, outcome
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
-from toolwright.messages import Event, Scope, TextPart, ToolEnded, encode_event
+from toolwright.messages import Event, RepeatedKeys, Scope, TextPart, ToolEnded, encode_event
 from toolwright.tools import Tool, without_clashes
 
 __all__ = ["HAND", "all_tools", "call_tool", "find_tool", "parse_pairs"]
@@ -52,6 +52,8 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"{key!r} is given twice; give each argument once.")
         try:
             arguments[key] = read_json(text)
+        except RepeatedKeys as error:
+            raise UsageError(f"{key!r} has {error}; give each once.") from error
         except ValueError:
             arguments[key] = text
     return arguments

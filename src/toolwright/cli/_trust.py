@@ -32,6 +32,7 @@ from toolwright.kits import (
     read_agent_file,
 )
 from toolwright.messages import shown_json
+from toolwright.models import MODEL_KEYS
 
 __all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
 
@@ -270,7 +271,7 @@ def _with_env_file(server: dict[str, Any], file: Path, where: str) -> dict[str, 
 
 def _variables_of(written: str, base: Path, where: str) -> dict[str, str] | str:
     try:
-        filled = fill_in(written, base, where)
+        filled = fill_in(written, base, where, withheld=MODEL_KEYS)
         if not filled:
             return {}
         path = base / filled

@@ -65,8 +65,14 @@ def _line(text: str) -> str:
 
 
 def find_call(waiting: Iterable[Pending], call: str) -> Pending | None:
-    """The call with this id, as it is or as it was shown."""
-    return next((p for p in waiting if call in (p.call_id, _line(p.call_id))), None)
+    """The call with this id, as it is or as it was shown; `UsageError` when it may be several."""
+    found = [pending for pending in waiting if call in (pending.call_id, _line(pending.call_id))]
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} calls that wait have ids which are shown as {call!r}; the web "
+            "page (`toolwright serve`) and programs tell them apart."
+        )
+    return found[0] if found else None
 
 
 def quoted_id(pending: Pending) -> str:
@@ -108,9 +114,9 @@ def remember_words(pending: Pending) -> dict[str, str]:
 def _payload(pending: Pending) -> str:
     options = _options(pending)
     if options:
-        return "\n".join(
-            f"{n}. {shown_text(str(option), lines=False)}" for n, option in enumerate(options, 1)
-        )
+        numbers = [f"{number}." for number in _numbers(options)] or ["-"] * len(options)
+        shown = [shown_text(str(option), lines=False) for option in options]
+        return "\n".join(f"{number} {text}" for number, text in zip(numbers, shown, strict=True))
     return shown_json(pending.payload, indent=2)
 
 
@@ -120,13 +126,22 @@ def _options(pending: Pending) -> list[Any]:
     return options if pending.kind == "choice" and isinstance(options, list) else []
 
 
+def _numbers(options: list[Any]) -> list[str]:
+    """What options are chosen by; nothing where one of them is such a number itself.
+
+    Then "2" could be meant for either of two, so that only the option's own text counts.
+    """
+    numbers = [str(n) for n in range(1, len(options) + 1)]
+    return [] if {str(option).strip() for option in options} & {*numbers} else numbers
+
+
 def parse_answer(pending: Pending, text: str) -> Any:
     """The answer as a runner takes it; `UsageError` says which words there are."""
     if pending.kind == "confirmation":
         return _confirmation(pending, text)
     options = _options(pending)
-    if options and text not in options and text.isdecimal() and 0 < int(text) <= len(options):
-        return options[int(text) - 1]
+    if text in (numbers := _numbers(options)):
+        return options[numbers.index(text)]
     return answer_from_text(pending, text)
 
 
@@ -159,7 +174,7 @@ def _edited(text: str) -> dict[str, Any]:
     try:
         edited = read_json(text)
     except ValueError as error:
-        raise UsageError(f"The edited arguments are not JSON: {error}.") from error
+        raise UsageError(f"The edited arguments cannot be read as JSON: {error}.") from error
     if not isinstance(edited, dict):
         raise UsageError(f"The edited arguments must be a JSON object; got {shorten(text, 200)!r}.")
     return edited

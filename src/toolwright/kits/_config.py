@@ -44,6 +44,8 @@ __all__ = [
 
 
 DEFAULT_FILE = "agent.yaml"
+_MOST_OF_A_DOCUMENT = 20_000_000
+"""Bytes: it is read before anybody has said that the file may be trusted, and the same one after."""
 
 
 class LoadedAgent:
@@ -181,7 +183,9 @@ def _plugin(base: Path, plugin: Plugin) -> Toolset:
 
 def _openapi(base: Path, api: OpenApiDocument) -> Toolset:
     given = api.model_dump(exclude={"source"})
-    return sources.OpenAPIToolset(_beside(base, api.source), **given)
+    return sources.OpenAPIToolset(
+        _beside(base, api.source), max_document_bytes=_MOST_OF_A_DOCUMENT, **given
+    )
 
 
 def openapi_addresses(base: Path, api: OpenApiDocument) -> list[str] | None:
@@ -189,7 +193,10 @@ def openapi_addresses(base: Path, api: OpenApiDocument) -> list[str] | None:
     source = _beside(base, api.source)
     if urlsplit(source).scheme in ("http", "https"):
         return None
-    return sources.OpenAPIToolset(source, server_url=api.server_url).addresses()
+    toolset = sources.OpenAPIToolset(
+        source, server_url=api.server_url, max_document_bytes=_MOST_OF_A_DOCUMENT
+    )
+    return toolset.addresses()
 
 
 def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:

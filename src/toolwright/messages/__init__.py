@@ -26,10 +26,12 @@ from toolwright.messages._codec import (
     event_schema,
     from_json_text,
     to_json_text,
+    to_wire,
 )
 from toolwright.messages._events import (
     AnyEvent,
     CallDelta,
+    CancelRequested,
     Event,
     HistoryCompacted,
     MessageQueued,
@@ -53,6 +55,7 @@ from toolwright.messages._events import (
 )
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
+from toolwright.messages._json_once import RepeatedKeys, each_once
 from toolwright.messages._json_values import json_copy
 from toolwright.messages._lengths import (
     CALL_BYTES,
@@ -64,6 +67,7 @@ from toolwright.messages._lengths import (
     refuse_long_scope,
     size,
 )
+from toolwright.messages._media_types import media_type_of
 from toolwright.messages._messages import (
     FinishReason,
     Message,
@@ -106,6 +110,7 @@ from toolwright.messages._results import (
     call_of,
     question_id,
 )
+from toolwright.messages._sendable import sendable_json, sendable_text
 from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
 from toolwright.messages._shown import pretences, shown_json, shown_text
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
@@ -136,6 +141,7 @@ __all__ = [
     "AuthToolArguments",
     "BlobPart",
     "CallDelta",
+    "CancelRequested",
     "Content",
     "CustomAuthScheme",
     "Effects",
@@ -169,6 +175,7 @@ __all__ = [
     "Redactor",
     "Reject",
     "Remember",
+    "RepeatedKeys",
     "RunEnded",
     "RunStarted",
     "RunStatus",
@@ -201,6 +208,7 @@ __all__ = [
     "count_marks",
     "decode_event",
     "decode_message",
+    "each_once",
     "encode_event",
     "encode_message",
     "event_schema",
@@ -213,6 +221,7 @@ __all__ = [
     "json_text",
     "jsonable",
     "lookalikes",
+    "media_type_of",
     "member_key",
     "pretences",
     "question_id",
@@ -220,10 +229,13 @@ __all__ = [
     "refuse_long",
     "refuse_long_scope",
     "secrets_of",
+    "sendable_json",
+    "sendable_text",
     "shown_json",
     "shown_text",
     "size",
     "to_json_text",
+    "to_wire",
     "user_message",
     "visible",
 ]

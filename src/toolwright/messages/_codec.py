@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from toolwright.errors import UnreadableError
+from toolwright.errors import UnreadableError, UsageError
 from toolwright.messages._events import AnyEvent, Event
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._messages import Message
@@ -21,6 +21,7 @@ __all__ = [
     "event_schema",
     "from_json_text",
     "to_json_text",
+    "to_wire",
 ]
 
 VERSION = 2
@@ -64,17 +65,43 @@ def event_schema() -> dict[str, Any]:
 
 
 def to_json_text(adapter: TypeAdapter[Any], value: Any) -> str:
-    """`value` as JSON, whatever strings are in it; fields that are None are left out."""
+    """`value` as JSON, whatever strings are in it; fields that are None are left out.
+
+    `UsageError` for what could not be read back.
+    """
     try:
-        text = adapter.dump_json(value, exclude_none=True, fallback=repr)
+        text = adapter.dump_json(value, exclude_none=True, fallback=repr, warnings="error")
     except PydanticSerializationError:
-        # Lone surrogates are not UTF-8, but JSON can escape them; and bytes are not always text.
+        # Lone surrogates are not UTF-8, but JSON can escape them; bytes are not always text; and
+        # what is not of its type may not be readable.
         text = None
     # In the keys of an object they are replaced instead of refused.
     if text is not None and _REPLACED not in text:
         return text.decode()
     # What it holds is bounded already; around that there are a few more levels.
-    return exact_json(plain(value, levels=400))
+    return _readable(adapter, value, exact_json(plain(value, levels=400)))
+
+
+def _readable(adapter: TypeAdapter[Any], value: Any, text: str) -> str:
+    """`text`; `UsageError` when `value` cannot be made of it again, so that nobody stores that."""
+    try:
+        from_json_text(adapter, text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"This {type(value).__name__} cannot be read back, so it is not stored: {error}"
+        ) from error
+    return text
+
+
+def to_wire(adapter: TypeAdapter[Any], value: Any) -> bytes:
+    """`value` as JSON for whoever asked for it, whatever strings are in it.
+
+    A lone surrogate, as in a file's name that is no UTF-8, is escaped (`\\udcff`).
+    """
+    try:
+        return adapter.dump_json(value, fallback=repr)
+    except PydanticSerializationError:
+        return exact_json(plain(adapter.dump_python(value), levels=400)).encode()
 
 
 def from_json_text(adapter: TypeAdapter[Any], text: str | bytes) -> Any:

@@ -14,6 +14,7 @@ from toolwright.messages._results import Actions, Pending, StoredAnswer, ToolRes
 __all__ = [
     "AnyEvent",
     "CallDelta",
+    "CancelRequested",
     "Event",
     "HistoryCompacted",
     "MessageQueued",
@@ -211,6 +212,14 @@ class Transferred(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CancelRequested(Event):
+    """Somebody wants the run to end. Nobody goes on with it by themselves, even if its process dies
+    before it has ended."""
+
+    type: Literal["cancel_requested"] = "cancel_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(Event):
     """A run is over, or pauses."""
 
@@ -244,6 +253,7 @@ AnyEvent = (
     | StateChanged
     | HistoryCompacted
     | Transferred
+    | CancelRequested
     | RunEnded
 )
 

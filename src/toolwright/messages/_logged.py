@@ -21,7 +21,7 @@ def keep_out_of_logs(redactor: Any) -> None:
 
 
 class _Hiding:
-    """Makes records as before, without secrets in their texts and tracebacks."""
+    """Makes records as before, without secrets in their texts, tracebacks and fields of `extra=`."""
 
     hides_secrets = True
 
@@ -43,7 +43,34 @@ class _Hiding:
             trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
             if (hidden := _without_secrets(trace)) != trace:
                 record.exc_text, record.exc_info = hidden, None
+        record.__dict__ = _Fields(record.__dict__)
         return record
+
+
+class _Fields(dict[str, Any]):
+    """The fields of a record; a logger puts those of `extra=` there once the record has been made."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, _hidden_in(value))
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)  # Records are sent to programs that know nothing of this class.
+
+
+def _hidden_in(value: Any) -> Any:
+    """The value, if nothing in it says a secret; otherwise what can be shown of it."""
+    if value is None or isinstance(value, int | float):
+        return value
+    try:
+        told = str(value)
+    except Exception:  # noqa: BLE001 - nobody else can write it either
+        return value
+    shown = _without_secrets(told)
+    if shown == told:
+        return value
+    if isinstance(value, dict):
+        return {_hidden_in(key): _hidden_in(item) for key, item in value.items()}
+    return [_hidden_in(item) for item in value] if isinstance(value, list | tuple) else shown
 
 
 def _without_secrets(text: str) -> str:

@@ -133,20 +133,9 @@ def user_message(prompt: Prompt) -> UserMessage:
         raise SettingError(_not_a_message(prompt))
     parts = tuple(TextPart(part) if isinstance(part, str) else part for part in given)
     for place, part in enumerate(parts):
-        if not _is_content(part):
+        if not isinstance(part, TextPart | BlobPart):
             raise SettingError(_not_a_message(part, f" at place {place}"))
     return UserMessage(parts)
-
-
-def _is_content(part: object) -> bool:
-    """Whether it can be stored and read back; a dataclass does not look at what it is made of."""
-    match part:
-        case TextPart(text=str(), source=str() | None):
-            return True
-        case BlobPart(media_type=str(), data=bytes() | None, url=str() | None, name=str() | None):
-            return True
-        case _:
-            return False
 
 
 def _not_a_message(found: object, place: str = "") -> str:

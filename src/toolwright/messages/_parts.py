@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
+from toolwright._settings import check_fields, explained
 from toolwright.messages._base64 import base64_text
 
 __all__ = ["BlobPart", "Content", "ReasoningPart", "ServerToolPart", "TextPart", "ToolCall"]
@@ -26,6 +27,10 @@ class TextPart:
     text: str
     kind: Literal["text"] = "text"
     source: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.text) is not str or self.source is not None or self.kind != "text":
+            check_fields(self)
 
 
 def _from_base64(data: Any) -> Any:
@@ -70,6 +75,9 @@ class BlobPart:
         guessed, _ = mimetypes.guess_type(path.name)
         media_type = guessed or "application/octet-stream"
         return cls(media_type=media_type, data=path.read_bytes(), name=path.name)
+
+
+BlobPart.__init__ = explained(BlobPart.__init__)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

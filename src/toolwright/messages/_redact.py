@@ -1,11 +1,13 @@
 """Take secrets out of text before anyone sees it."""
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.messages._encodings import encodings
+from toolwright.messages._encodings import encodings, find_broken, packed
 from toolwright.messages._logged import keep_out_of_logs
 
 __all__ = ["REDACTED", "Redactor", "redact"]
@@ -57,6 +59,8 @@ class Redactor(Sealed):
         self._secrets: set[str] = set()
         self._written: tuple[str, ...] = ()
         """The secrets in every encoding, the longest first."""
+        self._packed: frozenset[str] = frozenset()
+        """Those in base64 and the like, which may be broken into lines."""
         for secret in secrets:
             self.add(secret)
 
@@ -67,6 +71,7 @@ class Redactor(Sealed):
             self._written = tuple(
                 sorted({*self._written, *encodings(secret)}, key=len, reverse=True)
             )
+            self._packed |= {*packed(secret)}
             keep_out_of_logs(self)
 
     def exact(self, text: str) -> str:
@@ -74,6 +79,9 @@ class Redactor(Sealed):
         for written in self._written:
             if written in text:
                 text = text.replace(written, REDACTED)
+        if self._packed:
+            for start, end in reversed(find_broken(text, self._packed)):
+                text = text[:start] + REDACTED + text[end:]
         return text
 
     def inside(self, value: Any) -> Any:
@@ -83,10 +91,35 @@ class Redactor(Sealed):
         if isinstance(value, str):
             return self.exact(value)
         if isinstance(value, dict):
-            return {self.exact(str(key)): self.inside(item) for key, item in value.items()}
+            items = map(self.inside, value.values())
+            return dict(zip(self._keys(value), items, strict=True))
         if isinstance(value, list | tuple):
             return [self.inside(item) for item in value]
         return value
+
+    def places(self, value: Any, place: str = "") -> Iterator[str]:
+        """Where in plain JSON `value` something is hidden, in words that do not say what."""
+        if isinstance(value, str) and self.exact(value) != value:
+            yield place
+        elif isinstance(value, dict):
+            for (key, item), name in zip(value.items(), self._keys(value), strict=True):
+                at = f"{place}.{name}" if place else name
+                yield from [at] if key != name else self.places(item, at)
+        elif isinstance(value, list | tuple):
+            for number, item in enumerate(value):
+                yield from self.places(item, f"{place}[{number}]")
+
+    def _keys(self, keys: Iterable[Any]) -> list[str]:
+        """Keys without the known secrets, still as many: where two would be one, they are numbered."""
+        texts = [str(key) for key in keys]
+        names = [self.exact(text) for text in texts]
+        taken = {text for text, name in zip(texts, names, strict=True) if text == name}
+        numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
+        for at, (text, name) in enumerate(zip(texts, names, strict=True)):
+            while text != name and names[at] in taken:
+                names[at] = f"{name} ({next(numbers[name])})"
+            taken.add(names[at])
+        return names
 
     def __call__(self, text: str) -> str:
         """`text` without the known secrets, and without what looks like one."""

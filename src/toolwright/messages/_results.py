@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from toolwright._settings import check_fields
 from toolwright.messages._parts import Content, TextPart
 
 __all__ = [
@@ -53,6 +54,8 @@ class ToolResult:
     failed: Literal[True] | None = None
     """An error of what the call ran, not of the call: a command that exited with 1. Results that
     were stored before say `ok` beside it."""
+    outcome_unknown: Literal[True] | None = None
+    """It was given up in the middle: it may have taken effect, or still do."""
 
     @property
     def text(self) -> str:
@@ -79,6 +82,9 @@ class PendingRequest:
     """Which rule asks, in words; empty when the tool itself does."""
     question: str = ""
     """What an approval is bound to; filled in where the question is asked."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +127,7 @@ class Pending:
 
 ADDRESS_MARKS = re.compile("[/~]")
 """What addresses of calls inside others, and of a call's questions, are made with: no call's own id
-has these."""
+has these, nor anything else that is not plain."""
 
 
 def question_id(call_id: str, number: int) -> str:

@@ -1,13 +1,12 @@
 """Keep text that is no valid Unicode from ending a run: file names and half emojis can hold it."""
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from toolwright.messages import Message
+from toolwright.messages import Message, sendable_json
 
-__all__ = ["sendable", "sendable_text"]
+__all__ = ["sendable"]
 
 Wire = list[dict[str, Any]]
 
@@ -17,18 +16,7 @@ def sendable(convert: Callable[[Message], Wire]) -> Callable[[Message], Wire]:
 
     @wraps(convert)
     def converted(message: Message) -> Wire:
-        wire = convert(message)
-        text = json.dumps(wire, ensure_ascii=False)
-        clean = sendable_text(text)
-        return wire if clean is text else json.loads(clean)
+        wire: Wire = sendable_json(convert(message))
+        return wire
 
     return converted
-
-
-def sendable_text(text: str) -> str:
-    """`text` itself where it can be sent, or a copy without lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text

@@ -20,12 +20,20 @@ from toolwright.serve._endpoint import Endpoint, Routes
 from toolwright.serve._links import Links
 from toolwright.serve._model_choice import ModelChoice
 from toolwright.serve._openapi import openapi_document
+from toolwright.serve._patience import Patience
 from toolwright.serve._problems import HANDLERS
 from toolwright.serve._sessions import Sessions
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve._tasks import Tasks
 from toolwright.serve._workbench import Welcome, Workbench
-from toolwright.serve.guard import Door, RateLimit, SameSiteOnly, SecurityHeaders, TokenCheck
+from toolwright.serve.guard import (
+    Door,
+    RateLimit,
+    SameSiteOnly,
+    SecurityHeaders,
+    SlowClients,
+    TokenCheck,
+)
 from toolwright.serve.live import LiveRuns, Notices, Streams
 from toolwright.serve.routes import (
     ArtifactRoutes,
@@ -149,4 +157,5 @@ def _guards(settings: ServeSettings) -> list[Middleware]:
         guards.append(
             Middleware(RateLimit, per_second=settings.requests_per_second, burst=settings.burst)
         )
-    return guards
+    patience = Patience(connections=settings.max_connections)
+    return [*guards, Middleware(SlowClients, patience=patience)]

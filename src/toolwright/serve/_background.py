@@ -14,16 +14,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.backends import SessionRow
 from toolwright.concurrency import close_all, first_cause
-from toolwright.errors import ToolwrightError, UsageError
+from toolwright.errors import UsageError
 from toolwright.messages import redact
 from toolwright.serve._problems import problem_response
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.guard import Door, shown_reason
-from toolwright.serve.live import Streams, watch
+from toolwright.serve.live import Streams, is_cancelled, watch
 
 __all__ = ["Background", "StartsWithFirstRequest", "Supervised"]
 
-_RESUMED_AT_START = 200
+_RESUME_PAUSE = 0.05
+"""Seconds between one session that the server goes on with at its start and the next."""
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _STEADY_SECONDS = 10.0
@@ -124,7 +125,8 @@ class Background:
         bench = self._bench
         self._parts = _parts(bench)
         async with bench.runs.open(), anyio.create_task_group() as group:
-            await _resume_interrupted(bench)
+            unfinished = await bench.runner.unfinished()
+            group.start_soon(_resume_all, bench, unfinished)
             for part in self._parts:
                 group.start_soon(part.keep_running)
             group.start_soon(_close_with_host, bench.streams)
@@ -216,26 +218,40 @@ async def _outlook(bench: Workbench) -> Hashable:
     )
 
 
-async def _resume_interrupted(bench: Workbench) -> None:
-    """Runs that a restart or a crash cut off continue where their log ends."""
-    for row in (await bench.runner.sessions())[:_RESUMED_AT_START]:
-        await _resume_if_interrupted(bench, row)
+async def _resume_all(bench: Workbench, rows: Sequence[SessionRow]) -> None:
+    """Go on with what a restart or a crash cut off, and with what was answered just before it.
+
+    The latest first, and not all at once: there may be thousands.
+    """
+    if rows:
+        _log.info("Going on with %d sessions that were interrupted or answered", len(rows))
+    for row in rows:
+        await _resume(bench, row.scope.session_id)
+        await anyio.sleep(_RESUME_PAUSE)
 
 
-async def _resume_if_interrupted(bench: Workbench, row: SessionRow) -> None:
-    status = (await bench.sessions.describe(row)).status
-    if status == "running" and not bench.runs.is_running(row.scope.session_id):
-        # The process that has it may have died a moment ago, or be about to stop.
-        bench.runs.go_on_when_free(row, lambda: _look_again(bench, row))
-    elif status == "interrupted":
-        try:
+async def _resume(bench: Workbench, session_id: str) -> None:
+    """Go on with a session, if it still stands as it was found."""
+    try:
+        row = await bench.sessions.find(session_id)
+        status = (await bench.sessions.describe(row)).status
+        if bench.runs.is_running(session_id):
+            return
+        if status == "running":
+            # The process that has it may have died a moment ago, or be about to stop.
+            bench.runs.go_on_when_free(row, lambda: _resume(bench, session_id))
+        elif status != "interrupted":
+            await bench.runs.go_on_with_answers(row)
+        elif is_cancelled(await bench.runner.events(session_id)):
+            await bench.runs.abandon(session_id)
+            _log.info(
+                "Session %s was cancelled before the server stopped; it has ended", session_id
+            )
+        else:
             await bench.runs.go_on(row)
-        except ToolwrightError as error:
-            _log.warning("Session %s cannot be resumed: %s", row.scope.session_id, error)
-
-
-async def _look_again(bench: Workbench, row: SessionRow) -> None:
-    await _resume_if_interrupted(bench, await bench.sessions.find(row.scope.session_id))
+            _log.info("Session %s goes on where it was interrupted", session_id)
+    except Exception as error:  # noqa: BLE001  one session must not keep the others from going on
+        _log.warning("Session %s cannot be resumed: %s", session_id, redact(str(error)))
 
 
 async def _close_with_host(streams: Streams) -> None:

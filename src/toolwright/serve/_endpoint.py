@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from toolwright.messages import RepeatedKeys, each_once, to_wire
 from toolwright.serve._problems import ProblemError
 
 __all__ = ["Ask", "Endpoint", "Fields", "Nothing", "Routes", "route"]
@@ -107,20 +108,16 @@ class Endpoint(Generic[B, Q]):
     def _response(self, answer: Any) -> Response:
         if self.returns is None:
             return Response(status_code=204)
-        content = self.answer.dump_json(answer, fallback=repr)
-        return Response(content, self.status, media_type=self.media_type)
+        return Response(to_wire(self.answer, answer), self.status, media_type=self.media_type)
 
 
 def _refuse_twice(content: bytes) -> None:
     """Refuse a JSON object that has a field twice: readers differ in which of the two they take."""
-
-    def once(pairs: list[tuple[str, Any]]) -> None:
-        if len(pairs) > len(names := dict(pairs)):
-            twice = sorted(name for name in names if sum(name == key for key, _ in pairs) > 1)
-            raise ProblemError(422, f"Fields given more than once in one object: {twice}.")
-
     try:
-        json.loads(content, object_pairs_hook=once)
+        json.loads(content, object_pairs_hook=each_once)
+    except RepeatedKeys as error:
+        said = f"Fields given more than once in one object: {error.names}."
+        raise ProblemError(422, said) from error
     except (ValueError, RecursionError):
         return  # It is refused where it is read.
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["Patience", "waiting_with"]
+__all__ = ["PROGRESS", "Patience", "waiting_with"]
 
-_PROGRESS = 16 * 1024
+PROGRESS = 16 * 1024
+"""Bytes of a body with which a client shows that it is still there."""
 _Protocol: Any = AutoHTTPProtocol
 """One of two, with h11 or httptools; both have what is used here."""
 
@@ -62,7 +63,7 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             self._since += len(data)
             if not self.cycle.more_body:
                 self._expect(None)
-            elif not was_answering or self._since >= _PROGRESS:
+            elif not was_answering or self._since >= PROGRESS:
                 self._expect(patience.body)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -3,10 +3,10 @@
 import logging
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from toolwright.errors import (
     ArgumentError,
@@ -18,7 +18,7 @@ from toolwright.errors import (
     ToolwrightError,
     UsageError,
 )
-from toolwright.messages import redact
+from toolwright.messages import redact, to_wire
 
 __all__ = ["HANDLERS", "MEDIA_TYPE", "Problem", "ProblemError", "problem_response"]
 
@@ -34,6 +34,9 @@ class Problem(BaseModel):
     detail: str
     issues: list[str] = []
     """One line per field, when the request's body or query did not fit."""
+
+
+_PROBLEM = TypeAdapter(Problem)
 
 
 class ProblemError(Exception):
@@ -52,6 +55,7 @@ _TITLES = {
     403: "Refused",
     404: "Not found",
     405: "Method not allowed",
+    408: "Too slow",
     409: "Conflict",
     410: "Too late",
     413: "Too large",
@@ -80,7 +84,7 @@ def problem_response(
     """The response for one problem."""
     title = _TITLES.get(status, "Failed")
     body = Problem(status=status, title=title, detail=redact(detail), issues=issues or [])
-    return JSONResponse(body.model_dump(), status, headers, MEDIA_TYPE)
+    return Response(to_wire(_PROBLEM, body), status, headers, MEDIA_TYPE)
 
 
 def _from_problem(request: Request, error: Exception) -> Response:

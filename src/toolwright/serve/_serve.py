@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
@@ -51,6 +52,15 @@ class StartedServer(uvicorn.Server):
         if not self.started:
             raise ToolwrightError("The server could not start; the log has the reason.")
         self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, let requests finish and the application close what it has open."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            # Who interrupts twice does not wait for requests; uvicorn would then cut off the
+            # application as well, which tells the log of it as of an error.
+            with anyio.move_on_after(GRACE_SECONDS):
+                await self.lifespan.shutdown()
 
 
 class StoppingServer(StartedServer):

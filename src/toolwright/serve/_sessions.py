@@ -1,5 +1,6 @@
 """Sessions as lists show them: with what has become of their last run."""
 
+import logging
 from collections import OrderedDict
 from typing import Literal
 
@@ -7,6 +8,7 @@ from pydantic import BaseModel
 
 from toolwright.agent import Runner
 from toolwright.backends import SessionRow
+from toolwright.errors import UnreadableError
 from toolwright.messages import Event, RunEnded
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError
@@ -17,6 +19,7 @@ __all__ = ["SessionInfo", "Sessions", "Status"]
 Status = Literal["new", "running", "waiting", "done", "stopped", "interrupted"]
 """`running`: here, or in another process."""
 _REMEMBERED = 10_000
+_log = logging.getLogger(__name__)
 
 
 class SessionInfo(BaseModel):
@@ -67,9 +70,7 @@ class Sessions:
         # A log that has not grown ends as it did when it was last read.
         key = (session_id, row.last_seq)
         if key not in self._statuses:
-            self._statuses[key] = _status_after(
-                await self._runner.store.events(row.scope, row.last_seq - 1)
-            )
+            self._statuses[key] = await self._last_status(row)
             if len(self._statuses) > _REMEMBERED:
                 self._statuses.popitem(last=False)
         status = self._statuses[key]
@@ -77,11 +78,19 @@ class Sessions:
             return "running"
         return status
 
+    async def _last_status(self, row: SessionRow) -> Status:
+        try:
+            return _status_after(await self._runner.store.events(row.scope, row.last_seq - 1))
+        except UnreadableError as error:
+            # Who opens it is told why; the other sessions of a list are still to be seen.
+            _log.warning("session %r: %s", row.scope.session_id, error)
+            return "stopped"
+
 
 def _status_after(last: list[Event]) -> Status:
     if not last:
         return "new"
     event = last[-1]
-    if not isinstance(event, RunEnded):
+    if not isinstance(event, RunEnded) or event.path:
         return "interrupted"
     return "waiting" if event.status == "paused" else event.status

@@ -35,7 +35,7 @@ class ServeSettings:
     """Sustained rate for one client address; 0 turns the limit off."""
     burst: int = 200
     max_connections: int = 500
-    """Connections open at once from one client address."""
+    """Connections open at once from one client address; mounted elsewhere, requests."""
     max_streams: int = 2000
     """Event streams open at once."""
     work: bool = False

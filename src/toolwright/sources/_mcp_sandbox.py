@@ -18,6 +18,7 @@ except ImportError as error:
 
 from toolwright._sealed import Sealed
 from toolwright.backends import Capabilities, Command, Finished, Job, Limits, OnOutput
+from toolwright.backends.executors import require_runnable
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.sources._reopening import Unavailable
 from toolwright.sources.mcp._connections import Connections
@@ -144,9 +145,8 @@ def _script(
     merge: bool,
 ) -> str:
     """The command with its streams in files, which are then shown one after the other."""
+    require_runnable(command)
     body = command if isinstance(command, str) else shlex.join(command)
-    if not body.strip():
-        raise UsageError("The command is empty; give a program to run.")
     lines = [f"export {name}={shlex.quote(value)}" for name, value in env.items()]
     lines += [f"cd {shlex.quote(cwd)} || exit 1"] if cwd else []
     text = stdin.decode() if isinstance(stdin, bytes) else stdin

@@ -1,12 +1,12 @@
 """The journal of tasks: what is written there moves the task along, in the same transaction."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Row
 
-from toolwright.backends import Hold
+from toolwright.backends import Hold, OpenCall
 from toolwright.backends.sql import SqlStore
 from toolwright.errors import StoreConflict
 from toolwright.messages import (
@@ -57,13 +57,21 @@ class TaskStore(SqlStore):
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events, and tell those who watch.
 
         The session of a task that this process runs is held by the worker, not once more by the run.
         """
         by_worker = scope.session_id in self.holders
-        await super().append(scope, events, None if by_worker else hold)
+        mine = None if by_worker else hold
+        await super().append(scope, events, mine, expected=expected)
         self._ring(f"task:{scope.session_id}")
 
     async def release(self, scope: Scope, hold_id: str) -> None:
@@ -90,7 +98,7 @@ class TaskStore(SqlStore):
                 connection.execute(sql.TAKE_MESSAGE, {"task": task.id, "text": text})
         last = events[-1]
         if isinstance(last, RunEnded) and not last.path:
-            calls = self._unanswered(connection, task.id) if waits else []
+            calls = self.calls_in(connection, APP, task.id) if waits else []
             self._end_run(connection, task, last, calls)
 
     def on_take(self, connection: Connection, scope: Scope) -> None:
@@ -107,7 +115,8 @@ class TaskStore(SqlStore):
         if task is None or task.status in ("QUEUED", "ACTIVE"):
             return
         # A completed task goes on when a call that it did not wait for is answered.
-        if not any(pending.blocking for pending in self._unanswered(connection, session_id)):
+        calls = _unanswered(self.calls_in(connection, APP, session_id))
+        if not any(pending.blocking for pending in calls):
             _wake(connection, session_id, *WAITING, "COMPLETED")
 
     def conclude(
@@ -115,13 +124,16 @@ class TaskStore(SqlStore):
     ) -> None:
         """End a task without a run, if this process still holds it."""
         task = self._lock(connection, task_id)
-        if task is not None and task.worker == self.holders.get(task_id, _NOT_HERE).worker:
+        if task is None or task.worker != self.holders.get(task_id, _NOT_HERE).worker:
+            return
+        if status == "COMPLETED":
+            self._complete(connection, task, self.calls_in(connection, APP, task_id), said)
+        else:
             self._settle(connection, task, status, said=said, reason=reason)
 
     def _end_run(
-        self, connection: Connection, task: Row[Any], ended: RunEnded, calls: Sequence[Pending]
+        self, connection: Connection, task: Row[Any], ended: RunEnded, calls: Sequence[OpenCall]
     ) -> None:
-        wake = min((c.deadline for c in calls if c.deadline is not None), default=None)
         cancelled = ended.status == "stopped" and ended.reason == "cancelled"
         if task.cancel and ended.status != "paused":
             self._settle(connection, task, "CANCELLED", reason="cancelled")
@@ -130,18 +142,25 @@ class TaskStore(SqlStore):
             # worker goes on, or ends it.
             self._settle(connection, task, "QUEUED")
         elif ended.status == "paused":
-            self._park(connection, task, calls, wake)
+            self._park(connection, task, _unanswered(calls))
         elif ended.status == "stopped":
             self._fail(connection, task, ended)
-        elif task.steered:
+        else:
+            self._complete(connection, task, calls, ended.text)
+
+    def _complete(
+        self, connection: Connection, task: Row[Any], calls: Sequence[OpenCall], said: str
+    ) -> None:
+        """End a task that is done, unless something has come that its run did not read."""
+        if task.steered or any(call.answer is not None for call in calls):
             self._settle(connection, task, "QUEUED")
         else:
-            self._settle(connection, task, "COMPLETED", said=ended.text, wake=wake)
+            wake = _first_deadline(_unanswered(calls))
+            self._settle(connection, task, "COMPLETED", said=said, wake=wake)
 
-    def _park(
-        self, connection: Connection, task: Row[Any], calls: Sequence[Pending], wake: float | None
-    ) -> None:
+    def _park(self, connection: Connection, task: Row[Any], calls: Sequence[Pending]) -> None:
         """Leave the task to the outside; answers that came meanwhile, or children's ends, count."""
+        wake = _first_deadline(calls)
         blocking = [call for call in calls if call.blocking]
         children = [call for call in blocking if call.payload == CHILDREN]
         waits_for_children = bool(children) and len(children) == len(blocking)
@@ -196,16 +215,20 @@ class TaskStore(SqlStore):
             for child in found
         ]
         # A call that was confirmed first waits for its children under another id than its own.
-        for pending in self._unanswered(connection, parent_id):
+        for pending in _unanswered(self.calls_in(connection, APP, parent_id)):
             if pending.payload == CHILDREN and call_of(pending.call_id) == call_id:
                 self.answer_in(connection, APP, parent_id, pending.call_id, Given(value=ends))
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())
 
-    def _unanswered(self, connection: Connection, task_id: str) -> list[Pending]:
-        calls = self.calls_in(connection, APP, task_id)
-        return [call.pending for call in calls if not call.answered]
+
+def _unanswered(calls: Sequence[OpenCall]) -> list[Pending]:
+    return [call.pending for call in calls if not call.answered]
+
+
+def _first_deadline(calls: Sequence[Pending]) -> float | None:
+    return min((c.deadline for c in calls if c.deadline is not None), default=None)
 
 
 def _wake(connection: Connection, task_id: str, *were: str) -> bool:

@@ -349,7 +349,7 @@ class Worker(Sealed):
             with _given_up("worker %s could not hand over a message", self.name):
                 await runner.steer(task_id, letter.message)
         if mail.cancel:
-            runner.cancel(task_id)
+            runner.cancel(task_id, abandon=True)
 
 
 def _ended(result: Result) -> str:

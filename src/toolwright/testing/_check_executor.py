@@ -174,7 +174,12 @@ async def check_parallel_commands(executor: Executor) -> None:
 
 
 async def check_refusals(executor: Executor) -> None:
-    """An empty command and a closed executor are the program's mistake; closing twice is not."""
+    """An empty command and a closed executor are the program's mistake; closing twice is not.
+
+    A NUL character in a command is the model's.
+    """
+    await raises(ToolError, executor.run("echo a\0b"))
+    await raises(ToolError, executor.run(["echo", "a\0b"]))
     await raises(UsageError, executor.run("  "))
     await raises(UsageError, executor.run([]))
     await executor.close()

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from toolwright.backends import Store
+from toolwright.backends import Hold, Store
 from toolwright.errors import StoreConflict, StoreError, UsageError
 from toolwright.messages import (
     Actions,
@@ -442,6 +442,44 @@ async def check_sessions_are_listed_latest_first(store: Store) -> None:
     assert await store.sessions("other") == []
 
 
+async def check_what_a_run_should_go_on_with_is_found(store: Store) -> None:
+    """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+
+    async def unfinished() -> list[str]:
+        return [row.scope.session_id for row in await store.unfinished("app")]
+
+    names = ("cut-off", "paused", "done", "inner")
+    for name in (*names, "new"):
+        await store.open(Scope(app_name="app", user_id="ada", session_id=name))
+    ends = {name: Scope(app_name="app", user_id="ada", session_id=name) for name in names}
+    for scope in ends.values():
+        await store.append(scope, [RunStarted(seq=1, at=1.0)])
+    await store.append(ends["done"], [RunEnded(seq=2, at=1.0, status="done")])
+    await store.append(ends["inner"], [RunEnded(seq=2, at=1.0, path="call", status="done")])
+    asked = [Pending(call_id=call, name="ask", kind="choice") for call in ("a", "b")]
+    later = Pending(call_id="c", name="ask", kind="result", blocking=False)
+    opened = [PendingOpened(seq=n, at=1.0, pending=p) for n, p in enumerate((*asked, later), 2)]
+    await store.append(ends["paused"], [*opened, RunEnded(seq=5, at=1.0, status="paused")])
+    assert await unfinished() == ["inner", "cut-off"]
+    assert await store.unfinished("other") == []
+    for call, found in (("c", False), ("a", False), ("b", True)):
+        assert ("paused" in await unfinished()) is False
+        assert await store.answer("app", "paused", call, Given(value=call)) == "accepted"
+        assert ("paused" in await unfinished()) is found
+    hold = Hold(id="h", since=0.0, first=True)
+    await store.take(ends["cut-off"], hold)
+    await store.take(ends["done"], hold)
+    await store.release(ends["cut-off"], "h")
+    await store.release(ends["done"], "h")
+    assert set(await unfinished()) == {"inner", "cut-off", "paused"}
+    taken = [PendingAnswered(seq=5 + n, at=1.0, call_id=c) for n, c in enumerate("abc", 1)]
+    await store.append(ends["paused"], [*taken, RunEnded(seq=9, at=1.0, status="done")])
+    await store.append(ends["cut-off"], [RunEnded(seq=2, at=1.0, status="stopped")])
+    assert await unfinished() == ["inner"]
+    await store.branch(ends["done"], "branch", 1)
+    assert set(await unfinished()) == {"inner", "branch"}
+
+
 async def check_deleting_forgets_all_of_a_session(store: Store) -> None:
     """Its events, calls and own state go; the user's and the app's state stay."""
     delta = {"own": 1, "user:u": 2, "app:a": 3}
@@ -482,6 +520,37 @@ async def check_a_branch_is_the_session_up_to_a_point(store: Store) -> None:
     await raises(UsageError, store.branch(replace(ADA, session_id="none"), "b4"))
 
 
+async def check_a_branch_has_the_answers_of_its_log(store: Store) -> None:
+    """A call is answered there when the log says so, but an approval that has led to no result yet
+    is left out: where it was the latest, its call asks again."""
+    ids = ("result", "no", "yes", "twice", "twice~2", "done", "outer/in")
+    yes = Approve()
+    given = {"result": Given(value=1), "no": Reject(), "yes": yes, "twice": yes, "done": yes}
+    await _with(
+        store,
+        ADA,
+        *(PendingOpened(pending=_pending(call_id)) for call_id in ids),
+        *(PendingAnswered(call_id=c, answer=answer) for c, answer in given.items()),
+        PendingAnswered(call_id="outer/in", answer=yes),
+        _ended("done"),
+        _ended("outer"),
+    )
+    row = await store.branch(ADA, "b1")
+    branch = replace(ADA, session_id="b1")
+    found = {c.pending.call_id: (c.answered, c.answer) for c in await store.open_calls("app", "b1")}
+    answered, waits = (True, None), (False, None)
+    latest = {"yes": waits, "twice~2": waits}
+    assert found == {"result": answered, "no": answered, "twice": answered, **latest}
+    events = await store.events(branch)
+    assert [event.seq for event in events] == list(range(1, row.last_seq + 1))
+    left = {e.call_id: e.answer for e in events if isinstance(e, PendingAnswered)}
+    assert left == {"result": Given(value=1), "no": Reject(), "done": yes, "outer/in": yes}
+    assert await store.answer("app", "b1", "result", Given(value=2)) == "duplicate"
+    assert await store.answer("app", "b1", "twice", Reject()) == "duplicate"
+    assert await store.answer("app", "b1", "yes", Reject()) == "accepted"
+    assert await store.answer("app", "b1", "done", Reject()) == "duplicate"
+
+
 STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_opened_once,
     check_other_users_are_kept_out,
@@ -508,8 +577,10 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_of_answers_that_exclude_each_other_one_is_accepted,
     check_without_an_answer_nothing_is_taken,
     check_sessions_are_listed_latest_first,
+    check_what_a_run_should_go_on_with_is_found,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
+    check_a_branch_has_the_answers_of_its_log,
     *HELD_CHECKS,
 )
 """Each takes a fresh, empty store; its docstring says what it proves."""

@@ -1,6 +1,7 @@
 """What durable tasks must do on a database, as checks that can be run on any address."""
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,21 +10,30 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from toolwright.agent import Agent
+from toolwright.agent import Agent, Hooks
 from toolwright.errors import UsageError
 from toolwright.messages import (
+    MessageQueued,
     ModelMessage,
     ModelReplied,
     RunStarted,
     Steered,
     TextPart,
     ToolCall,
+    ToolEnded,
     UserMessage,
 )
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import NewTask, Orchestrator, Task, Worker
 from toolwright.testing._checks import raises, run_checks
-from toolwright.tools import ReadonlyContext, Tool, ToolContext, deferred_tool, tool
+from toolwright.tools import (
+    LongRunningFunctionTool,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    deferred_tool,
+    tool,
+)
 
 __all__ = ["TASK_CHECKS", "check_tasks"]
 
@@ -164,6 +174,35 @@ async def check_a_running_tool_is_stopped_when_its_task_is_cancelled(made: Orche
     assert task.status == "CANCELLED", task
 
 
+async def check_a_cancelled_task_tells_the_truth_when_it_is_tried_again(made: Orchestrator) -> None:
+    """What waited is closed; of what was running nobody knows how far it came."""
+    started = anyio.Event()
+
+    @tool
+    async def hang() -> str:
+        """Never ends by itself."""
+        started.set()
+        await anyio.sleep_forever()
+        return ""
+
+    made.register(_agent("a", [_call("ask"), _call("hang")], "done", tools=[_ask, hang]))
+    async with _working(made):
+        task_id = await made.enqueue("a", "go")
+        await started.wait()
+        while not ((waiting := await made.pending(task_id)) and waiting[0][1].ran):
+            await made.changed(0.5)
+        assert await made.cancel(task_id)
+        assert (await made.wait(task_id, _PATIENCE)).status == "CANCELLED"
+        assert not await made.pending(task_id)
+        assert await _answer(made, task_id, waiting[0][1].call_id, 1) == "finished"
+        assert await made.retry(task_id)
+        task = await made.wait(task_id, _PATIENCE)
+    assert task.status == "COMPLETED", task
+    read = await _read(made, task_id)
+    assert read["ask"].startswith("No result has come for this call: cancelled."), read
+    assert "outcome is unknown" in read["hang"], read
+
+
 async def check_a_cancel_that_was_accepted_wins_over_the_end(made: Orchestrator) -> None:
     """Cancelled while the model writes its last words, the task does not complete."""
 
@@ -174,6 +213,64 @@ async def check_a_cancel_that_was_accepted_wins_over_the_end(made: Orchestrator)
     async with _working(made):
         task = await _run(made, "a")
     assert task.status == "CANCELLED", task
+
+
+async def check_answers_that_nobody_waits_for_are_read_whenever_they_come(
+    made: Orchestrator,
+) -> None:
+    """While the task runs, also in its last turn, and when it has ended: each is told once."""
+
+    def start() -> dict[str, str]:
+        """Start a job."""
+        return {"status": "pending"}
+
+    async def answer(task_id: str) -> None:
+        for _, pending in (await made.pending(task_id))[:1]:
+            assert await _answer(made, task_id, pending.call_id, "came") == "accepted"
+
+    jobs = [_call("start", f"c{n}") for n in range(3)]
+    turns = (jobs, *["done"] * 6)
+    tools = [LongRunningFunctionTool(start)]
+    made.register(_agent("a", *turns, tools=tools, on_turn=_first_times(3, answer)))
+    async with _working(made):
+        task_id = await made.enqueue("a", "go")
+        await made.wait(task_id, _PATIENCE)
+        await answer(task_id)
+        task = await made.wait(task_id, _PATIENCE)
+    assert (task.status, await made.pending(task_id)) == ("COMPLETED", []), task
+    told = [e.call_id for e in await made.stored_events(task_id) if isinstance(e, Steered)]
+    assert sorted(told) == ["c0", "c1", "c2"], told
+
+
+async def check_what_comes_for_a_task_that_is_being_ended_is_read(made: Orchestrator) -> None:
+    """A message that a hook holds up, or a tool that has said all there is to say."""
+
+    async def steer(ctx: ToolContext) -> None:
+        task_id = ctx.session.id
+        if not any(isinstance(e, MessageQueued) for e in await made.stored_events(task_id)):
+            assert await made.steer(task_id, "one more thing")
+        while not any(isinstance(e, MessageQueued) for e in await made.stored_events(task_id)):
+            await made.changed(0.5)
+
+    async def after_agent(ctx: ToolContext, text: str) -> None:
+        await steer(ctx)
+
+    @tool
+    async def report(tool_context: ToolContext) -> str:
+        """Say all there is to say."""
+        await steer(tool_context)
+        tool_context.actions.skip_summarization = True
+        return "the report"
+
+    hooked = Hooks(after_agent=after_agent)
+    made.register(_agent("hooked", "done", "done again", hooks=hooked))
+    made.register(_agent("skips", [_call("report")], "done again", tools=[report]))
+    async with _working(made):
+        tasks = [await _run(made, agent) for agent in ("hooked", "skips")]
+    for task in tasks:
+        assert (task.status, task.text) == ("COMPLETED", "done again"), task
+        events = await made.stored_events(task.id)
+        assert sum(isinstance(event, Steered) for event in events) == 1, task
 
 
 async def check_messages_reach_a_task_wherever_it_stands(made: Orchestrator) -> None:
@@ -389,6 +486,63 @@ async def check_a_worker_that_is_stopped_gives_its_tasks_back(made: Orchestrator
     assert (task.status, len(again)) == ("COMPLETED", 2), task
 
 
+async def check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does(
+    made: Orchestrator,
+) -> None:
+    """Repeated if they may be, else of unknown outcome, or asked about; a result that is brought for
+    a deferred one is taken."""
+    runs: Counter[str] = Counter()
+    all_run = anyio.Event()
+
+    async def hang(name: str) -> str:
+        runs[name] += 1
+        if runs.total() == 4:
+            all_run.set()
+        if runs[name] == 1:
+            await anyio.sleep_forever()
+        return f"{name} again"
+
+    @tool(idempotent=True)
+    async def repeat() -> str:
+        """May be repeated."""
+        return await hang("repeat")
+
+    @tool
+    async def once() -> str:
+        """May not."""
+        return await hang("once")
+
+    @tool(on_unknown="ask")
+    async def known() -> str:
+        """Somebody knows what became of it."""
+        return await hang("known")
+
+    @deferred_tool()
+    async def order() -> None:
+        """Ordered somewhere else."""
+        await hang("order")
+
+    tools = [repeat, once, known, order]
+    made.register(_agent("a", [_call(t.name) for t in tools], "done", tools=tools))
+    task_id = await made.enqueue("a", "x")
+    async with anyio.create_task_group() as group:
+        group.start_soon(made.worker().run)
+        await all_run.wait()
+        group.cancel_scope.cancel()
+    assert not any(isinstance(e, ToolEnded) for e in await made.stored_events(task_id))
+    [(_, ordered)] = await made.pending(task_id)
+    assert await _answer(made, task_id, ordered.call_id, "delivered") == "accepted"
+    async with _working(made):
+        asked = await _parked(made, task_id)
+        assert await _answer(made, task_id, asked, "it was done") == "accepted"
+        task = await made.wait(task_id, _PATIENCE)
+    assert task.status == "COMPLETED", task
+    read = await _read(made, task_id)
+    assert "outcome is unknown" in read.pop("once"), read
+    assert read == {"repeat": "repeat again", "known": "it was done", "order": "delivered"}
+    assert runs == {"repeat": 2, "once": 1, "known": 1, "order": 1}
+
+
 async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
     made: Orchestrator,
 ) -> None:
@@ -449,7 +603,10 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_deadline_is_told_and_closes_the_call,
     check_a_task_that_nobody_runs_is_cancelled_at_once,
     check_a_running_tool_is_stopped_when_its_task_is_cancelled,
+    check_a_cancelled_task_tells_the_truth_when_it_is_tried_again,
     check_a_cancel_that_was_accepted_wins_over_the_end,
+    check_answers_that_nobody_waits_for_are_read_whenever_they_come,
+    check_what_comes_for_a_task_that_is_being_ended_is_read,
     check_messages_reach_a_task_wherever_it_stands,
     check_a_failed_task_is_tried_again,
     check_a_task_that_was_cancelled_before_it_began_is_begun_by_retry,
@@ -459,6 +616,7 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_rate_is_kept,
     check_a_scheduled_task_starts_when_it_is_time,
     check_a_worker_that_is_stopped_gives_its_tasks_back,
+    check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does,
     check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept,
     check_events_are_seen_live_and_from_any_point,
     check_wrong_use_is_refused,
@@ -491,12 +649,19 @@ class _Plan:
 
 
 def _agent(
-    name: str, *turns: Turn, tools: Sequence[Tool] = (), on_turn: OnTurn | None = None
+    name: str,
+    *turns: Turn,
+    tools: Sequence[Tool] = (),
+    on_turn: OnTurn | None = None,
+    hooks: Hooks | None = None,
 ) -> Agent:
     model = _Plan(*turns)
     model.on_turn = on_turn
     # The model learns from its instructions for which task it speaks.
-    return Agent(name=name, model=model, tools=tools, instructions=lambda ctx: ctx.session.id)
+    return Agent(
+        name=name, model=model, tools=tools, instructions=lambda ctx: ctx.session.id,
+        hooks=hooks or Hooks(),
+    )  # fmt: skip
 
 
 def _call(name: str, call_id: str = "c1") -> ToolCall:
@@ -555,6 +720,12 @@ async def _moved(made: Orchestrator, task_id: str, status: str) -> Task:
             assert not task.ended, task
             await made.changed(0.5)
         return task
+
+
+async def _read(made: Orchestrator, task_id: str) -> dict[str, str]:
+    """What a task's model has read of its calls, by tool."""
+    ended = [e for e in await made.stored_events(task_id) if isinstance(e, ToolEnded)]
+    return {event.result.name: event.result.text for event in ended}
 
 
 async def _prompt(made: Orchestrator, task_id: str) -> str:

@@ -22,6 +22,7 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
+from toolwright.tools._copies import copied, lent
 from toolwright.tools._decision import Decision, Verdict, Wish, stricter
 from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
@@ -34,6 +35,7 @@ from toolwright.tools._state import (
     PINNED,
     RESERVED,
     SEAL,
+    SharedWrites,
     State,
     StateTable,
     checked_state,
@@ -154,6 +156,7 @@ __all__ = [
     "SearchableToolset",
     "Services",
     "SessionInfo",
+    "SharedWrites",
     "Spelling",
     "State",
     "StateTable",
@@ -174,6 +177,7 @@ __all__ = [
     "checked_parser",
     "checked_state",
     "combined",
+    "copied",
     "decide",
     "deferred_tool",
     "difference",
@@ -187,6 +191,7 @@ __all__ = [
     "guarded",
     "interrupting",
     "is_decision",
+    "lent",
     "nearest",
     "pinned_files",
     "plain_schema",

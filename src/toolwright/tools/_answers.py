@@ -15,9 +15,11 @@ from toolwright.messages import (
     Given,
     Pending,
     Reject,
+    RepeatedKeys,
     SignedIn,
     StoredAnswer,
     TextPart,
+    each_once,
     jsonable,
 )
 from toolwright.tools._arguments import Args
@@ -76,7 +78,9 @@ def answer_from_text(pending: Pending, text: str) -> Any:
     if (_schema(pending) or {}).get("type") == "string":
         return text
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=each_once)
+    except RepeatedKeys as error:
+        raise _refused(pending, str(error)) from error
     except (ValueError, RecursionError):
         return text
     return text if pending.kind == "credential" and not isinstance(value, dict) else value

@@ -1,6 +1,7 @@
 """Turn the JSON a model wrote into arguments: mend harmless slips, explain the rest field by field."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic_core import ErrorDetails, SchemaValidator
 
 from toolwright.errors import ArgumentError
 
-__all__ = ["Args", "args_parser", "explain", "load_object"]
+__all__ = ["Args", "args_parser", "explain", "load_json", "load_object"]
 
 Args = dict[str, Any]
 """Validated arguments, by parameter name."""
@@ -75,9 +76,9 @@ def _parse_slowly(name: str, validator: SchemaValidator, names: Sequence[str], r
 def load_object(name: str, raw: str) -> Args:
     """The JSON object in `raw`, also when it was encoded twice; `ArgumentError` otherwise."""
     try:
-        value = json.loads(raw or "{}")
+        value = load_json(raw or "{}")
         if isinstance(value, str):
-            value = json.loads(value or "{}")
+            value = load_json(value or "{}")
     except ValueError as error:
         raise ArgumentError(name, [f"this is not JSON ({error}): {_short(raw)}"]) from None
     if not isinstance(value, dict):
@@ -86,6 +87,20 @@ def load_object(name: str, raw: str) -> Args:
             name, [f"expected a JSON object of arguments, found {kind}: {_short(raw)}"]
         )
     return value
+
+
+def load_json(text: str) -> Any:
+    """The value in `text`; `ValueError` for what is no JSON, as Python's NaN and infinity are none."""
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits[:20])
 
 
 def _unpack_json_strings(value: Args, errors: Sequence[ErrorDetails]) -> Args:
@@ -98,7 +113,7 @@ def _unpack_json_strings(value: Args, errors: Sequence[ErrorDetails]) -> Args:
 
 def _replace_at(value: Any, loc: Sequence[int | str], text: str) -> None:
     try:
-        unpacked = json.loads(text)
+        unpacked = load_json(text)
         holder = value
         # Union members add steps to `loc` that are not in the data; stop where the text is.
         for step in loc:

@@ -9,10 +9,12 @@ from toolwright.concurrency import call_user
 from toolwright.errors import UsageError
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
+from toolwright.tools._copies import lent
 from toolwright.tools._decision import Decision
 from toolwright.tools._tool import Tool
 
 __all__ = [
+    "Careful",
     "Policy",
     "PolicyWish",
     "Require",
@@ -26,21 +28,35 @@ Require = bool | Callable[..., bool | Awaitable[bool]]
 """Whether a call must be confirmed: always, or when a predicate over its arguments says so."""
 
 Policy = Callable[[Tool, Args, ToolContext], Decision | Awaitable[Decision]]
-"""Sees the tool and its validated arguments before it runs; a plain function does so in a thread."""
+"""Sees the tool and a copy of its validated arguments before it runs; a plain function does so in a
+thread."""
+
+
+class Careful:
+    """A policy that leaves arguments alone, and gives copies of them to the functions that it asks."""
+
+    __slots__ = ()
 
 
 async def decide(policy: Policy, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
     """What `policy` says of a call; `UsageError` when that is no decision, so the call never runs."""
-    if inspect.isroutine(policy) and not inspect.iscoroutinefunction(policy):
-        said = await call_user(policy, tool, args, ctx)
+    if isinstance(policy, Careful):
+        said = await _said(policy, tool, args, ctx)
     else:
-        said = policy(tool, args, ctx)
-        said = await said if inspect.isawaitable(said) else said
+        with lent(args, ctx) as seen:
+            said = await _said(policy, tool, seen, ctx)
     if not isinstance(said, Decision):
         raise UsageError(
             f"A policy returns a Decision, such as Decision(verdict='ask'); got {said!r}."
         )
     return said
+
+
+async def _said(policy: Policy, tool: Tool, args: Args, ctx: ToolContext) -> Any:
+    if inspect.isroutine(policy) and not inspect.iscoroutinefunction(policy):
+        return await call_user(policy, tool, args, ctx)
+    said = policy(tool, args, ctx)
+    return await said if inspect.isawaitable(said) else said
 
 
 def with_approval(tool: Tool, policy: Policy) -> Tool:
@@ -94,10 +110,11 @@ def by_argument_names(
     required = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
 
     async def needed(args: Args, ctx: ToolContext) -> bool:
-        offered = {**args, "tool_context": ctx} if "tool_context" in names else args
-        given = {k: v for k, v in offered.items() if takes_all or k in names}
-        if required - given.keys():
-            return unknown
-        return bool(await call_user(predicate, **given))
+        with lent(args, ctx) as seen:
+            offered = {**seen, "tool_context": ctx} if "tool_context" in names else seen
+            given = {k: v for k, v in offered.items() if takes_all or k in names}
+            if required - given.keys():
+                return unknown
+            return bool(await call_user(predicate, **given))
 
     return needed

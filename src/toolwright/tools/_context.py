@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
+from toolwright._settings import check_setting, explained
 from toolwright.concurrency import await_from_thread
 from toolwright.errors import UsageError
 from toolwright.messages import (
@@ -31,7 +32,7 @@ from toolwright.messages import (
     secrets_of,
 )
 from toolwright.tools._services import Services
-from toolwright.tools._state import State, StateDelta, StateTable
+from toolwright.tools._state import SharedWrites, State, StateDelta, StateTable
 
 __all__ = [
     "Context",
@@ -152,6 +153,10 @@ class RunInside(Protocol):
         """The id of the event with the model turn that is answered at `path`; empty without one."""
         ...
 
+    def idempotency_key(self, call_id: str) -> str:
+        """What names a call of the session among all calls of all sessions there ever were."""
+        ...
+
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
         ...
@@ -185,14 +190,19 @@ class RunInside(Protocol):
         ...
 
 
+_UNSET = {f.name: getattr(Actions(), f.name) for f in fields(Actions)}
+
+
 class _CallActions(Actions):
     """Actions whose `state_delta` stays the one that writes to the state."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "state_delta" and not isinstance(value, StateDelta):
             self.state_delta.update(value)
-        else:
-            super().__setattr__(name, value)
+            return
+        if value != _UNSET.get(name):
+            check_setting("tool_context.actions", name, value, Actions.__init__)
+        super().__setattr__(name, value)
 
 
 class ReadonlyContext:
@@ -340,8 +350,9 @@ class ToolContext(ReadonlyContext):
 
     @property
     def idempotency_key(self) -> str:
-        """The same each time this call is run, and for no other call."""
-        return f"{self.run.scope.session_id}:{self.function_call_id}"
+        """The same each time this call is run, and for no other call: not in another app, nor in a
+        session that is made under the same id when this one has been deleted."""
+        return self.run.idempotency_key(self.function_call_id)
 
     @property
     def actions(self) -> Actions:
@@ -370,6 +381,12 @@ class ToolContext(ReadonlyContext):
         """Nobody waits any more for the thread that runs this call; Python cannot stop it."""
         self.abandoned = "running" if started else "never started"
 
+    @property
+    def shared_writes(self) -> SharedWrites | None:
+        """What it has changed of the state that other sessions share."""
+        found = None if self._state is None else self._state.shared
+        return found if found is not None and found.basis else None
+
     def taken_actions(self) -> Actions | None:
         """The actions as they are recorded: none if nothing was done, and without `temp:` state."""
         if not self._actions:
@@ -378,11 +395,13 @@ class ToolContext(ReadonlyContext):
         kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
         taken: dict[str, Any] = {f.name: getattr(self._actions, f.name) for f in fields(Actions)}
         taken["state_delta"] = kept
+        versions = self._actions.artifact_delta.items()
+        taken["artifact_delta"] = {name: at for name, at in versions if isinstance(at, int)}
         return Actions(**taken)
 
     def progress(self, text: str = "", data: Any = None) -> None:
         """Show `text` (and `data`, for programs) to whoever watches the run."""
-        self.run.progress(self.path, self.call.call_id, text, data)
+        self.run.progress(self.path, self.call.call_id, str(text), data)
 
     def wait(self, awaitable: Awaitable[T]) -> T:
         """Await something from a plain `def` tool or hook, which runs in a thread."""
@@ -390,18 +409,22 @@ class ToolContext(ReadonlyContext):
 
     # -- asking the outside -----------------------------------------------------------------
 
-    def request_confirmation(self, *, hint: str = "", payload: Any = None) -> None:
+    @explained
+    def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
         """Pause until a person agrees; then the tool runs again with `tool_confirmation` set.
 
         Whatever the tool returns now is not used, and a rejected call never runs again.
         """
-        self.requested = PendingRequest(kind="confirmation", hint=hint, payload=payload)
+        self.requested = PendingRequest(kind="confirmation", hint=hint or "", payload=payload)
 
+    @explained
     def request_input(
-        self, *, hint: str = "", schema: dict[str, Any] | None = None, payload: Any = None
+        self, *, hint: str | None = None, schema: dict[str, Any] | None = None, payload: Any = None
     ) -> None:
         """Pause until a person fills something in; their answer becomes the call's result."""
-        self.requested = PendingRequest(kind="input", hint=hint, payload=payload, schema=schema)
+        self.requested = PendingRequest(
+            kind="input", hint=hint or "", payload=payload, schema=schema
+        )
 
     def request_credential(self, auth_config: AuthConfig | dict[str, Any]) -> None:
         """Pause until the user has signed in; then the tool runs again and finds the credential."""

@@ -7,8 +7,8 @@ from typing import Any
 __all__ = ["difference"]
 
 
-_PARTS = ("description", "effects", "idempotent", "source", "request", "sign_in", "returns")
-_ELSEWHERE = ("name", "parameters")
+_PARTS = ("description", "effects", "idempotent", "source", "request", "sign_in", "body", "returns")
+_ELSEWHERE = ("name", "parameters", "sent")
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -33,9 +33,20 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted(before.keys() & after.keys()):
         if before[name] != after[name]:
             yield f"parameter {name!r}: {before[name]} is now {after[name]}"
+    yield from _sent(old.get("sent") or {}, new.get("sent") or {})
     was, now = _said(_rest(old)), _said(_rest(new))
     if was != now:
         yield f"the rest of the schema: {was} is now {now}"
+
+
+def _sent(old: Any, new: Any) -> Iterator[str]:
+    """How arguments are sent, each in a line of its own."""
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        old, new = {"all": old}, {"all": new}
+    for name in sorted({*old, *new}):
+        was, now = _said(old.get(name)), _said(new.get(name))
+        if was != now:
+            yield f"how {name!r} is sent: {was} is now {now}"
 
 
 def _parameters(definition: Mapping[str, Any]) -> dict[str, str]:

@@ -160,20 +160,30 @@ def says(
     What they could see must read as they wrote it, a secret in full or as its mark; what they could
     not see must be as it is in `wanted`. An argument that they left out must be as they saw it.
     """
+    # Nothing to ask about, whatever is taken for a secret by now.
+    kept = [part for part in edited if _is_untouched(edited[part], seen, part)]
+    kept = [part for part in kept if part in args and not _differ(args, wanted, part)]
+    edited, seen, wanted, args = (
+        {part: value for part, value in some.items() if part not in kept}
+        for some in (edited, seen, wanted, args)
+    )
     read, before = exact(dict(args)), exact(dict(wanted))
     shown = card(args)
-    edited = {**{name: part for name, part in seen.items() if name in shown}, **edited}
-    return _says(edited, shown, read) and (
+    return _says({**seen, **edited}, shown, read) and (
         list(_unseen(shown, read)) == list(_unseen(card(wanted), before))
     )
+
+
+def _differ(one: Args, other: Args, name: str) -> bool:
+    return canonical(exact(one[name])) != canonical(exact(other.get(name, _MISSING)))
 
 
 def _unseen(shown: Any, tree: Any) -> Iterator[Any]:
     """The values for which people see something else, in order."""
     match tree:
-        case dict() if isinstance(shown, dict):
+        case dict() if isinstance(shown, dict) and shown.keys() == tree.keys():
             for name in sorted(tree):
-                yield from _unseen(shown.get(name), tree[name])
+                yield from _unseen(shown[name], tree[name])
         case list() if isinstance(shown, list) and len(shown) == len(tree):
             for part, inner in zip(shown, tree, strict=True):
                 yield from _unseen(part, inner)
@@ -283,6 +293,8 @@ def _parts(
 ) -> dict[Any, tuple[Any, Any, Any, str]] | None:
     """The parts that belong together, of two objects, or of two lists whose members have not moved."""
     if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(tree, dict):
+        if has_marks([name for name in edited if name not in tree]):
+            return None
         return {
             name: (part, shown.get(name), tree.get(name, _MISSING), f"{place}.{name}")
             for name, part in edited.items()
@@ -335,7 +347,8 @@ def _texts(value: Any) -> Iterator[str]:
         case str():
             yield value
         case dict():
-            for part in value.values():
+            for name, part in value.items():
+                yield str(name)
                 yield from _texts(part)
         case list():
             for part in value:

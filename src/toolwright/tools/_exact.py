@@ -20,6 +20,8 @@ from typing import Any
 from pydantic import AliasChoices, RootModel
 from pydantic_core import to_jsonable_python
 
+from toolwright.messages import Redactor
+
 __all__ = [
     "HIDDEN",
     "IN_PART",
@@ -118,10 +120,11 @@ class Exact:
         has no form for."""
         return shown_form(self.tree)
 
-    @property
-    def unseen(self) -> list[str]:
-        """The places where people do not see the value in full, secrets aside."""
-        return [place for place, leaf in _leaves(self.tree) if isinstance(leaf, Opaque)]
+    def unseen(self, redactor: Redactor) -> list[str]:
+        """The places that people do not see in full, secrets of the tool's own types aside: values
+        that JSON has no form for, and what is taken for a secret of the run."""
+        opaque = [place for place, leaf in _leaves(self.tree) if isinstance(leaf, Opaque)]
+        return list(dict.fromkeys([*map(redactor.exact, opaque), *redactor.places(self.shown)]))
 
     @property
     def has_secrets(self) -> bool:

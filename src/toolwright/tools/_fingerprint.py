@@ -32,5 +32,4 @@ def digest_of_arguments(args: Args, key: Callable[[], str] = str) -> str:
     read = Exact(args)
     if read.unknowable:
         return os.urandom(32).hex()
-    digest = read.digest(key() if read.has_secrets else "")
-    return f"{ONCE}{digest}" if read.unseen else digest
+    return read.digest(key() if read.has_secrets else "")

@@ -1,12 +1,11 @@
 """Arguments for tools whose parameters are plain JSON Schema: MCP, OpenAPI, plugins, hand-written."""
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from toolwright.errors import ArgumentError, UsageError
-from toolwright.tools._arguments import Args, load_object
+from toolwright.tools._arguments import Args, load_json, load_object
 from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
 
 __all__ = ["checked_parser", "schema_parser"]
@@ -104,7 +103,7 @@ def _convert(found: Any, wanted: set[str]) -> Any:
     match found:
         case str():
             try:
-                value = json.loads(found)
+                value = load_json(found)
             except ValueError:
                 return found
             return value if _json_type(value) & wanted else found

@@ -10,6 +10,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import Effects
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import (
+    Careful,
     Policy,
     Require,
     by_argument_names,
@@ -133,7 +134,7 @@ class Rule:
         return f"Rule.{self.verdict}({', '.join(said)})"
 
 
-class Rules:
+class Rules(Careful):
     """An ordered list of rules: the first that fits a call decides, and `otherwise` when none does.
 
     It is a policy: an async function of a tool, its arguments and the context.

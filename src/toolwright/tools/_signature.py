@@ -27,7 +27,12 @@ from toolwright.tools._docstring import read_docstring
 
 __all__ = ["Signature", "plain_schema", "read_signature"]
 
-_CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=False)
+_CONFIG = ConfigDict(
+    extra="forbid",
+    coerce_numbers_to_str=True,
+    arbitrary_types_allowed=False,
+    allow_inf_nan=False,  # JSON has no such numbers, and few functions know what to do with them.
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ __all__ = [
     "PINNED",
     "RESERVED",
     "SEAL",
+    "SharedWrites",
     "State",
     "StateDelta",
     "StateTable",
@@ -84,20 +85,90 @@ class StateTable(Sealed):
         return self.members.pop(key, set())
 
 
+_Update = tuple[Callable[[Any], Any], Any]
+SHARED = ("app:", "user:")
+"""Begin the keys that other sessions may change at the same time."""
+
+
+class SharedWrites(Sealed):
+    """What one call has made of keys that other sessions share, so that it can be done once more."""
+
+    def __init__(self, table: StateTable) -> None:
+        self._table = table
+        self.basis: dict[str, Any] = {}
+        """What each key had before the call changed it; None for nothing."""
+        self.is_recorded = False
+        """An event has it; one more event of the same call must not have it again."""
+        self._updates: dict[str, list[_Update]] = {}
+        """How each was changed; those that were read, and written after that, are not among them."""
+
+    def note(self, key: str, update: _Update | None) -> None:
+        """The key is about to be changed, or written after it was read."""
+        if key not in self.basis:
+            self.basis[key] = copy.deepcopy(self._table.values.get(key))
+            self._updates[key] = []
+        if update is None:
+            self._updates.pop(key, None)
+        elif key in self._updates:
+            self._updates[key].append(update)
+
+    def forget(self, key: str) -> None:
+        """The key is written whatever it had."""
+        self.basis.pop(key, None)
+        self._updates.pop(key, None)
+
+    def rebase(self, delta: dict[str, Any], now: dict[str, Any]) -> str:
+        """Make `delta` follow on what the store has `now`, which then has it too; the first key that
+        was written after it had been read and had changed meanwhile, if there is one."""
+        for key, basis in self.basis.items():
+            found = now.get(key)
+            if found != basis and key not in self._updates:
+                return key
+        with self._table.lock:
+            for key, basis in self.basis.items():
+                if now.get(key) != basis:
+                    self.basis[key], delta[key] = now.get(key), self._again(key, now.get(key))
+                    self._set(key, delta[key])
+                now[key] = delta.get(key)
+        return ""
+
+    def give_up(self, now: Mapping[str, Any]) -> None:
+        """Nothing of it is kept: the run goes on with what the store has `now`."""
+        with self._table.lock:
+            for key in self.basis:
+                self._set(key, now.get(key))
+
+    def _again(self, key: str, value: Any) -> Any:
+        for update, default in self._updates[key]:
+            given = default if value is None else value
+            value = _checked(key, update(copy.deepcopy(given)))
+        return value
+
+    def _set(self, key: str, value: Any) -> None:
+        if value is None:
+            self._table.values.pop(key, None)
+        else:
+            self._table.values[key] = value
+        self._table.versions[key] = self._table.versions.get(key, 0) + 1
+
+
 class State(MutableMapping[str, Any]):
     """One call's hold on the state: reads give copies, writes are recorded in `delta`.
 
     A write fails with `StateConflict` when another call has changed the key since this one read
-    it; `change` reads and writes in one step and never conflicts.
+    it; `change` reads and writes in one step and never conflicts. Of `app:` and `user:` keys that
+    holds among all sessions: that another one has changed the key shows when the call ends, which
+    then fails, and the function given to `change` is called again with what the key has by then.
     """
 
-    __slots__ = ("_seen", "_table", "delta", "ended")
+    __slots__ = ("_seen", "_table", "delta", "ended", "shared")
 
     def __init__(self, table: StateTable, delta: dict[str, Any] | None = None) -> None:
         self._table = table
         self._seen: dict[str, int] = {}
         self.delta: dict[str, Any] = {} if delta is None else delta
         """What was written, by key; a deleted key has the value None."""
+        self.shared = SharedWrites(table)
         self.ended = False
         """Whether the call is over, so that nothing it writes would be kept."""
 
@@ -112,6 +183,7 @@ class State(MutableMapping[str, Any]):
         with self._table.lock:
             self._refuse_when_ended(key)
             self._refuse_lost_write(key)
+            self._note_shared(key)
             self._write(key, value)
 
     def __delitem__(self, key: str) -> None:
@@ -119,6 +191,7 @@ class State(MutableMapping[str, Any]):
         with self._table.lock:
             self._refuse_when_ended(key)
             self._refuse_lost_write(key)
+            self._note_shared(key)
             del self._table.values[key]
             self._replaced(key)
             self._note(key, None)
@@ -128,6 +201,7 @@ class State(MutableMapping[str, Any]):
         _refuse_reserved(key)
         with self._table.lock:
             self._refuse_when_ended(key)
+            self._note_shared(key, (update, default))
             value = update(copy.deepcopy(self._table.values.get(key, default)))
             self._write(key, value)
             return value
@@ -183,6 +257,15 @@ class State(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"State({self._table.values!r})"
+
+    def _note_shared(self, key: str, update: _Update | None = None) -> None:
+        if not str(key).startswith(SHARED):
+            return
+        # What is not stored under its own key cannot be compared with what is.
+        if key in self._table.members or (update is None and key not in self._seen):
+            self.shared.forget(key)
+        else:
+            self.shared.note(key, update)
 
     def _refuse_lost_write(self, key: str) -> None:
         seen = self._seen.get(key)

@@ -4,9 +4,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from toolwright._sealed import Sealed, sealed
+from toolwright._settings import check_fields
 from toolwright.errors import UsageError
 from toolwright.messages import (
     BlobPart,
@@ -24,6 +25,7 @@ from toolwright.tools._fingerprint import digest_of
 
 __all__ = ["Handler", "IsEnabled", "Listing", "MaxOutput", "OnUnknown", "Output", "Tool"]
 
+_STATUSES: tuple[Status, ...] = get_args(Status)
 IsEnabled = Callable[[ReadonlyContext], bool]
 OnUnknown = Literal["tell", "ask"]
 
@@ -50,7 +52,17 @@ class Output:
     failed: bool = False
     """The tool did its work, and what it ran went wrong, such as a command that exited with 1: the
     output reaches the model whole, as that of an error."""
+    outcome_unknown: bool = False
+    """The call was given up in the middle: it may have taken effect, or still do."""
     request: PendingRequest | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.text) is str and self.parts == () and self.status in _STATUSES:
+            return
+        check_fields(self)
+        if not isinstance(self.parts, tuple):
+            object.__setattr__(self, "parts", tuple(self.parts))
+            check_fields(self)
 
     @classmethod
     def pending(cls, **request: Any) -> "Output":

@@ -10,6 +10,7 @@ import anyio
 from toolwright.errors import ToolError, UsageError
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
+from toolwright.tools._copies import copied
 from toolwright.tools._tool import Output, Tool
 
 __all__ = ["with_failure", "with_name", "with_retries", "with_timeout"]
@@ -40,7 +41,10 @@ def with_timeout(tool: Tool, seconds: float) -> Tool:
         with anyio.move_on_after(seconds) as scope:
             return await tool.run(args, ctx)
         if scope.cancelled_caught:
-            raise ToolError(f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.")
+            raise ToolError(
+                f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.",
+                outcome_unknown=ctx.abandoned != "never started",
+            )
         raise AssertionError("a scope ends by returning or by cancelling")
 
     return tool.replace(run=run)
@@ -63,6 +67,7 @@ def _fate(ctx: ToolContext) -> str:
 def with_retries(tool: Tool, retries: int, *, backoff: float = 0.5, longest: float = 30.0) -> Tool:
     """Run again, up to `retries` times, when the tool breaks; a `ToolError` is an answer, not a break.
 
+    Each attempt gets the arguments as they were approved, whatever an earlier one has done to them.
     Waits `backoff`, twice that, and so on with some jitter, but never longer than `longest`.
     """
     if retries < 0:
@@ -71,7 +76,7 @@ def with_retries(tool: Tool, retries: int, *, backoff: float = 0.5, longest: flo
     async def run(args: Args, ctx: ToolContext) -> Output:
         for attempt in range(retries):
             try:
-                return await tool.run(args, ctx)
+                return await tool.run(copied(args), ctx)
             except ToolError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever broke, the last attempt reports it

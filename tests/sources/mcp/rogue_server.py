@@ -59,6 +59,29 @@ def hostile_tools() -> list[dict[str, Any]]:
     ]
 
 
+UNFIT: dict[str, tuple[str, list[Any], Any]] = {
+    "tools/list": (
+        "tools",
+        [
+            {"name": "unschemed"},
+            {"name": "odd\n", "inputSchema": "none"},
+            {"name": 7, "inputSchema": OBJECT},
+            "text",
+            None,
+            {"name": "hints", "inputSchema": OBJECT, "annotations": {"readOnlyHint": "perhaps"}},
+        ],
+        tool("go"),
+    ),
+    "resources/list": ("resources", [{"name": "no-uri"}], {"name": "r", "uri": "a://b"}),
+    "resources/templates/list": (
+        "resourceTemplates",
+        [{"name": "no-template", "uriTemplate": 1}],
+        {"name": "t", "uriTemplate": "a://{b}"},
+    ),
+    "prompts/list": ("prompts", [{"name": "args", "arguments": 1}], {"name": "p"}),
+}
+
+
 def page(cursor: str | None) -> dict[str, Any]:
     if how == "schemas":
         return {"tools": [*hostile_tools(), tool("go")]}
@@ -199,9 +222,13 @@ for line in sys.stdin:
         case "initialize":
             result = {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {"tools": {"listChanged": True}}
+                | ({"resources": {}, "prompts": {}} if how == "unfit" else {}),
                 "serverInfo": {"name": "rogue", "version": "1"},
             }
+        case method if how == "unfit" and method in UNFIT:
+            kind, unfit, fit = UNFIT[method]
+            result = {kind: [*unfit, fit]}
         case "tools/list":
             result = page(params.get("cursor"))
         case "tools/call":

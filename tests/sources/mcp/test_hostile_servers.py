@@ -3,8 +3,10 @@
 import resource
 import time
 from pathlib import Path
+from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 from tests.sources._calling import run_tool, tool_named
 from tests.sources.hostile_schemas import HOSTILE_SCHEMAS
@@ -13,6 +15,7 @@ from tests.sources.mcp.test_rogue_servers import rogue
 from toolwright import Agent, Runner, tool
 from toolwright.errors import ToolError
 from toolwright.messages import ToolEnded
+from toolwright.sources.mcp._listings import Listings
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +37,64 @@ async def test_a_schema_that_is_too_much_is_refused_by_name_and_the_other_tools_
         for told in (f"The schema of tool {name!r}", f"The schema of what '{name}_out' returns"):
             [line] = [line for line in caplog.messages if told in line]
             assert said in line
+
+
+async def test_what_mcp_does_not_allow_is_left_out_by_name_and_the_rest_of_a_listing_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    toolset = rogue("unfit", tmp_path, use_mcp_resources=True)
+    try:
+        tools = await toolset.list_tools()
+        assert [tool.name for tool in tools] == ["go", "load_mcp_resource"]
+        assert "- a://b (r)\n- a://{b} (t)" in tools[1].spec.description
+        assert [prompt.name for prompt in await toolset.list_prompts()] == ["p"]
+        assert (await run_tool(await tool_named(toolset, "go"))).text == "fine"
+    finally:
+        await toolset.close()
+    left_out = [line for line in caplog.messages if "MCP does not allow" in line]
+    assert [line.partition(" lists the ")[2].partition(", which")[0] for line in left_out] == [
+        "tool 'unschemed'",
+        "tool 'odd\\n'",
+        "tool without a name (number 3)",
+        "tool without a name (number 4)",
+        "tool without a name (number 5)",
+        "tool 'hints'",
+        "resource 'no-uri'",
+        "resource template 'no-template'",
+        "prompt 'args'",
+    ]
+    assert "'inputSchema': Field required" in left_out[0]
+    assert "annotations.readOnlyHint" in left_out[5]
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
+async def test_a_listing_of_each_version_keeps_what_that_version_allows(
+    version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    listings = Listings("it")
+    listings.version = version
+    modern = {"resultType": "complete", "ttlMs": 1, "cacheScope": "private"}
+    more = modern if version.startswith("2026") else {}
+    fit = {"name": "go", "inputSchema": {"type": "object"}}
+
+    async def listed(number: int, answer: dict[str, Any]) -> dict[str, Any]:
+        request = types.JSONRPCRequest(jsonrpc="2.0", id=number, method="tools/list")
+        listings.note_request(request)
+        response = types.JSONRPCResponse(jsonrpc="2.0", id=number, result=answer | more)
+        await listings.judge(response)
+        return response.result
+
+    assert (await listed(1, {"tools": [fit] * 3}))["tools"] == [fit] * 3
+    assert not caplog.messages
+    assert (await listed(2, {"tools": [{}, fit, *[{}] * 29]}))["tools"] == [fit]
+    assert len(caplog.messages) == 21
+    assert "10 more tools" in caplog.messages[-1]
+    whole = {"tools": [fit, {}], "nextCursor": 7}  # Refused as a whole: it is not the tools.
+    assert (await listed(3, whole))["tools"] == [fit, {}]
+    assert (await listed(4, {"tools": 1}))["tools"] == 1
+    stranger = types.JSONRPCResponse(jsonrpc="2.0", id=4, result={"tools": [{}]} | more)
+    await listings.judge(stranger)  # Nobody has asked for it: no listing.
+    assert stranger.result["tools"] == [{}]
 
 
 async def test_names_that_are_taken_end_no_run_and_a_note_says_which(

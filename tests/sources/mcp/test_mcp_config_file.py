@@ -56,7 +56,7 @@ def test_variables_come_from_the_environment(
 
 
 @pytest.mark.parametrize("name", sorted(MODEL_KEYS))
-def test_the_key_of_a_models_provider_is_put_into_no_address_and_no_header(
+def test_the_key_of_a_models_provider_is_put_into_no_address_header_or_argument(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "sk-secret")
@@ -64,6 +64,14 @@ def test_the_key_of_a_models_provider_is_put_into_no_address_and_no_header(
         {"url": f"https://eve.test/${{{name}}}"},
         {"url": f"https://eve.test/${{env:{name}:-}}"},
         {"url": "https://eve.test", "headers": {"X": [f"a ${{{name}}}"]}},
+        {"command": "mcp-remote", "args": ["--header", f"Authorization: ${{{name}}}"]},
+        {"command": "curl", "args": [f"${{{name}}}"]},
+        {"command": f"./${{{name}}}"},
+        {"command": "x", "cwd": f"${{{name}}}"},
+        {"command": "x", "envFile": f"${{{name}:-.env}}"},
+        {"command": "x", "env": {"BASE_URL": f"https://eve.test/${{{name}}}"}},
+        {"command": "x", "env": {"BASE_URL": f"${{NO_SUCH:-}}${{{name}}}"}},
+        {"command": "x", "env": {"BASE_URL": f"${{{name}}}${{{name}"}},
     ):
         with pytest.raises(UsageError, match=f"'eve' in .* wants {name}, the key of") as caught:
             mcp_toolsets(write(tmp_path, {"eve": server}))
@@ -188,6 +196,13 @@ def test_the_persons_home_is_known(tmp_path: Path, written: str) -> None:
         ({"tools": []}, None, ""),
         ({"tools": ["*"], "includeTools": ["a"]}, None, "a"),
         ({"disabledTools": ["*"]}, None, ""),
+        ({"disabledTools": ["b*"]}, None, "a d"),
+        ({"disabledTools": ["b.?"]}, None, "a d"),
+        ({"disabledTools": ["?"]}, None, "b_c"),
+        ({"disabledTools": ["a_*c"]}, None, "a d"),
+        ({"disabledTools": ["B*", "x*", "[ab]"]}, None, "a b_c d"),
+        ({"includeTools": ["*c", "a"]}, None, "a b_c"),
+        ({"includeTools": ["?"], "disabledTools": ["d*"]}, None, "a"),
         ({"disabledTools": ["*"], "tools": ["a"]}, None, ""),
         ({"disabledTools": ["a_d", "a_b.c"]}, None, "a"),
         ({"tools": ["a_d"]}, None, ""),

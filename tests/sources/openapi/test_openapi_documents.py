@@ -13,6 +13,7 @@ from tests.sources.openapi._recorder import Recorder
 
 from toolwright.errors import UsageError
 from toolwright.sources import ApiRegistry, OpenAPIToolset, operations
+from toolwright.sources.openapi._names import Names
 
 pytestmark = pytest.mark.anyio
 
@@ -168,6 +169,90 @@ def test_names_are_snake_cased_short_and_unique() -> None:
             "get_p6",
         ]
     )
+
+
+class Counting(set[str]):
+    """Counts how often it is asked for something."""
+
+    asked = 0
+
+    def __contains__(self, item: object) -> bool:
+        self.asked += 1
+        return super().__contains__(item)
+
+
+@pytest.mark.parametrize("longest", [60, None])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ["go"] * 20_000,
+        ["go", "go_2", "go_7", *["go"] * 20_000],
+        # Cut for a number, they all want the same.
+        [f"{'x' * 55}{number:05}" for number in range(10_000)] * 2,
+    ],
+    ids=["same", "numbered", "long"],
+)
+def test_many_operations_of_one_name_are_named_as_quickly_as_one(
+    wanted: list[str], longest: int | None
+) -> None:
+    names = Names(longest)
+    names._taken = counting = Counting()
+    given = [names.take(name) for name in wanted]
+    assert len({*given}) == len(wanted)
+    assert counting.asked < 12 * len(wanted)
+    assert longest is None or max(map(len, given)) <= longest
+    if wanted[1] == "go_2":
+        assert given[:8] == ["go", "go_2", "go_7", "go_3", "go_4", "go_5", "go_6", "go_8"]
+
+
+def test_many_arguments_and_schemas_of_one_name_are_told_apart() -> None:
+    queries: list[dict[str, Any]] = [
+        {"name": f"a{'-' * number}", "in": place, "schema": {"$ref": f"#/s/{number}/A"}}
+        for number in range(3)
+        for place in ("query", "header")
+    ]
+    schema: dict[str, Any] = {"type": "object"}
+    made = document({"parameters": queries}, s=[{"A": schema}] * 3)
+    told = OpenAPIToolset(spec_dict=made).get_tool("act").spec.parameters
+    assert sorted(told["properties"]) == [
+        "a",
+        "a_header",
+        "a_header_2",
+        "a_header_3",
+        "a_query",
+        "a_query_2",
+    ]
+    assert sorted(told["$defs"]) == ["A", "A_2", "A_3"]
+
+
+def test_a_document_and_its_files_together_have_a_size(tmp_path: Path) -> None:
+    query = {"name": "q", "in": "query", "schema": {"$ref": "other.json"}}
+    whole = json.dumps(document({"parameters": [query]}))
+    (tmp_path / "api.json").write_text(whole)
+    (tmp_path / "other.json").write_text('{"type": "string"}')
+    enough = len(whole) + len('{"type": "string"}')
+    fits = OpenAPIToolset(tmp_path / "api.json", max_document_bytes=enough)
+    assert parameters(fits.get_tool("act")) == {"q": {"type": "string"}}
+    less = OpenAPIToolset(tmp_path / "api.json", max_document_bytes=enough - 1)
+    with pytest.raises(UsageError, match=rf"other.json' is too large.* {enough - 1} bytes"):
+        parameters(less.get_tool("act"))
+    with pytest.raises(UsageError, match=r"api.json' is too large"):
+        OpenAPIToolset(tmp_path / "api.json", max_document_bytes=len(whole) - 1)
+
+
+async def test_a_document_on_the_web_and_its_files_have_a_size_too(server: Recorder) -> None:
+    query = {"name": "q", "in": "query", "schema": {"$ref": "other.json"}}
+    whole = document({"parameters": [query]})
+    size = len(JSONResponse(whole).body)
+    for most, told in ((size + 17, {"q": {"type": "string"}}), (size + 16, {"q": {}})):
+        server.replies += [JSONResponse(whole), JSONResponse({"type": "string"})]
+        toolset = OpenAPIToolset(f"{server.url}/api.json", max_document_bytes=most)
+        [tool] = await toolset.list_tools()
+        assert parameters(tool) == told
+    server.replies.append(JSONResponse(whole))
+    toolset = OpenAPIToolset(f"{server.url}/api.json", max_document_bytes=size - 1)
+    with pytest.raises(UsageError, match="Cannot fetch"):
+        await toolset.list_tools()
 
 
 def test_references_lead_into_other_files_and_back(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from toolwright.errors import StoreError
 
 __all__ = ["DirectoryBlobs"]
 
+_TRIES = 100
+"""How often in a row others may remove an empty folder while something is put into it."""
+
 
 class DirectoryBlobs:
     """Each key is a file under `root`, which is made on first use."""
@@ -40,13 +43,12 @@ class DirectoryBlobs:
 
     def _create(self, path: Path, data: bytes) -> bool:
         try:
-            make_parents(path)
+            make_parents(self._root / "any")
             with tempfile.NamedTemporaryFile(dir=self._root, prefix=".new-") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                # A link appears whole, and never replaces what is there.
-                os.link(file.name, path)
+                _link(file.name, path)
         except FileExistsError:
             return False
         except OSError as error:
@@ -59,6 +61,21 @@ class DirectoryBlobs:
         with contextlib.suppress(OSError):
             for folder in path.parents[: path.parents.index(self._root)]:
                 folder.rmdir()
+
+
+def _link(source: str, path: Path) -> None:
+    """Put a file in its place: it appears whole, and never replaces what is there.
+
+    Its folder may be removed as soon as it is made, by whoever deletes the last file beside it.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            make_parents(path)
+            os.link(source, path)
+            break
+        except FileNotFoundError:
+            if not left:
+                raise
 
 
 def _read(path: Path) -> bytes | None:

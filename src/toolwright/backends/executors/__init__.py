@@ -14,6 +14,7 @@ from toolwright.backends.executors._executor import (
     OnOutput,
     Sandbox,
     demand,
+    require_runnable,
 )
 from toolwright.backends.executors._launcher import launcher_command
 
@@ -38,6 +39,7 @@ __all__ = [
     "clean_environment",
     "demand",
     "launcher_command",
+    "require_runnable",
 ]
 
 

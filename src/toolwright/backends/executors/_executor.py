@@ -1,12 +1,13 @@
 """What it means to run commands somewhere: the `Executor` protocol and the values it exchanges."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from toolwright._sealed import sealed
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 
 __all__ = [
     "Capabilities",
@@ -19,6 +20,7 @@ __all__ = [
     "OnOutput",
     "Sandbox",
     "demand",
+    "require_runnable",
 ]
 
 Command = str | Sequence[str]
@@ -38,7 +40,8 @@ class Limits:
     """Seconds of wall-clock time."""
     cpu_seconds: int | None = None
     memory: int | None = None
-    """Bytes: of address space per process, and of resident memory of all of them together."""
+    """Bytes: of address space per process, and of resident memory of all of them together. What no
+    process has mapped, such as files in memory, is not counted."""
     file_size: int | None = None
     """Bytes of any one file it writes."""
     processes: int | None = None
@@ -53,11 +56,26 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             may_be_zero = field.name in ("grace", "output", "processes")
-            if value is not None and (value < 0 or (value == 0 and not may_be_zero)):
+            if value is None or (math.isfinite(value) and value > 0):
+                continue
+            if value != 0 or not may_be_zero:
+                what = "allows nothing" if math.isfinite(value) else "is no amount"
                 raise UsageError(
-                    f"The limit {field.name}={value!r} allows nothing; give a positive number, "
-                    "or None for no limit."
+                    f"The limit {field.name}={value!r} {what}; give a positive number, or None for "
+                    "no limit."
                 )
+
+
+def require_runnable(command: Command) -> None:
+    """`UsageError` for an empty one, `ToolError` for one that no program can be started with."""
+    words = [command.strip()] if isinstance(command, str) else list(command)
+    if not words or words == [""]:
+        raise UsageError("The command is empty; give a program to run.")
+    if any("\0" in word for word in words):
+        raise ToolError(
+            "The command has a NUL character, which cannot be part of any; leave it out, or let a "
+            r"program make it: printf '\0'."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +118,8 @@ class Capabilities:
     processes_confined: bool = False
     """Commands neither see nor signal processes other than their own."""
     leaves_nothing: bool = False
-    """No process outlives its command."""
+    """No process outlives its command; unless `processes_confined`, one that kills its launcher may
+    leave some."""
     memory_limited: bool = False
     processes_limited: bool = False
     real_bash: bool = False

@@ -24,6 +24,8 @@ _RESOURCES = {
     "cpu_seconds": resource.RLIMIT_CPU,
     "open_files": resource.RLIMIT_NOFILE,
 }
+_STATE, _PARENT, _THREADS = 0, 1, 17
+"""Fields of `/proc/PID/stat`, counted behind the program's name."""
 _SWEEP_SECONDS = 5.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -194,11 +196,12 @@ def _parents() -> list[tuple[int, int]]:
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent = file.read().rsplit(b")", 1)[1].split()[:2]
+                    fields = file.read().rsplit(b")", 1)[1].split()
             except OSError:
                 continue
-            if state != b"Z":
-                pairs.append((int(name), int(parent)))
+            # The state is that of the first thread: others may go on when that one has ended.
+            if fields[_STATE] != b"Z" or int(fields[_THREADS]) > 1:
+                pairs.append((int(name), int(fields[_PARENT])))
     return pairs
 
 
@@ -219,11 +222,15 @@ def _signal(pid: int, number: int) -> bool:
 
 
 def _resident(pid: int) -> int:
+    """What its threads share; one that has ended shows none of it."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/statm", "rb") as file:
+                if pages := int(file.read().split()[1]):
+                    return pages * resource.getpagesize()
     except OSError:
         return 0
+    return 0
 
 
 def _exit_as(status: int, reason: str | None, control: int) -> None:

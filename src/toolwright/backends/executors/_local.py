@@ -17,6 +17,7 @@ from toolwright.backends.executors._executor import (
     Finished,
     Limits,
     OnOutput,
+    require_runnable,
 )
 from toolwright.backends.executors._job import ProcessJob
 from toolwright.backends.executors._process import Process, ProcessSpec
@@ -39,7 +40,8 @@ class LocalExecutor(Sealed):
     """Runs commands on this machine with this program's rights. Not a sandbox.
 
     Commands start in `workspace` and get a clean environment plus `env`. A time limit, a
-    cancellation or the end of this program ends a command and all its descendants.
+    cancellation or the end of this program ends a command and all its descendants, unless it works
+    against that: with the same rights, it can kill the process that watches it.
     """
 
     def __init__(
@@ -82,7 +84,10 @@ class LocalExecutor(Sealed):
             processes_limited=True,
             real_bash=True,
             real_python=True,
-            notes=("Commands run on this machine with the rights of this program.",),
+            notes=(
+                "Commands run on this machine with the rights of this program.",
+                "A command that kills the process which watches it can leave others running.",
+            ),
         )
 
     async def run(
@@ -151,9 +156,8 @@ class LocalExecutor(Sealed):
     ) -> ProcessSpec:
         if self._closed:
             raise UsageError(f"This {type(self).__name__} is closed; open another one.")
+        require_runnable(command)
         argv = [self._shell, "-c", command] if isinstance(command, str) else list(command)
-        if not argv or (isinstance(command, str) and not command.strip()):
-            raise UsageError("The command is empty; give a program to run.")
         place = str(self.workspace / cwd) if cwd else str(self.workspace)
         return ProcessSpec(
             argv=argv,

@@ -23,11 +23,16 @@ from toolwright.backends.executors._launcher import launcher_command
 from toolwright.concurrency import wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
 
+if sys.platform == "linux":
+    import fcntl
+
 __all__ = ["Process", "ProcessSpec"]
 
 T = TypeVar("T")
 _MARK = "TOOLWRIGHT_COMMAND"
 """Set in every command's environment: how its processes are found should its launcher be killed."""
+_SEALED = 0b1111
+"""F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE."""
 _CHUNK = 64 * 1024
 _PIPE_READS = 16
 """A pipe holds at most 1 MB."""
@@ -217,19 +222,30 @@ def _spawn(
     except FileNotFoundError as error:
         raise ToolError(f"Cannot run in {spec.cwd!r}: there is no such directory.") from error
     except ValueError as error:
-        raise ToolError(f"Cannot run {list(spec.argv)!r}: {error}.") from error
+        # Not what was to be run: the walls around it are nothing that a model could change.
+        raise ToolError(f"The command cannot be run: {error}.") from error
     except OSError as error:
         raise StoreError(f"The command could not be started: {error}.") from error
 
 
 def _stdin(data: str | bytes | None) -> IO[bytes]:
-    """A file to read from: unlike a pipe, it needs nobody to write while the command runs."""
+    """A file to read from: unlike a pipe, it needs nobody to write while the command runs.
+
+    Where the system can, it is sealed: the command could not write to it even if it opened it anew.
+    """
     if data is None:
         return open(os.devnull, "rb")
-    file = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-    file.write(data.encode() if isinstance(data, str) else data)
-    file.seek(0)
-    return file
+    content = data.encode() if isinstance(data, str) else data
+    if sys.platform == "linux":
+        file = open(os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")  # noqa: SIM115
+        file.write(content)
+        file.seek(0)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALED)
+        return file
+    with tempfile.NamedTemporaryFile() as written:
+        written.write(content)
+        written.flush()
+        return open(written.name, "rb")
 
 
 def _non_blocking(pipe: IO[bytes]) -> int:

@@ -74,7 +74,11 @@ class Bubblewrap(Sealed):
             real_bash=True,
             real_python=True,
             installs_packages=True,
-            notes=("The workspace can be filled up to the size of its disk.", str(self.binary)),
+            notes=(
+                "The workspace can be filled up to the size of its disk.",
+                "Where the workspace lies outside can be found out.",
+                str(self.binary),
+            ),
         )
 
     def limits(self, limits: Limits) -> Limits:

@@ -29,9 +29,9 @@ class Landlock:
     """The same file system, most of it closed; no sockets, no signals to outside, no rights.
 
     Needs no privileges and no namespaces. Paths are those outside: of a file outside commands can
-    find out what `stat` tells and where a link leads, and whether a process exists; they can neither
-    read nor change either. That is more than bubblewrap shows, so `open_sandbox` takes it only if
-    asked.
+    find out what `stat` tells and where a link leads; of a process, whether it exists, its group,
+    session, priority, scheduling and CPU time. They can neither read nor change either. That is more
+    than bubblewrap shows, so `open_sandbox` takes it only if asked.
     """
 
     __slots__ = ()
@@ -57,6 +57,8 @@ class Landlock:
             notes=(
                 "Of a file outside can be found out: whether it exists, its size, times, owner and "
                 "mode, and where a link leads.",
+                "Of a process outside can be found out: whether it exists, its group, session, priority, "
+                "scheduling, processors and used CPU time.",
                 "There are no extended attributes, no shared memory and no file watches.",
                 "The workspace and temporary files can be filled up to the size of their disk.",
             ),

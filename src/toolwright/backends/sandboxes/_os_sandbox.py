@@ -21,6 +21,7 @@ from toolwright.backends.executors import (
     LocalExecutor,
     OnOutput,
     clean_environment,
+    require_runnable,
 )
 from toolwright.backends.executors._process import Process, ProcessSpec
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
@@ -289,9 +290,8 @@ class OsSandbox(Sealed):
 
     def _walled(self, command: Command, cwd: str | None, room: Room) -> list[str]:
         self._check_open()
+        require_runnable(command)
         argv = [self._bash, "-c", command] if isinstance(command, str) else list(command)
-        if not argv or (isinstance(command, str) and not command.strip()):
-            raise UsageError("The command is empty; give a program to run.")
         return self.walls.around(argv, self._inside(cwd or "."), room)
 
     def _inside(self, path: str) -> str:

@@ -20,6 +20,7 @@ from toolwright.backends.executors import (
     Limits,
     OnOutput,
     clean_environment,
+    require_runnable,
 )
 from toolwright.backends.executors._process import Process, ProcessSpec
 from toolwright.backends.sandboxes._bashkit_worker import REFUSED
@@ -236,9 +237,8 @@ def _must_have_moved(verb: str, path: str, done: Finished) -> None:
 
 
 def _script(command: Command, cwd: str | None, stdin: str | bytes | None) -> str:
+    require_runnable(command)
     script = command if isinstance(command, str) else shlex.join(command)
-    if not script.strip():
-        raise UsageError("The command is empty; give a program to run.")
     if stdin is not None:
         text = stdin.decode() if isinstance(stdin, bytes) else stdin
         script = f"printf %s {shlex.quote(text)} | {{ {script}\n}}"

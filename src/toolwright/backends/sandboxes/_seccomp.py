@@ -34,18 +34,26 @@ _CREATING = 0o100 | 0o20000000
 _NAMESPACES = 0x7E020080
 _INPUT_IOCTLS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: type into the terminal of somebody else."""
-_FLAG_IOCTLS = (0x40086602, 0x40046602, 0x401C5820)
-"""Change a file's flags, for which a descriptor to read is enough."""
-_INET, _INET6 = 2, 10
+_PLAIN_IOCTLS = (
+    0x5401, 0x5402, 0x5403, 0x5404, 0x5405, 0x5409, 0x540A, 0x540B,  # TCGETS … TCFLSH
+    0x540E, 0x540F, 0x5410, 0x5411, 0x5413, 0x5414,  # TIOCSCTTY … TIOCSWINSZ
+    0x541B, 0x5421, 0x5422, 0x5429, 0x5441, 0x80045430, 0x40045431,  # FIONREAD … TIOCSPTLCK
+    0x5450, 0x5451, 0x802C542A, 0x402C542B, 0x402C542C, 0x402C542D,  # FIONCLEX … TCSETSF2
+)  # fmt: skip
+"""About terminals, pipes and descriptors. Others change a file through a descriptor to read it."""
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_SET_LEASE = 1024
+"""Of a file that can be read: whoever opens it to write waits, for 45 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A condition on the lower half of an argument."""
+    """A condition on one half of an argument, the lower one if not said otherwise."""
 
     argument: int
     kind: Literal["is", "is not", "has"]
     value: int
+    upper: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +63,11 @@ class _Rule:
     tests: tuple[_Test, ...] = ()
 
 
+_BEYOND_A_PAGE = (_Test(1, "has", 0xFFFFF000), _Test(1, "has", 0xFFFFFFFF, upper=True))
+
+
 def bubblewrap_filter(machine: str = "") -> bytes:
-    """What namespaces do not hold: keyrings, terminals, special bits, ways around a filter."""
+    """What namespaces do not hold: keyrings, terminals, special bits, leases, other networks."""
     return _assembled(machine or platform.machine(), _everywhere())
 
 
@@ -96,10 +107,17 @@ def _everywhere() -> list[_Rule]:
                   "finit_module delete_module open_by_handle_at name_to_handle_at"),
         # Their arguments are in memory, where a filter cannot look; programs use the older ones.
         *(_Rule(call, nothing) for call in ("openat2", "clone3")),
+        # Memory that belongs to no process, so that no limit would count it.
+        *(_Rule(call, nothing) for call in ("memfd_create", "memfd_secret")),
+        *(_refusal("shmget", test) for test in _BEYOND_A_PAGE),
         *(_refusal(call, _Test(mode, "has", _SPECIAL_BITS)) for call, mode in _MODES.items()),
         *(_refusal(call, _Test(flags, "has", _CREATING), _Test(flags + 1, "has", _SPECIAL_BITS))
           for call, flags in (("open", 1), ("openat", 2))),
         *(_refusal("ioctl", _Test(1, "is", number)) for number in _INPUT_IOCTLS),
+        _refusal("fcntl", _Test(1, "is", _SET_LEASE)),
+        # Of the others, some do not know namespaces: AF_VSOCK reaches the machine's own host.
+        _refusal("socket", *_none_of(0, _UNIX, _INET, _INET6, _NETLINK)),
+        _refusal("socketpair", *_none_of(0, _UNIX)),
         _refusal("clone", _Test(0, "has", _NAMESPACES)),
     ]  # fmt: skip
 
@@ -119,7 +137,7 @@ _SUPERVISED = ("chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat uti
 
 def _without_namespaces(network: bool) -> list[_Rule]:
     none = _ERROR | errno.EOPNOTSUPP
-    families = [_Test(0, "is not", family) for family in (_INET, _INET6)] if network else []
+    families = _none_of(0, _INET, _INET6) if network else ()
     return [
         *_refused("ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp "
                   "pidfd_getfd get_robust_list migrate_pages move_pages "
@@ -135,7 +153,7 @@ def _without_namespaces(network: bool) -> list[_Rule]:
         *(_refusal(call, _Test(0, "is not", 0)) for call in _ON_A_PROCESS),
         *(_refusal(call, _Test(argument, "is not", value)) for call, process in _PRIORITIES
           for argument, value in ((0, process), (1, 0))),
-        *(_refusal("ioctl", _Test(1, "is", number)) for number in _FLAG_IOCTLS),
+        _Rule("ioctl", _ERROR | errno.ENOTTY, _none_of(1, *_PLAIN_IOCTLS)),
         _refusal("socket", *families),
         *(_Rule(call, _NOTIFY) for call in _SUPERVISED.split()),
     ]  # fmt: skip
@@ -146,6 +164,10 @@ _ON_A_PROCESS = ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_
 """Calls about a process that is named first, where zero is the caller itself."""
 _PRIORITIES = (("setpriority", 0), ("ioprio_set", 1))
 """Calls about a process, a group or a user: what stands for a process, and then its number."""
+
+
+def _none_of(argument: int, *values: int) -> tuple[_Test, ...]:
+    return tuple(_Test(argument, "is not", value) for value in values)
 
 
 def _refused(calls: str) -> list[_Rule]:
@@ -177,7 +199,7 @@ def _steps(number: int, rule: _Rule) -> list[bytes]:
     body: list[bytes] = []
     left = 2 * len(rule.tests)
     for test in rule.tests:
-        body.append(_step(_LOAD, _ARGUMENTS + 8 * test.argument))
+        body.append(_step(_LOAD, _ARGUMENTS + 8 * test.argument + 4 * test.upper))
         left -= 2
         # Behind the remaining tests and the answer, where the number is loaded again.
         body.append(_jump(test, left + 1))
@@ -214,7 +236,8 @@ def _named(text: str) -> dict[str, int]:
 _SINCE_424 = (
     "io_uring_setup 425 io_uring_enter 426 io_uring_register 427 open_tree 428 move_mount 429 "
     "fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435 openat2 437 pidfd_getfd 438 "
-    "process_madvise 440 mount_setattr 442 quotactl_fd 443 process_mrelease 448 fchmodat2 452 "
+    "process_madvise 440 mount_setattr 442 quotactl_fd 443 memfd_secret 447 process_mrelease 448 "
+    "fchmodat2 452 "
     "statmount 457 listmount 458 setxattrat 463 getxattrat 464 listxattrat 465 removexattrat 466 "
     "open_tree_attr 467 file_getattr 468 file_setattr 469 "
 )
@@ -223,9 +246,10 @@ _SINCE_424 = (
 MACHINES = {
     "x86_64": _Machine(0xC000003E, _named(
         _SINCE_424 +
-        "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 clone 56 semget 64 semop 65 "
-        "semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 creat 85 chmod 90 fchmod 91 "
-        "chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 setpriority 141 "
+        "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 socketpair 53 clone 56 semget 64 "
+        "semop 65 semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 fcntl 72 creat 85 "
+        "chmod 90 fchmod 91 chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 "
+        "setpriority 141 "
         "sched_setparam 142 sched_setscheduler 144 pivot_root 155 chroot 161 acct 163 mount 165 "
         "umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173 init_module 175 "
         "delete_module 176 quotactl 179 nfsservctl 180 setxattr 188 lsetxattr 189 fsetxattr 190 "
@@ -238,25 +262,25 @@ MACHINES = {
         "get_robust_list 274 move_pages 279 utimensat 280 perf_event_open 298 fanotify_init 300 "
         "fanotify_mark 301 prlimit64 302 name_to_handle_at 303 open_by_handle_at 304 setns 308 "
         "process_vm_readv 310 process_vm_writev 311 kcmp 312 finit_module 313 sched_setattr 314 "
-        "kexec_file_load 320 bpf 321 userfaultfd 323 execve 59 execveat 322"
+        "memfd_create 319 kexec_file_load 320 bpf 321 userfaultfd 323 execve 59 execveat 322"
     )),
     "aarch64": _Machine(0xC00000B7, _named(
         _SINCE_424 +
         "setxattr 5 lsetxattr 6 fsetxattr 7 getxattr 8 lgetxattr 9 fgetxattr 10 listxattr 11 "
         "llistxattr 12 flistxattr 13 removexattr 14 lremovexattr 15 fremovexattr 16 "
-        "lookup_dcookie 18 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 "
+        "lookup_dcookie 18 fcntl 25 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 "
         "mount 40 pivot_root 41 nfsservctl 42 chroot 51 fchmod 52 fchmodat 53 fchownat 54 "
         "fchown 55 openat 56 quotactl 60 utimensat 88 acct 89 unshare 97 get_robust_list 100 "
         "kexec_load 104 init_module 105 delete_module 106 syslog 116 ptrace 117 "
         "sched_setparam 118 sched_setscheduler 119 sched_setaffinity 122 setpriority 140 "
         "reboot 142 mq_open 180 mq_unlink 181 mq_timedsend 182 mq_timedreceive 183 mq_notify 184 "
         "mq_getsetattr 185 msgget 186 msgctl 187 msgrcv 188 msgsnd 189 semget 190 semctl 191 "
-        "semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 shmdt 197 socket 198 "
+        "semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196 shmdt 197 socket 198 socketpair 199 "
         "add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225 "
         "migrate_pages 238 move_pages 239 perf_event_open 241 prlimit64 261 fanotify_init 262 "
         "fanotify_mark 263 name_to_handle_at 264 open_by_handle_at 265 setns 268 "
         "process_vm_readv 270 process_vm_writev 271 kcmp 272 finit_module 273 sched_setattr 274 "
-        "bpf 280 userfaultfd 282 kexec_file_load 294 execve 221 execveat 281"
+        "memfd_create 279 bpf 280 userfaultfd 282 kexec_file_load 294 execve 221 execveat 281"
     )),
 }  # fmt: skip
 """The calls that a rule is about, by machine."""

@@ -1,10 +1,11 @@
 """Find a secret in text, however it is spelled there."""
 
-import base64
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+from toolwright._packed import base64_forms, hexadecimal_forms
 
 __all__ = ["Spellings"]
 
@@ -115,27 +116,13 @@ def _forms(secret: bytes) -> Iterator[bytes]:
     # A secret may itself look escaped, and is then another one once it has been read.
     yield from (read for _, read in _readings(secret, ()))
     yield secret.replace(b" ", b"+")
-    in_base64 = [form for encoded in _base64(secret) for form in _both(encoded)]
+    in_base64 = list(base64_forms(secret))
     yield from in_base64
     for form in (secret, *in_base64):
-        yield form.hex().encode()
-        yield form.hex().upper().encode()
+        yield from hexadecimal_forms(form)
     for form in in_base64:
-        yield from _base64(form)
+        yield from base64_forms(form)
     yield secret.decode("utf-8", "replace").encode("utf-16-le")[:-1]
-
-
-def _base64(data: bytes) -> Iterator[bytes]:
-    """The data alone, and within other data: those characters that depend on nothing around it."""
-    yield base64.b64encode(data)
-    for before in range(3):
-        encoded = base64.b64encode(b"\0" * before + data + b"\0\0")
-        yield encoded[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
-
-
-def _both(encoded: bytes) -> tuple[bytes, bytes]:
-    """Base64 in its two alphabets."""
-    return encoded, encoded.translate(bytes.maketrans(b"+/", b"-_"))
 
 
 _Ways = tuple[_Escapes, ...]

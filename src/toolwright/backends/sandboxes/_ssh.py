@@ -14,6 +14,7 @@ from toolwright.backends.executors import (
     Job,
     Limits,
     OnOutput,
+    require_runnable,
 )
 from toolwright.errors import StoreError, ToolError, UsageError
 
@@ -34,7 +35,8 @@ class SshExecutor(Sealed):
     """Runs commands on a machine that `asyncssh` can connect to. Not a sandbox.
 
     Files are read and written over SFTP. A command that is stopped is ended there with its process
-    group; a process that has left the group is not found.
+    group; a process that has left the group is not found. Exit codes from 129 to 192 are taken for
+    signals, as shells mean them.
     """
 
     def __init__(
@@ -158,15 +160,15 @@ class SshExecutor(Sealed):
     ) -> str:
         """The command line for the other machine's shell, in a process group of its own."""
         self._open_connection()
+        require_runnable(command)
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
-        if not argv or (isinstance(command, str) and not command.strip()):
-            raise UsageError("The command is empty; give a program to run.")
         place = shlex.quote(self._path(cwd) if cwd else self.workspace)
         variables = [f"{name}={value}" for name, value in env.items()]
         steps = ["echo @group $$ >&2", f"cd {place}"]
         for name, (flag, unit) in _RESOURCES.items():
             if (amount := getattr(limits, name)) is not None:
                 steps.append(f"ulimit {flag} {int(amount / unit)}")
-        joined = "exec 2>&1; exec" if merge else "exec"
-        steps.append(f"{joined} {shlex.join(['env', *variables, *argv])}")
-        return f"exec setsid -w sh -c {shlex.quote(' && '.join(steps))}"
+        joined = "exec 2>&1; " if merge else ""
+        steps.append(f"{joined}{shlex.join(['env', *variables, *argv])}")
+        # The shell stays, and says of a signal what 'setsid' would not.
+        return f"exec setsid -w sh -c {shlex.quote(' && '.join(steps) + '; exit $?')}"

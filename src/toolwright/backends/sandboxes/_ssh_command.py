@@ -15,6 +15,7 @@ from toolwright.errors import StoreError
 __all__ = ["SshCommand"]
 
 _SIGNALS = {"HUP": 1, "INT": 2, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
+_HIGHEST_SIGNAL = 64
 _PATIENCE = 10.0
 """Seconds to wait for the other machine to end a command, in case it no longer answers."""
 _PATTERN = re.compile(rb"@group (\d+)\n")
@@ -77,7 +78,7 @@ class SshCommand(asyncssh.SSHClientSession[bytes]):
 
     def exit_status_received(self, status: int) -> None:
         """It ended by itself; shells report a signal as 128 and its number."""
-        self._exit_code = status if status <= 128 else 128 - status
+        self._exit_code = 128 - status if 128 < status <= 128 + _HIGHEST_SIGNAL else status
 
     def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
         """A signal ended it."""

@@ -222,7 +222,7 @@ class Database:
 
 
 def _add_columns(connection: Connection, metadata: MetaData) -> None:
-    """Give tables that an older version has made the columns that are new since."""
+    """Give tables that an older version has made the columns and indexes that are new since."""
     found = inspect(connection)
     for table in metadata.sorted_tables:
         if not found.has_table(table.name):
@@ -232,6 +232,8 @@ def _add_columns(connection: Connection, metadata: MetaData) -> None:
             if column.name not in has:
                 definition = CreateColumn(column).compile(dialect=connection.dialect)
                 connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
 
 
 class _Threads:

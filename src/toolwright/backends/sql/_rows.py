@@ -1,13 +1,15 @@
 """Between the rows of a session database and the values of a store."""
 
-from collections.abc import Sequence
+import functools
+import logging
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
 from toolwright.backends._store import OpenCall, SessionRow
-from toolwright.errors import StoreError
+from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import (
     Event,
     Given,
@@ -25,6 +27,7 @@ __all__ = [
     "answer_text",
     "event_rows",
     "open_call",
+    "open_calls",
     "pending",
     "pending_row",
     "pending_text",
@@ -32,6 +35,7 @@ __all__ = [
     "state_row",
 ]
 
+logger = logging.getLogger("toolwright")
 _PENDING = TypeAdapter(Pending)
 _ANSWER: TypeAdapter[StoredAnswer] = TypeAdapter(StoredAnswer)
 
@@ -57,6 +61,21 @@ def open_call(row: Row[Any]) -> OpenCall:
     )
 
 
+def open_calls(found: Sequence[Row[Any]]) -> Iterator[OpenCall]:
+    """Calls of many sessions; one that cannot be read is left out, so that the others can be seen."""
+    for row in found:
+        try:
+            yield open_call(row)
+        except UnreadableError as error:
+            _tell_once(f"session {row.session_id!r}: a call is left out of the list: {error}")
+
+
+@functools.lru_cache(maxsize=1000)
+def _tell_once(problem: str) -> None:
+    """Lists are asked for again and again."""
+    logger.warning("%s", problem)
+
+
 def _answer(text: str) -> StoredAnswer:
     try:
         return from_json_text(_ANSWER, text)
@@ -72,7 +91,10 @@ def answer_text(answer: StoredAnswer) -> str:
 
 def pending(body: str) -> Pending:
     """What `pending_row` stored."""
-    return from_json_text(_PENDING, body)
+    try:
+        return from_json_text(_PENDING, body)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"Unreadable pending call {body[:200]!r}: {error}") from error
 
 
 def pending_text(opened: Pending) -> str:

@@ -23,7 +23,7 @@ from toolwright.backends.sql._any_text import AnyText
 
 __all__ = ["EVENTS", "METADATA", "PENDING", "SESSIONS", "STATE", "VERSION", "WORKERS"]
 
-VERSION = 3
+VERSION = 4
 """Raise it with every change to the tables below (a test knows their digest). Older databases get new
 tables, and new columns at the end of those they have: such a column must be one that may be null."""
 METADATA = MetaData()
@@ -74,10 +74,18 @@ SESSIONS = Table(
     Column("hold", Text),
     Column("holder", Text),
     Column("held_since", Float(53)),
+    Column("unfinished", Boolean),
     UniqueConstraint("app_name", "session_id"),
     Index("toolwright_sessions_latest", "app_name", "user_id", "updated_at"),
 )
-"""`hold` is the run that holds the session, `holder` the name under which its process has signed in."""
+Index(
+    "toolwright_sessions_unfinished",
+    SESSIONS.c.app_name,
+    sqlite_where=SESSIONS.c.unfinished.is_not(None),
+    postgresql_where=SESSIONS.c.unfinished.is_not(None),
+)
+"""`hold` is the run that holds the session, `holder` the name under which its process has signed in;
+`unfinished` is true when the log does not end with the end of a run, else null."""
 
 WORKERS = Table(
     "toolwright_workers",
@@ -125,6 +133,12 @@ PENDING = Table(
     Column("answer", Text),
     Column("closed", Boolean, nullable=False, default=False),
     Index("toolwright_pending_open", "closed", "session_key"),
+)
+Index(
+    "toolwright_pending_answered",
+    PENDING.c.session_key,
+    sqlite_where=PENDING.c.answer.is_not(None),
+    postgresql_where=PENDING.c.answer.is_not(None),
 )
 """Closed calls stay, so that a late answer is told from an unknown one; their answers do not.
 `position` is the order in which a session's calls were asked about."""

@@ -30,17 +30,21 @@ __all__ = [
     "ADVANCE_HOLDING",
     "ADVANCE_TAKING",
     "ANSWER",
+    "ANSWERED",
     "CALL",
     "CALLS",
     "CHANGE",
     "CLOSE",
+    "COPY_ANSWERED",
     "FIND",
     "INSERT_EVENTS",
     "INSERT_PENDING",
+    "INTERRUPTED",
     "IS_MINE",
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
     "ONE_AT_A_TIME",
+    "ONE_CHANGES_STATE",
     "RELEASE",
     "SELECT_EVENTS",
     "SELECT_OPEN",
@@ -74,7 +78,12 @@ def _advance(allowed: ColumnElement[bool], **held: BindParameter[Any]) -> Execut
     return (
         update(SESSIONS)
         .where(IS_MINE, SESSIONS.c.last_seq == bindparam("before"), allowed)
-        .values(last_seq=bindparam("after"), updated_at=bindparam("now"), **held)
+        .values(
+            last_seq=bindparam("after"),
+            updated_at=bindparam("now"),
+            unfinished=bindparam("unfinished"),
+            **held,
+        )
         .returning(SESSIONS.c.key, SESSIONS.c.title, _HAS_OPEN.label("has_open"))
     )
 
@@ -92,6 +101,17 @@ RELEASE = update(SESSIONS).where(IS_MINE, _BY_ME).values(hold=None, holder=None,
 SET_TITLE = (
     update(SESSIONS).where(SESSIONS.c.key == bindparam("of")).values(title=bindparam("words"))
 )
+
+_HAS_ANSWER = select(PENDING.c.session_key).where(PENDING.c.answer.is_not(None), IS_OPEN)
+INTERRUPTED = select(SESSIONS).where(
+    SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.unfinished.is_not(None)
+)
+ANSWERED = select(SESSIONS).where(
+    SESSIONS.c.app_name == bindparam("app"),
+    SESSIONS.c.unfinished.is_(None),
+    SESSIONS.c.key.in_(_HAS_ANSWER),
+)
+"""Sessions with an answer that no run has taken; they may wait for others."""
 
 INSERT_EVENTS = insert(EVENTS)
 SELECT_EVENTS = (
@@ -131,6 +151,10 @@ ANSWER = (
 """Changes one row for the first answer in time, and none for any other."""
 ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(hashtext('toolwright_rival_answers'))")
 """On Postgres, until the end of the transaction: answers of which one excludes the others."""
+ONE_CHANGES_STATE = text(
+    "SELECT pg_advisory_xact_lock(hashtext('toolwright_state'), CAST(:app AS integer))"
+)
+"""On Postgres, until the end of the transaction: changes to what the sessions of an app share."""
 CHANGE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
@@ -142,6 +166,12 @@ USE_ANSWER = (
     .values(answer=None)
 )
 """The log has it now."""
+COPY_ANSWERED = (
+    update(PENDING)
+    .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
+    .values(answered_at=bindparam("now"))
+)
+"""The log that a branch begins with has it."""
 CLOSE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))

@@ -1,7 +1,8 @@
 """Sessions in SQLite or Postgres, shared by as many processes as open the same address."""
 
 import time
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,21 @@ from sqlalchemy import Connection, Executable, Row, delete, func, select
 
 from toolwright._sealed import Sealed
 from toolwright.backends import _refusals as refusals
-from toolwright.backends._changes import Changes, changes, closed_by, is_session_key
+from toolwright.backends._changes import (
+    Changes,
+    branched,
+    changes,
+    closed_by,
+    may_go_on,
+    refuse_stale,
+)
 from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._schema import METADATA, SESSIONS, STATE, VERSION
-from toolwright.errors import StoreConflict, StoreError, UsageError
+from toolwright.errors import StaleState, StoreConflict, StoreError, UsageError
 from toolwright.messages import (
     Answered,
     Event,
@@ -87,7 +95,14 @@ class SqlStore(Sealed):
         assert found is not None
         return found
 
-    async def append(self, scope: Scope, events: Sequence[Event], hold: Hold | None = None) -> None:
+    async def append(
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        hold: Hold | None = None,
+        *,
+        expected: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
         `SessionHeld` when another run holds the session.
 
@@ -96,19 +111,41 @@ class SqlStore(Sealed):
         if not events:
             return
         bodies = rows.event_rows(events)
+
+        def work(connection: Connection) -> None:
+            # Before anything is written: what raises after that may have others' work undone.
+            if expected and not self._has(connection, scope, bodies[-1]):
+                self._refuse_stale(connection, scope, expected)
+            self._append(connection, scope, events, bodies, hold)
+
         if hold is None:
-            await self.database.write(lambda c: self._append(c, scope, events, bodies, None))
+            await self.database.write(work)
             return
-        await self._write_under(hold, lambda c: self._append(c, scope, events, bodies, hold))
+        await self._write_under(hold, work)
+
+    def _refuse_stale(
+        self, connection: Connection, scope: Scope, expected: Mapping[str, Any]
+    ) -> None:
+        if not self.database.is_sqlite:
+            # Not their rows: one that is to be made cannot be locked.
+            app = zlib.crc32(scope.app_name.encode("utf-8", "surrogatepass")) - 2**31
+            connection.execute(sql.ONE_CHANGES_STATE, {"app": app})
+        refuse_stale(expected, _state(connection, _mine(scope)))
+
+    def _has(self, connection: Connection, scope: Scope, body: dict[str, Any]) -> bool:
+        """Whether the log has this event already: its acknowledgement was lost."""
+        since = _mine(scope) | {"since": body["seq"] - 1}
+        return connection.execute(sql.SELECT_EVENTS, since).scalars().first() == body["body"]
 
     async def take(self, scope: Scope, hold: Hold) -> None:
         """Take a session as the first append of a run does, and add nothing to it."""
 
         def work(connection: Connection) -> None:
-            row = _find(connection, scope.app_name, scope.session_id)
+            row = _find_row(connection, scope.app_name, scope.session_id)
             if row is None:
                 raise refusals.was_not_opened(scope)
             step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
+            step["unfinished"] = row.unfinished
             if self._advance(connection, _mine(scope) | step, hold) is None:
                 raise self._refusal(connection, scope, row.last_seq + 1, hold)
             self.on_take(connection, scope)
@@ -119,6 +156,8 @@ class SqlStore(Sealed):
         self._holds.enter(hold)
         try:
             await self.database.write(work)
+        except StaleState:
+            raise
         except StoreConflict:
             self._holds.refused(hold)
             raise
@@ -132,14 +171,15 @@ class SqlStore(Sealed):
         bodies: Sequence[dict[str, Any]],
         hold: Hold | None,
     ) -> None:
-        step = {"before": events[0].seq - 1, "after": events[-1].seq, "now": time.time()}
+        found = changes(events)
+        step: dict[str, Any] = {"before": events[0].seq - 1, "after": events[-1].seq}
+        step |= {"now": time.time(), "unfinished": found.is_unfinished or None}
         row = self._advance(connection, _mine(scope) | step, hold)
         if row is None:
             stored = self._stored_already(connection, scope, bodies, hold)
             if stored < len(events):
                 self._append(connection, scope, events[stored:], bodies[stored:], hold)
             return
-        found = changes(events)
         if found.title and not row.title:
             connection.execute(sql.SET_TITLE, {"of": row.key, "words": found.title})
         self._write(connection, scope, row.key, bodies, found)
@@ -265,6 +305,8 @@ class SqlStore(Sealed):
         """`open_calls`, in a transaction that is under way."""
         query = sql.CALLS if session_id is None else sql.SESSION_CALLS
         found = connection.execute(query, {"app": app_name, "session": session_id}).all()
+        if session_id is None:
+            return list(rows.open_calls(found))
         return [rows.open_call(row) for row in found]
 
     def open_in(self, connection: Connection, scope: Scope) -> None:
@@ -298,6 +340,22 @@ class SqlStore(Sealed):
             query = query.where(SESSIONS.c.user_id == user_id)
         query = query.order_by(SESSIONS.c.updated_at.desc(), SESSIONS.c.key.desc())
         return [rows.session(row) for row in await self._all(query)]
+
+    async def unfinished(self, app_name: str) -> list[SessionRow]:
+        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+
+        def work(connection: Connection) -> list[SessionRow]:
+            here = {"app": app_name}
+            cut_off = connection.execute(sql.INTERRUPTED, here).all()
+            answered = [
+                row
+                for row in connection.execute(sql.ANSWERED, here).all()
+                if may_go_on(self.calls_in(connection, app_name, row.session_id))
+            ]
+            return [rows.session(row) for row in (*cut_off, *answered)]
+
+        found = await self.database.read(work)
+        return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     async def apps(self) -> dict[str, int]:
         """How many sessions each app has in this database."""
@@ -342,20 +400,22 @@ class SqlStore(Sealed):
 
     def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
         refuse_long_scope(scope)
-        found = changes(events)
-        found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
-        key = self._add_session(connection, scope, len(events), found.title)
+        events, found = branched(events)
+        key = self._add_session(connection, scope, len(events), found)
         if key is None:
             raise refusals.id_is_taken(scope.session_id)
         self._write(connection, scope, key, rows.event_rows(events), found)
+        if found.answered:
+            answered = [{"of": key, "call": call, "now": time.time()} for call in found.answered]
+            connection.execute(sql.COPY_ANSWERED, answered)
         _close_calls(connection, key, found)
         return self._open(connection, scope)
 
     def _add_session(
-        self, connection: Connection, scope: Scope, last_seq: int = 0, title: str = ""
+        self, connection: Connection, scope: Scope, last_seq: int = 0, begun: Changes | None = None
     ) -> int | None:
         """The new session's key, or None when there is one with its id."""
-        now = time.time()
+        now, begun = time.time(), begun or Changes()
         values = {
             "app_name": scope.app_name,
             "session_id": scope.session_id,
@@ -363,7 +423,8 @@ class SqlStore(Sealed):
             "created_at": now,
             "updated_at": now,
             "last_seq": last_seq,
-            "title": title,
+            "title": begun.title,
+            "unfinished": begun.is_unfinished or None,
         }
         return connection.execute(self._insert_session, values).scalar()
 

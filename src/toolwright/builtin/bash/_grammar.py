@@ -144,7 +144,7 @@ class Program:
         """Whether no further argument could make it do more than it is for."""
         if self.anything:
             return True
-        harmful = ("execute", "config") if self.base == "write" else ("execute", "config", "write")
+        harmful = {"execute", "config"} | (set() if self.base == "write" else {"write", "network"})
         plain = self.output is None and self.command is None and not self.commands
         plain = plain and not self.response_files and not self.partial
         settled = self.base in ("read", "write") and plain and self.reader is None

@@ -20,6 +20,8 @@ __all__ = ["Judge", "Terms"]
 _DEEPEST = 4
 _SAME = {";": {"\n"}, "`": {"$("}, "$(": {"`"}}
 """Operators that mean the same as a blocked one."""
+_HERE = {"<<<", "<<", "<<-"}
+"""Operators that are written out again in a way that only bash knows."""
 _AT_ONCE = {"|", "|&", "&"}
 """Operators behind which two commands run at the same time."""
 
@@ -46,6 +48,7 @@ class Judge:
         self._terms = terms
         self._depth = 0
         self._at_once = False
+        self._shell = "bash"
         self._redirects = Redirects(allowed=terms.allow_redirects, anywhere=terms.allows_all)
         self._changes = False
         self.found: list[tuple[str, ...]] = []
@@ -66,8 +69,18 @@ class Judge:
         script = read_script(command)
         operators = script.all_operators()
         _refuse_operators(self._terms.blocked, operators, command)
+        if self._shell != "bash" and operators & _HERE:
+            raise Refused(f"input that is written into the code of {self._shell!r} is not judged; "
+                          "use 'bash -c', or write it outside")  # fmt: skip
         self._at_once = self._at_once or bool(operators & _AT_ONCE)
         return self._script(script)
+
+    def _code_of(self, shell: str, command: str) -> str:
+        """The same for the code of a shell that this one starts."""
+        outer, self._shell = self._shell, shell
+        written = self._code(command)
+        self._shell = outer
+        return written
 
     def _script(self, script: Script) -> str:
         self._depth += 1
@@ -159,9 +172,8 @@ class Judge:
         """The same words with the commands inside them judged."""
         result = list(words)
         for position in reading.code:
-            result[position] = Word.literal(
-                self._code(*_plain_texts(words[position : position + 1]))
-            )
+            [code] = _plain_texts(words[position : position + 1])
+            result[position] = Word.literal(self._code_of(words[0].text or "", code))
         if reading.command is not None:
             start = reading.command
             result[start:] = self._inner(reading, words[start:])

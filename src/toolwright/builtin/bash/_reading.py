@@ -25,11 +25,11 @@ def read_words(program: Program, words: Sequence[Word], start: int = 1) -> Readi
         word = words[position]
         if program.command is not None and len(reading.arguments) > program.command:
             break
-        if word.text == "--":
-            reading.arguments += range(position + 1, len(words))
-            break
         if reading.arguments and not program.permutes:
             reading.arguments += range(position, len(words))
+            break
+        if word.text == "--":
+            reading.arguments += range(position + 1, len(words))
             break
         if not word.could_be_option:
             reading.arguments.append(position)

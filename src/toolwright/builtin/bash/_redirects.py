@@ -49,7 +49,7 @@ class Redirects:
             return redirect.rendered
         if not self._allowed or not _is_below(target):
             raise Refused(f"output may not be redirected to the file {target!r}")
-        return f"{redirect.before} {_real_path(target)}"
+        return f"{redirect.before} {_real_path(target)}{redirect.after}"
 
     def refuse(self, reason: str) -> None:
         """Raise `Refused` if anything is written to a file below the directory."""

@@ -21,6 +21,8 @@ class Redirect:
     """The file, when it is one."""
     before: str = ""
     """What stands before the file."""
+    after: str = ""
+    """What stands behind it."""
 
     @property
     def writes(self) -> bool:

@@ -21,7 +21,9 @@ _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
 """An operator that is continued on the next line: the shell reads it as one, this reader would not."""
-_JOINS = frozenset({"&&", "||", "|", "|&"})
+_JOINS = {"&&": " && ", "||": " || ", "|": " | ", "|&": " 2>&1 | "}
+_BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
+"""Both streams into one file, as every shell reads it: to some, `a &> f` is `a &` and `> f`."""
 
 
 def read_script(source: str) -> Script:
@@ -81,7 +83,7 @@ def _statement(node: Node, script: Script) -> None:
 def _joined(node: Node, script: Script) -> None:
     for child in node.children:
         if child.type in _JOINS:
-            _operator(child.type, f" {child.type} ", script)
+            _operator(child.type, _JOINS[child.type], script)
         else:
             _statement(child, script)
 
@@ -168,9 +170,11 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     word = _word(target)
     if word.text is None:
         raise Refused(f"the target of {text_of(node)!r} is not named plainly")
-    before = f" {number}{operator}"
-    rendered = f"{before} {shlex.quote(word.text)}"
-    return Redirect(operator, rendered, target=word.text, before=before)
+    before, after = f" {number}{operator}", ""
+    if operator in _BOTH and not number:
+        before, after = _BOTH[operator], " 2>&1"
+    rendered = f"{before} {shlex.quote(word.text)}{after}"
+    return Redirect(operator, rendered, target=word.text, before=before, after=after)
 
 
 def _here(word: Word) -> Redirect:

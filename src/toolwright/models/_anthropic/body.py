@@ -4,14 +4,13 @@ from itertools import chain
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import ServerTool
+from toolwright.messages import ServerTool, sendable_text
 from toolwright.models._anthropic.client import anthropic
 from toolwright.models._anthropic.traits import traits_of
 from toolwright.models._anthropic.wire import to_messages, to_tool
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import ModelRequest, ModelSettings
-from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["BodyMaker"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from google.genai import types
 
-from toolwright.messages import ToolSpec
+from toolwright.messages import ToolSpec, sendable_text
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._gemini.tools import Plan
@@ -13,7 +13,6 @@ from toolwright.models._gemini.traits import generation_of, thinking_config
 from toolwright.models._gemini.wire import Wire, as_wire, to_declaration
 from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import ModelRequest
-from toolwright.models._sendable import sendable_text
 
 __all__ = ["ConfigMaker"]
 

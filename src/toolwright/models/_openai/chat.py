@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.errors import ModelError
-from toolwright.messages import ModelMessage
+from toolwright.messages import ModelMessage, sendable_text
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
@@ -23,7 +23,6 @@ from toolwright.models._openai.client import (
 )
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
-from toolwright.models._sendable import sendable_text
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIChatModel"]

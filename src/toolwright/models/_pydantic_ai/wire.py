@@ -21,6 +21,7 @@ from toolwright.messages import (
     ToolSpec,
     Usage,
     UserMessage,
+    sendable_text,
 )
 from toolwright.models._media import as_text, is_text
 
@@ -66,7 +67,7 @@ def to_message(message: Message) -> theirs.ModelMessage:
 
 def _content(part: Content) -> theirs.UserContent:
     if isinstance(part, TextPart):
-        return part.text
+        return sendable_text(part.text)
     if is_text(part):
         return as_text(part)
     if part.data is not None:
@@ -83,7 +84,8 @@ def _url(blob: BlobPart) -> theirs.UserContent:
 def _returned(result: ToolResult) -> theirs.ToolReturnPart:
     only_text = all(isinstance(part, TextPart) for part in result.content)
     outcomes = {"error": "failed", "denied": "denied"}
-    content: Any = result.text if only_text else [_content(part) for part in result.content]
+    text = sendable_text(result.text)
+    content: Any = text if only_text else [_content(part) for part in result.content]
     outcome: Any = outcomes.get(result.status, "success")
     return theirs.ToolReturnPart(
         tool_name=result.name, content=content, tool_call_id=result.call_id, outcome=outcome
@@ -95,11 +97,13 @@ def _foreign(message: ModelMessage) -> theirs.ModelResponse:
     parts: list[theirs.ModelResponsePart] = []
     for part in message.parts:
         if isinstance(part, TextPart):
-            parts.append(theirs.TextPart(content=part.text))
+            parts.append(theirs.TextPart(content=sendable_text(part.text)))
         elif isinstance(part, ToolCall):
             parts.append(
                 theirs.ToolCallPart(
-                    tool_name=part.name, args=part.arguments, tool_call_id=part.call_id
+                    tool_name=part.name,
+                    args=sendable_text(part.arguments),
+                    tool_call_id=part.call_id,
                 )
             )
     return theirs.ModelResponse(parts=parts)

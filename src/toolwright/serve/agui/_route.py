@@ -4,11 +4,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from ag_ui.core import RunAgentInput, UserMessage
+from ag_ui.core import BaseEvent, RunAgentInput, UserMessage
 from ag_ui.encoder import EventEncoder
+from pydantic_core import PydanticSerializationError
 
 from toolwright.backends import SessionRow
-from toolwright.messages import Pending, Reject, RunEnded, Scope
+from toolwright.messages import Pending, Reject, RunEnded, Scope, jsonable, sendable_json
 from toolwright.serve._answers import refusal_is_a_problem, refuse_unless_accepted
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
@@ -96,15 +97,23 @@ class AguiRoutes(Routes):
             waiting = await self.bench.runner.pending(row.scope.session_id)
             if waiting:
                 for shown in translator.paused(waiting):
-                    yield encoder.encode(shown).encode()
+                    yield _frame(encoder, shown)
                 return
         async with aclosing(self.bench.runs.follow(row, since)) as batches:
             async for batch in batches:
                 for event in (shown.event for shown in batch):
                     for translated in translator.translate(event):
-                        yield encoder.encode(translated).encode()
+                        yield _frame(encoder, translated)
                     if isinstance(event, RunEnded) and not event.path:
                         return
+
+
+def _frame(encoder: EventEncoder, event: BaseEvent) -> bytes:
+    """The event as it is sent; its readers take valid Unicode only."""
+    try:
+        return encoder.encode(event).encode()
+    except PydanticSerializationError:
+        return encoder.encode(type(event)(**sendable_json(jsonable(event.model_dump())))).encode()
 
 
 def _last_words(asked: RunAgentInput) -> str:

@@ -3,6 +3,7 @@
 from toolwright.serve.guard._headers import SecurityHeaders
 from toolwright.serve.guard._origin import SameSiteOnly
 from toolwright.serve.guard._rate import RateLimit
+from toolwright.serve.guard._slow import SlowClients
 from toolwright.serve.guard._token import Door, TokenCheck, shown_reason
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "RateLimit",
     "SameSiteOnly",
     "SecurityHeaders",
+    "SlowClients",
     "TokenCheck",
     "shown_reason",
 ]

@@ -2,7 +2,7 @@
 
 from toolwright.serve.live._feed import BOOT, Feed, Shown
 from toolwright.serve.live._notices import Notice, Notices
-from toolwright.serve.live._runs import LiveRuns
+from toolwright.serve.live._runs import LiveRuns, is_cancelled
 from toolwright.serve.live._sse import EventStream, Streams
 from toolwright.serve.live._watch import watch
 
@@ -15,5 +15,6 @@ __all__ = [
     "Notices",
     "Shown",
     "Streams",
+    "is_cancelled",
     "watch",
 ]

@@ -24,9 +24,11 @@ from toolwright.errors import SessionHeld, StoreConflict
 from toolwright.kits import hand_runner
 from toolwright.messages import (
     Answered,
+    CancelRequested,
     Event,
     PendingAnswered,
     RunEnded,
+    RunStarted,
     SignedIn,
     StateChanged,
     redact,
@@ -37,7 +39,7 @@ from toolwright.serve._problems import ProblemError
 from toolwright.serve.live._feed import Feed, Shown
 from toolwright.serve.live._notices import Notice, Notices
 
-__all__ = ["LiveRuns"]
+__all__ = ["LiveRuns", "is_cancelled"]
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
@@ -81,7 +83,7 @@ class LiveRuns:
     async def _stop_all(self) -> None:
         going = dict(self._going)
         for session_id in going:
-            self.cancel(session_id)
+            self._runner_of(session_id).cancel(session_id)
         for over in going.values():
             await over.wait()
 
@@ -133,9 +135,13 @@ class LiveRuns:
         """Go on with a run that paused or was interrupted."""
         await self._launch(row.scope.session_id, row.scope.user_id, None)
 
-    def cancel(self, session_id: str) -> bool:
-        """Stop the run; whether there was one."""
-        return self._runner_of(session_id).cancel(session_id)
+    async def cancel(self, session_id: str) -> bool:
+        """Stop the run because a person wants it, which no restart undoes; whether there was one."""
+        return await self._runner_of(session_id).cancel_for_good(session_id)
+
+    async def abandon(self, session_id: str) -> None:
+        """Record the end of a run that a person has cancelled and that did not come to it."""
+        await self._runner_of(session_id).abandon(session_id)
 
     async def steer(self, session_id: str, message: str) -> bool:
         """Put a message into the run; whether there was one."""
@@ -157,11 +163,11 @@ class LiveRuns:
         for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())
             self._notices.publish(Notice("session", session_id, event))
-        if accepted:
-            # The answer is stored: what fails from here on is the run's failure, not the answer's.
-            with _failure_logged(session_id):
-                await self._after_answer(row)
         if accepted or "duplicate" in outcomes.values():
+            # The answer is stored: what fails from here on is the run's failure, not the answer's.
+            # That of a duplicate may be one with which nobody has gone on.
+            with _failure_logged(session_id):
+                await self.go_on_with_answers(row)
             with _failure_logged(session_id):
                 await self._go_on_with_signed_in(row.scope.user_id)
         return outcomes
@@ -191,9 +197,10 @@ class LiveRuns:
             await self.go_on(row)
         except SessionHeld:
             # Whoever has it uses the answer, unless it was about to end.
-            self.go_on_when_free(row, partial(self._go_on_with_answers, row))
+            self.go_on_when_free(row, partial(self.go_on_with_answers, row))
 
-    async def _go_on_with_answers(self, row: SessionRow) -> None:
+    async def go_on_with_answers(self, row: SessionRow) -> None:
+        """Go on if there are answers that no run has taken, and nothing else is waited for."""
         if await self._has_answers(row.scope.session_id):
             await self._after_answer(row)
 
@@ -290,7 +297,10 @@ class LiveRuns:
             row = await self.runner.store.find(self.runner.app_name, session_id)
             if row is None:
                 return
-            for last in await self.runner.store.events(row.scope, row.last_seq - 1):
+            latest = await self.runner.store.events(row.scope, self._first.get(session_id, 1) - 1)
+            if is_cancelled(latest):
+                return
+            for last in latest[-1:]:
                 if isinstance(last, RunEnded) and last.reason == "cancelled":
                     mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
                     with suppress(StoreConflict):  # Another process goes on with it already.
@@ -312,7 +322,7 @@ class LiveRuns:
 
     async def _has_answers(self, session_id: str) -> bool:
         calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
-        return any(call.answered for call in calls)
+        return any(call.answer is not None for call in calls)
 
     def _runner_of(self, session_id: str) -> Runner:
         if is_by_hand(session_id) and self.by_hand is not None:
@@ -340,6 +350,16 @@ class LiveRuns:
         feed = self._feeds.get(session_id)
         if feed is not None and not feed.listeners and not self.is_running(session_id):
             del self._feeds[session_id]
+
+
+def is_cancelled(events: Sequence[Event]) -> bool:
+    """Whether a person has cancelled the last run of these."""
+    for event in reversed(events):
+        if isinstance(event, CancelRequested):
+            return True
+        if isinstance(event, RunStarted) and not event.path:
+            return False
+    return False
 
 
 @contextmanager

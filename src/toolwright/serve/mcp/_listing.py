@@ -11,7 +11,14 @@ import mcp_types as types
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from toolwright.messages import BlobPart, Content, TextPart, ToolResult
+from toolwright.messages import (
+    BlobPart,
+    Content,
+    TextPart,
+    ToolResult,
+    sendable_json,
+    sendable_text,
+)
 from toolwright.tools import Tool
 
 __all__ = ["call_result", "listed_tool"]
@@ -64,22 +71,20 @@ def call_result(tool: Tool, result: ToolResult) -> types.CallToolResult:
 
 
 def _structured(tool: Tool, result: ToolResult) -> dict[str, Any] | None:
-    if isinstance(result.data, dict):
-        return result.data
-    if output_schema(tool) is None:
-        return None
-    try:
-        value = json.loads(result.text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+    value = result.data
+    if not isinstance(value, dict) and output_schema(tool) is not None:
+        try:
+            value = json.loads(result.text)
+        except ValueError:
+            return None
+    return sendable_json(value) if isinstance(value, dict) else None
 
 
 def _block(part: Content) -> Any:
     if isinstance(part, TextPart):
-        return types.TextContent(text=part.text)
+        return types.TextContent(text=sendable_text(part.text))
     if part.data is None:
-        return types.TextContent(text=f"{part.media_type} at {part.url}")
+        return types.TextContent(text=sendable_text(f"{part.media_type} at {part.url}"))
     data = base64.b64encode(part.data).decode()
     kind = part.media_type.partition("/")[0]
     if kind == "image":
@@ -91,5 +96,7 @@ def _block(part: Content) -> Any:
 
 def _blob_resource(part: BlobPart, data: str) -> types.BlobResourceContents:
     return types.BlobResourceContents(
-        uri=f"attachment:///{part.name or 'file'}", mime_type=part.media_type, blob=data
+        uri=sendable_text(f"attachment:///{part.name or 'file'}"),
+        mime_type=part.media_type,
+        blob=data,
     )

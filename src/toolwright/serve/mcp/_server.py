@@ -8,7 +8,14 @@ from importlib.metadata import version as distribution_version
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import Pending, TextPart, ToolProgress, ToolResult, call_of
+from toolwright.messages import (
+    Pending,
+    TextPart,
+    ToolProgress,
+    ToolResult,
+    call_of,
+    sendable_text,
+)
 from toolwright.serve.mcp._desk import Asked, Desk, OnProgress
 
 try:
@@ -199,7 +206,7 @@ def _progress_to(ctx: _Context) -> OnProgress:
         await ctx.session.report_progress(
             float(progress if isinstance(progress, int | float) else steps),
             float(total) if isinstance(total, int | float) else None,
-            event.text or None,
+            sendable_text(event.text) or None,
         )
 
     return show

@@ -82,7 +82,7 @@ class ArtifactRoutes(Routes):
 
 def download(name: str, data: bytes, media_type: str) -> Response:
     """Bytes that a browser saves and never runs, whatever they are."""
-    filename = quote(name.rsplit("/", 1)[-1])
+    filename = quote(name.rsplit("/", 1)[-1], errors="replace")
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{filename}",
         "Content-Security-Policy": "sandbox; default-src 'none'",

@@ -181,7 +181,7 @@ class SessionRoutes(Routes):
     async def cancel_run(self, ask: Ask[Nothing, Nothing]) -> None:
         """Stop the run."""
         row = await self._row(ask)
-        if not self.runs.cancel(row.scope.session_id):
+        if not await self.runs.cancel(row.scope.session_id):
             reason = await self.runs.elsewhere(row.scope.session_id)
             raise ProblemError(409, reason or "No run is going in this session.")
 

@@ -89,7 +89,7 @@ async def in_time(seconds: float, call: Callable[[], T]) -> T:
     """
     with anyio.move_on_after(seconds):
         return await in_user_thread(telling(call))
-    raise ToolError(f"There was no answer within {seconds:g} s.")
+    raise ToolError(f"There was no answer within {seconds:g} s.", outcome_unknown=True)
 
 
 def cloud_tool(

@@ -4,12 +4,13 @@ import json
 import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
-from toolwright._mcp_variables import directory_of, fill_in
+from toolwright._mcp_variables import directory_of, fill_in, is_variable
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
 from toolwright.sources.mcp._params import (
@@ -37,6 +38,8 @@ _WITHOUT_EFFECT = {
     "name", "timeout", "trust", "version", "watchPaths",
 }  # fmt: skip
 """What concerns another client's window, patience or approvals; rules decide about approvals here."""
+_NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?-]")
+"""They are compared with names that models take."""
 _ALSO_CALLED = {"local": "stdio", "streamablehttp": "http"}
 
 
@@ -47,9 +50,10 @@ def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> l
     `.vscode/mcp.json` and the like, the one above), unless the file names another. `${VAR}`,
     `${env:VAR}` and `${VAR:-default}` are filled in from the environment, `${input:id}` from the
     variable of that name, `${workspaceFolder}` and `${userHome}` as they are; a key of a model's
-    provider is never put into an address or header that the file names. Fields that are not known
-    are refused: they might say which tools there are. With `prefix`, tool names begin with the
-    server's name, so that two servers never clash. `settings` are `McpToolset`'s, for all of them.
+    provider goes nowhere but into `env`, as a whole value: into no address, header or argument.
+    Fields that are not known are refused: they might say which tools there are. With `prefix`, tool
+    names begin with the server's name, so that two servers never clash. `settings` are
+    `McpToolset`'s, for all of them.
     """
     file = Path(path)
     keep: ToolFilter = settings.pop("tool_filter", None)
@@ -100,12 +104,18 @@ class _Server:
         self._logged: set[str] = set()
         self._base = directory_of(file)
         self._check_names(fields)
-        self._fields = {
-            key: fill_in(
-                value, self._base, self._where, withheld=MODEL_KEYS if key in _OF_REMOTE else ()
-            )
-            for key, value in fields.items()
-        }
+        self._fields = {key: self._filled_in(key, value) for key, value in fields.items()}
+
+    def _filled_in(self, key: str, value: Any) -> Any:
+        """The key of a model's provider goes to a program that needs it, and into no address or line."""
+        if key == "env" and isinstance(value, dict):
+            return {
+                name: fill_in(
+                    item, self._base, self._where, withheld=() if is_variable(item) else MODEL_KEYS
+                )
+                for name, item in value.items()
+            }
+        return fill_in(value, self._base, self._where, withheld=MODEL_KEYS)
 
     def params(self) -> ConnectionParams:
         """How to reach it."""
@@ -123,15 +133,13 @@ class _Server:
 
     def tool_filter(self, keep: ToolFilter) -> ToolFilter:
         """What `keep` and the file leave of its tools: those that every list has that says which."""
-        only = [set(self._texts(field)) for field in _ONLY if field in self._fields]
-        listed = [_names_of(texts) for texts in only if "*" not in texts]
-        never = {text for field in _NOT for text in self._texts(field)}
-        hidden, hides_all = _names_of(never), "*" in never
-        if not listed and not never:
+        listed = [_Named(self._texts(field)) for field in _ONLY if field in self._fields]
+        never = _Named([text for field in _NOT for text in self._texts(field)])
+        if not listed and not never.texts:
             return keep
 
         def passes(tool: Tool, context: ReadonlyContext | None) -> bool:
-            if hides_all or not hidden.isdisjoint(self._names_to_hide(tool)):
+            if any(name in never for name in self._names_to_hide(tool)):
                 return False
             if tool.name != LOAD_RESOURCE and not all(tool.name in names for names in listed):
                 return False
@@ -146,7 +154,8 @@ class _Server:
         fitting = {**dict.fromkeys(_ONLY, names), **dict.fromkeys(_NOT, hidden)}
         for field, known in fitting.items():
             for text in self._texts(field):
-                if text in {"*", *self._logged} or name_for_models(text) in known:
+                named = _Named([text])
+                if text in {"*", *self._logged} or any(name in named for name in known):
                     continue
                 self._logged.add(text)
                 _log.error('%s names the tool %r as "%s", and there is none; %s',
@@ -228,8 +237,20 @@ class _Server:
         return self._base / cwd if cwd else None if self._sandboxed else self._base
 
 
-def _names_of(texts: Collection[str]) -> set[str]:
-    return {name_for_models(text) for text in texts}
+class _Named:
+    """The tools that a list names, each by its name or with a pattern (`delete_*`, `get_?`)."""
+
+    def __init__(self, texts: Collection[str]) -> None:
+        self.texts = texts
+        self._names = {name_for_models(text) for text in texts}
+        self._patterns = [
+            re.compile(translate(_NOT_IN_PATTERNS.sub("_", text)))
+            for text in texts
+            if "*" in text or "?" in text
+        ]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names or any(one.match(name) for one in self._patterns)
 
 
 def _accepts(keep: ToolFilter, tool: Tool, context: ReadonlyContext | None) -> bool:

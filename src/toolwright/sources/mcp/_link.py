@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -21,10 +21,11 @@ from pydantic import ValidationError
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import first_cause
 from toolwright.errors import ToolError
+from toolwright.sources.mcp._listings import Listings
 from toolwright.sources.mcp._params import ConnectionParams
 from toolwright.sources.mcp._questions import Asking, Questions
 from toolwright.sources.mcp._returns import Returns
-from toolwright.sources.mcp._transport import Way, way_to
+from toolwright.sources.mcp._transport import way_to
 from toolwright.tools import Tool
 
 __all__ = ["Link", "linked"]
@@ -138,9 +139,11 @@ class Link:
                 self.broken = True
                 raise ToolError(
                     f"{self.name} stopped while {what} ({error.message}); the connection is opened "
-                    "again when it is next needed."
+                    "again when it is next needed.",
+                    outcome_unknown=True,
                 ) from error
-            raise ToolError(f"{self.name}: {error.message}") from error
+            unknown = error.code == types.REQUEST_TIMEOUT
+            raise ToolError(f"{self.name}: {error.message}", outcome_unknown=unknown) from error
         except (ValidationError, RuntimeError) as error:
             raise ToolError(
                 f"{self.name} sent something that MCP does not allow, while {what}: {error}"
@@ -198,9 +201,11 @@ async def linked(
         if isinstance(message, types.ToolListChangedNotification) and link is not None:
             link.forget_listing()
 
-    client = _client(way, questions, on_message)
+    listings = Listings(name)
+    client = _client(listings.over(way.transport), questions, on_message)
     try:
         async with client, anyio.create_task_group() as tasks:
+            listings.version = client.protocol_version
             link = Link(client, name, questions)
             tasks.start_soon(link.watch_changes)
             try:
@@ -215,10 +220,12 @@ async def linked(
         raise cause from None
 
 
-def _client(way: Way, questions: Questions, on_message: MessageHandlerFnT) -> Client:
+def _client(
+    transport: AbstractAsyncContextManager[Any], questions: Questions, on_message: MessageHandlerFnT
+) -> Client:
     """A client that says it can answer what it was allowed to answer, and no more."""
     return Client(
-        way.transport,
+        transport,
         cache=None,  # The link keeps what it has listed itself.
         log_level="info",
         logging_callback=questions.log,

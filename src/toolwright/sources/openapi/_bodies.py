@@ -10,8 +10,11 @@ from toolwright.sources.openapi._values import as_mapping
 
 __all__ = ["FILE_SCHEMA", "Body", "BodyField", "BodyKind", "Media", "choose_media", "is_file"]
 
+Hints = Mapping[str, Mapping[str, str | bool]]
+"""How the fields of a body are written that are not written as others of their type are."""
 BodyKind = Literal["json", "form", "multipart", "text", "binary"]
 _PREFERENCE: tuple[BodyKind, ...] = ("json", "form", "multipart", "text", "binary")
+_HINTS = ("contentType", "explode", "style")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+\Z")
 
 FILE_SCHEMA: dict[str, Any] = {
@@ -36,7 +39,7 @@ class Media:
     media_type: str
     kind: BodyKind
     schema: Any
-    encoding: Mapping[str, Any]
+    encoding: Hints
 
     @property
     def as_base64(self) -> bool:
@@ -67,7 +70,7 @@ class Body:
     required: bool
     argument: str | None
     fields: tuple[BodyField, ...]
-    encoding: Mapping[str, Any]
+    encoding: Hints
     as_base64: bool = False
 
 
@@ -89,8 +92,16 @@ def _media(name: str, raw: Any) -> Media | None:
         media_type="application/json" if kind == "json" and "*" in media_type else media_type,
         kind=kind,
         schema=raw.get("schema"),
-        encoding=as_mapping(raw.get("encoding")),
+        encoding=_hints(as_mapping(raw.get("encoding"))),
     )
+
+
+def _hints(encoding: Mapping[Any, Any]) -> Hints:
+    found = {str(name): as_mapping(hints) for name, hints in encoding.items()}
+    return {
+        name: {hint: hints[hint] for hint in _HINTS if isinstance(hints.get(hint), str | bool)}
+        for name, hints in found.items()
+    }
 
 
 def _kind(media_type: str, schema: Any) -> BodyKind:

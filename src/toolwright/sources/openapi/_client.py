@@ -75,11 +75,14 @@ class Api:
             with anyio.fail_after(limits.deadline):
                 return await self._send_on(request, secrets)
         except httpx2.TimeoutException as error:
-            raise ToolError(f"{host} did not answer within {limits.timeout:g} s.") from error
+            late = f"{host} did not answer within {limits.timeout:g} s."
+            raise ToolError(late, outcome_unknown=_may_be_sent(error)) from error
         except TimeoutError as error:
-            raise ToolError(f"{host} was not done within {limits.deadline:g} s.") from error
+            late = f"{host} was not done within {limits.deadline:g} s."
+            raise ToolError(late, outcome_unknown=True) from error
         except httpx2.TransportError as error:
-            raise ToolError(f"{host} could not be reached: {error}.") from error
+            gone = f"{host} could not be reached: {error}."
+            raise ToolError(gone, outcome_unknown=_may_be_sent(error)) from error
 
     async def _send_on(self, request: httpx2.Request, secrets: Collection[str]) -> httpx2.Response:
         """Follow redirects as far as allowed; the last answer counts."""
@@ -152,6 +155,12 @@ class Api:
         if self.limits.redirects == "same-origin":
             return _same_origin(request, following)
         return self.limits.redirects == "any"
+
+
+def _may_be_sent(error: httpx2.TransportError) -> bool:
+    """Whether a request that failed may have reached the other side."""
+    before = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+    return not isinstance(error, before)
 
 
 def _same_origin(one: httpx2.Request, other: httpx2.Request) -> bool:

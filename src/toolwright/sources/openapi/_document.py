@@ -103,44 +103,63 @@ def is_web(address: str) -> bool:
     return urlsplit(address).scheme in ("http", "https")
 
 
-def document_at(path: str | Path) -> Document:
-    """A document from a file; it may refer to others in the same folder and below."""
+def document_at(path: str | Path, most: int) -> Document:
+    """A document from a file; it may refer to others in the same folder and below.
+
+    Together they have at most so many bytes.
+    """
     full = Path(path).expanduser().resolve()
-    read = _reader_of_folder(full.parent)
+    read = _reader_of_folder(full.parent, most)
     return _parsed(read(str(full)), str(full), read)
 
 
-def document_of_site(content: bytes, url: str, read: Reader) -> Document:
+def document_of_site(content: bytes, url: str, read: Reader, most: int) -> Document:
     """A document from the web; it may refer to others on the same host."""
-    return _parsed(content, url, _reader_of_site(url, read))
+    return _parsed(content, url, _reader_of_site(url, read, most - len(content)))
 
 
 def _parsed(content: bytes, base: str, read: Reader) -> Document:
     return _checked(Document(parse_text(content, origin=base), base=base, read=read), base)
 
 
-def _reader_of_folder(folder: Path) -> Reader:
+def _reader_of_folder(folder: Path, most: int) -> Reader:
+    left = most
+
     def read(address: str) -> bytes:
+        nonlocal left
         path = Path(unquote(address)).resolve()
         if not path.is_relative_to(folder):
             raise BrokenRef(f"{address!r} is outside the document's folder {str(folder)!r}")
         if path.exists() and not path.is_file():  # A pipe would block.
             raise UsageError(f"The OpenAPI document {str(path)!r} is not a regular file.")
         try:
-            return path.read_bytes()
+            with path.open("rb") as file:
+                content = file.read(max(left, 0) + 1)
         except OSError as error:
             raise UsageError(f"Cannot read the OpenAPI document {str(path)!r}: {error}") from error
+        left -= len(content)
+        if left < 0:
+            raise UsageError(
+                f"The OpenAPI document {str(path)!r} is too large: it and the files that belong to "
+                f"it may have {most:,} bytes; max_document_bytes allows more."
+            )
+        return content
 
     return read
 
 
-def _reader_of_site(url: str, read: Reader) -> Reader:
+def _reader_of_site(url: str, read: Reader, left: int) -> Reader:
     site = urlsplit(url)[:2]
 
     def read_beside(address: str) -> bytes:
+        nonlocal left
         if urlsplit(address)[:2] != site:
             raise BrokenRef(f"{address!r} is on another host than the document {url!r}")
-        return read(address)
+        content = read(address)
+        left -= len(content)
+        if left < 0:
+            raise BrokenRef(f"{address!r} is too large, with what was read of {url!r} before")
+        return content
 
     return read_beside
 

@@ -10,7 +10,6 @@ from typing import Any
 from toolwright.errors import ToolError
 from toolwright.sources.openapi._bodies import Body
 from toolwright.sources.openapi._styles import plain_text, query_pairs
-from toolwright.sources.openapi._values import as_mapping
 from toolwright.tools import Args, ToolContext
 
 __all__ = ["Payload", "encode_body"]
@@ -69,7 +68,7 @@ def _json(value: Any) -> bytes:
 def _form_pairs(body: Body, value: Any) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for name, item in _fields(value):
-        hints = _hints(body, name)
+        hints = body.encoding.get(name, {})
         style, explode = hints.get("style"), hints.get("explode", True)
         if isinstance(style, str):
             pairs += query_pairs(name, item, style=style, explode=explode is True)
@@ -94,7 +93,7 @@ async def _multipart(body: Body, value: Any, ctx: ToolContext) -> Payload:
 
 
 def _part_type(body: Body, name: str, value: Any) -> str:
-    declared = _hints(body, name).get("contentType")
+    declared = body.encoding.get(name, {}).get("contentType")
     if isinstance(declared, str) and "*" not in declared and "," not in declared:
         return declared
     return "text/plain" if isinstance(value, str | int | float | bool) else "application/json"
@@ -137,7 +136,3 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, Mapping):
         raise ToolError(f"The body must be an object with named fields; got {value!r}.")
     return [(name, item) for name, item in value.items() if item is not None]
-
-
-def _hints(body: Body, name: str) -> Mapping[str, Any]:
-    return as_mapping(body.encoding.get(name))

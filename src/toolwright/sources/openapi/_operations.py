@@ -6,7 +6,7 @@ from typing import Any
 
 from toolwright.messages import Effects
 from toolwright.sources.openapi._document import BrokenRef, Document
-from toolwright.sources.openapi._names import snake_case, unique_name
+from toolwright.sources.openapi._names import Names, snake_case
 from toolwright.sources.openapi._values import as_mapping, as_texts
 
 __all__ = ["METHODS", "Operation", "list_operations", "path_items"]
@@ -15,6 +15,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 _REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _MAX_DESCRIPTION = 1000
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,12 +68,13 @@ class Operation:
 def list_operations(document: Document) -> dict[str, Operation]:
     """All operations by name, in the document's order."""
     found: dict[str, Operation] = {}
+    names = Names(_LONGEST_NAME)
     for path, shared, home in path_items(document):
         for method in METHODS:
             raw = shared.get(method)
             if isinstance(raw, Mapping):
                 operation_id = str(raw.get("operationId") or "")
-                name = unique_name(_name(operation_id, method, path), found)
+                name = names.take(_name(operation_id, method, path))
                 found[name] = Operation(
                     name=name, operation_id=operation_id, method=method.upper(), path=path,
                     tags=tuple(as_texts(raw.get("tags"))), raw=raw, shared=shared, home=home,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from toolwright.sources.openapi._bodies import (
@@ -14,7 +14,7 @@ from toolwright.sources.openapi._bodies import (
     is_file,
 )
 from toolwright.sources.openapi._document import BrokenRef, Document
-from toolwright.sources.openapi._names import snake_case
+from toolwright.sources.openapi._names import Names, snake_case
 from toolwright.sources.openapi._operations import Operation
 from toolwright.sources.openapi._schemas import SchemaWriter
 from toolwright.sources.openapi._shapes import object_shape
@@ -64,6 +64,21 @@ class Plan:
     problems: tuple[str, ...]
     """What in the document could not be understood and was left out."""
 
+    @property
+    def sent(self) -> dict[str, dict[str, Any]]:
+        """How each argument is sent, as plain JSON."""
+        fields = () if self.body is None else self.body.fields
+        found = {f.argument: {"location": "body", **asdict(f)} for f in fields}
+        found |= {p.argument: asdict(p) for p in self.parameters}
+        if self.body is not None and self.body.argument is not None:
+            found[self.body.argument] = {"location": "body"}
+        return {name: _without(how, "argument") for name, how in found.items()}
+
+    @property
+    def body_sent(self) -> dict[str, Any] | None:
+        """How the body is written, as plain JSON; None when there is none."""
+        return None if self.body is None else _without(asdict(self.body), "argument", "fields")
+
 
 def plan_call(operation: Operation, *, preserve_property_names: bool = False) -> Plan:
     """Work out how to call `operation`."""
@@ -77,6 +92,7 @@ class _Planner:
     operation: Operation
     keep_names: bool
     writer: SchemaWriter = field(default_factory=SchemaWriter)
+    names: Names = field(default_factory=Names)
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
 
@@ -137,10 +153,7 @@ class _Planner:
     def _argument(self, name: str, place: str, schema: dict[str, Any], required: bool) -> str:
         """Give a value its name: its own if that is free, else with the place it goes to."""
         wanted = name if self.keep_names else snake_case(name) or "value"
-        argument, number = wanted, 2
-        while argument in self.properties:
-            argument = f"{wanted}_{place}" if number == 2 else f"{wanted}_{place}_{number - 1}"
-            number += 1
+        argument = self.names.take(f"{wanted}_{place}" if wanted in self.names else wanted)
         self.properties[argument] = schema
         if required:
             self.required.append(argument)
@@ -210,6 +223,10 @@ class _Planner:
         return self._argument(
             "body", "content", _described(schema, raw), raw.get("required") is True
         )
+
+
+def _without(told: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: part for name, part in told.items() if name not in names}
 
 
 def _in_order(

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.sources.openapi._document import BrokenRef, Document
+from toolwright.sources.openapi._names import Names
 from toolwright.tools import SchemaCheck
 
 __all__ = ["SchemaWriter"]
@@ -33,6 +34,7 @@ class SchemaWriter:
         self.definitions: dict[str, Schema] = {}
         self.problems: list[str] = []
         self._names: dict[tuple[int, str], str] = {}
+        self._taken = Names()
         self._nodes = 0
 
     def write(self, raw: Any, home: Document, depth: int = 0) -> Schema:
@@ -73,10 +75,7 @@ class SchemaWriter:
 
     def _free_name(self, ref: str) -> str:
         wanted = re.sub(r"[^A-Za-z0-9_.-]+", "_", ref.rsplit("/", 1)[-1]).strip("_") or "schema"
-        name, number = wanted, 2
-        while name in self.definitions:
-            name, number = f"{wanted}_{number}", number + 1
-        return name
+        return self._taken.take(wanted)
 
     # -- keywords ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import urljoin
 
@@ -63,6 +64,17 @@ class Servers:
 
     def main_host(self) -> str:
         """The host that most operations are at; empty when the document does not say."""
+        return self._main_host
+
+    def host_for(self, operation: Operation) -> str:
+        """The host that requests of the operation go to; empty when that is no address."""
+        levels = operation.raw, operation.shared
+        if self._server_url or not any(map(self._listed, levels)):
+            return self._main_host
+        return host_of(self._named_by(*levels))
+
+    @cached_property
+    def _main_host(self) -> str:
         return host_of(self._server_url or self._named_by())
 
     def private_hosts(self, *, handed_over: bool) -> list[str]:
@@ -103,7 +115,7 @@ class Servers:
 
 
 def _is_web(url: str) -> bool:
-    return url.startswith(("http://", "https://"))
+    return url.lower().startswith(("http://", "https://"))
 
 
 def host_of(url: str) -> str:

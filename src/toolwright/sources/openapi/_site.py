@@ -12,21 +12,23 @@ from toolwright.sources.openapi._client import Api, CallLimits
 __all__ = ["Site"]
 
 _HEADERS = {"User-Agent": "toolwright", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
-_MAX_BYTES = 100_000_000
 
 
 class Site:
     """The site of one document: its own address may redirect, to where `reachable` allows."""
 
-    def __init__(self, url: str, *, verify: bool | ssl.SSLContext, reachable: Reachable) -> None:
+    def __init__(
+        self, url: str, *, verify: bool | ssl.SSLContext, reachable: Reachable, most: int
+    ) -> None:
         self._url = url
+        self._most = most
         self._verify = verify
         self._reachable = reachable
 
     async def fetch(self, address: str) -> bytes:
         """What is at an address; `UsageError` when it cannot be had."""
         redirects = "any" if address == self._url else "none"
-        limits = CallLimits(max_response_bytes=_MAX_BYTES, redirects=redirects)
+        limits = CallLimits(max_response_bytes=self._most, redirects=redirects)
         api = Api(reachable=self._reachable, verify=self._verify, limits=limits)
         try:
             answer = await api.send(httpx2.Request("GET", address, headers=_HEADERS), ())

@@ -35,8 +35,8 @@ class Connection:
     security: Security
     header_provider: HeaderProvider | None = None
     preserve_property_names: bool = False
-    source: str = ""
-    """Which API it is: what the developer has given, and its host."""
+    name: str = ""
+    """Which API it is, by what the developer has given."""
     digests: Digests = field(default_factory=Digests)
 
 
@@ -61,7 +61,7 @@ class RestApiTool(Tool):
             run=call.run,
             effects=operation.effects,
             idempotent=operation.repeatable,
-            source=connection.source,
+            source=f"openapi:{connection.name}@{connection.servers.host_for(operation)}",
             behind=call.behind,
         )
         object.__setattr__(self, "operation", operation)
@@ -76,7 +76,7 @@ class RestApiTool(Tool):
     def mark(self) -> str:
         """A digest of all that the definition is made of, without working out the schema."""
         digests, home = self._call.connection.digests, self.operation.home
-        told = [*self.operation.told, dict(self._call.behind()), self.effects, self.source]
+        told = [*self.operation.told, self._call.reached(), self.effects, self.source]
         return digests.of(told, home)[:32]
 
     @property
@@ -94,6 +94,10 @@ class _Call:
         self.name = name
 
     def behind(self) -> dict[str, Any]:
+        """Where requests go, how they sign in, and what in them is made of each argument."""
+        return {**self.reached(), "body": self.plan.body_sent, "sent": self.plan.sent}
+
+    def reached(self) -> dict[str, Any]:
         """Where requests go, and how they sign in."""
         operation, connection = self.operation, self.connection
         return {

@@ -60,6 +60,7 @@ class OpenAPIToolset(Toolset):
         allow_private: Sequence[str] | Reachable = (),
         limits: CallLimits | None = None,
         name: str | None = None,
+        max_document_bytes: int = 100_000_000,
     ) -> None:
         """Prepare the toolset.
 
@@ -84,6 +85,7 @@ class OpenAPIToolset(Toolset):
             limits: Time, retries, size and redirects of calls.
             name: What rules and sessions know the API by, as `openapi:NAME@HOST`; without it, the
                 document's address or the name of its file.
+            max_document_bytes: Of the document and the files that it refers to, together.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=None)
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
@@ -97,11 +99,12 @@ class OpenAPIToolset(Toolset):
         self._server = server_url, dict(server_variables or {})
         self._allow_private = Reachable.of(allow_private)
         self._limits = limits or CallLimits()
+        self._most = max_document_bytes
         self._document = None if source is not None else document_from(
             spec_dict if spec_dict is not None else spec_str or "", spec_str_type
         )  # fmt: skip
         if source is not None and not is_web(str(source)):
-            self._document = document_at(source)
+            self._document = document_at(source, self._most)
         self._fetched = Once(self._fetch)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
@@ -171,17 +174,18 @@ class OpenAPIToolset(Toolset):
             security=Security(document, *self._auth, reachable=None if handed_over else reachable),
             header_provider=self._header_provider,
             preserve_property_names=self._preserve_property_names,
-            source=f"openapi:{self._name or _name_of(self._source)}@{servers.main_host()}",
+            name=self._name or _name_of(self._source),
         )
 
     async def _fetch(self) -> Document:
         url, site = str(self._source), self._site
-        return await in_io_thread(document_of_site, await site.fetch(url), url, site.read)
+        content = await site.fetch(url)
+        return await in_io_thread(document_of_site, content, url, site.read, self._most)
 
     def _read(self) -> Document:
         if self._document is None:
             url, site = str(self._source), self._site
-            self._document = document_of_site(site.read(url), url, site.read)
+            self._document = document_of_site(site.read(url), url, site.read, self._most)
         return self._document
 
     @property
@@ -189,12 +193,12 @@ class OpenAPIToolset(Toolset):
         url = str(self._source)
         # The developer's own word: this host may be private, what it redirects to may not.
         reachable = Reachable.of(self._allow_private, *filter(None, [host_of(url)]))
-        return Site(url, verify=self._verify, reachable=reachable)
+        return Site(url, verify=self._verify, reachable=reachable, most=self._most)
 
     def _listed_as(self, tool: Tool) -> str:
         """By what the developer has given, and not by what the document says of itself.
 
-        A document that is handed over as a value, without a name, can only be told by its host.
+        A document that is handed over as a value, without a name, can only be told by its main host.
         """
         server, variables = self._server
         settings = {f"{{{name}}}": value for name, value in variables.items()}
@@ -203,7 +207,7 @@ class OpenAPIToolset(Toolset):
         if self._name:
             return f"openapi:{self._name}{digest_of_plain(settings)}"
         if self._source is None:
-            return f"{tool.source}{digest_of_plain(settings)}"
+            return f"openapi:@{self._connection.servers.main_host()}{digest_of_plain(settings)}"
         if not is_web(str(self._source)):
             return f"openapi:{self._source}{digest_of_plain(settings)}"
         query = dict(parse_qsl(urlsplit(str(self._source)).query))

@@ -87,10 +87,12 @@ class PluginSession:
                     await self._child.send(call_line(call_id, name, params))
                     return await answer
             except TimeoutError:
-                raise ToolError(f"{self._name} did not answer within {timeout:g} s.") from None
+                late = f"{self._name} did not answer within {timeout:g} s."
+                raise ToolError(late, outcome_unknown=True) from None
             except BrokenPipeError as error:
                 self.fail("stopped reading its input")
-                raise ToolError(f"{self._name} stopped while {name!r} was called.") from error
+                gone = f"{self._name} stopped while {name!r} was called."
+                raise ToolError(gone, outcome_unknown=True) from error
             finally:
                 del self._in_flight[call_id]
                 if not answer.done() or answer.cancelled():
@@ -114,7 +116,8 @@ class PluginSession:
         self._broke.set()
         for waiting in self._in_flight.values():
             if not waiting.answer.done():
-                waiting.answer.set_exception(ToolError(f"{self._name} {why}."))
+                gone = ToolError(f"{self._name} {why}.", outcome_unknown=True)
+                waiting.answer.set_exception(gone)
 
     async def stop_when_broken(self) -> None:
         """End the process as soon as it is given up, so that it does nothing unseen."""

@@ -23,7 +23,7 @@ _LS = (
 )
 
 PROGRAMS = [
-    *program("arch hostid logname users whoami", _ABOUT),
+    *program("arch logname users whoami", _ABOUT),
     *program("b2sum", f"-l --length=, {_SUMS}"),
     *program("cksum", "-a --algorithm=, -c --check, -l --length=, --tag, --untagged, -z --zero, "
              f"--ignore-missing, --quiet, --status, --strict, -w --warn, --debug, {_ABOUT}"),
@@ -59,8 +59,10 @@ PROGRAMS = [
     *program("groups", _ABOUT),
     *program("head", "-c --bytes=, -n --lines=, -q --quiet --silent, -v --verbose, "
              f"-z --zero-terminated, {_ABOUT}", numbers=True),
-    *program("hostname", "-a --alias, -A --all-fqdns, -d --domain, -f --fqdn --long, -i --ip-address, "
-             "-I --all-ip-addresses, -s --short", writes="-b --boot, -F --file=", reader=read_setting),
+    *program("hostid", _ABOUT, base="network"),
+    *program("hostname", "-I --all-ip-addresses, -s --short", writes="-b --boot, -F --file=",
+             network="-a --alias, -A --all-fqdns, -d --domain, -f --fqdn --long, -i --ip-address",
+             reader=read_setting),
     *program("id", "-a, -Z --context, -g --group, -G --groups, -n --name, -r --real, -u --user, "
              f"-z --zero, {_ABOUT}"),
     *program("join", "-a=, -e=, -i --ignore-case, -j=, -o=, -t=, -v=, -1=, -2=, --check-order, "
@@ -115,7 +117,7 @@ PROGRAMS = [
     *program("wc", "-c --bytes, -m --chars, -l --lines, --files0-from=, -L --max-line-length, "
              f"-w --words, {_ABOUT}"),
     *program("which", "-a, -s"),
-    *program("who", "-a --all, -b --boot, -d --dead, -H --heading, --ips, -l --login, --lookup, -m, "
+    *program("who", "-a --all, -b --boot, -d --dead, -H --heading, -l --login, -m, "
              "-p --process, -q --count, -r --runlevel, -s --short, -t --time, -T -w --mesg, -u --users, "
-             f"--message, --writable, {_ABOUT}"),
+             f"--message, --writable, {_ABOUT}", network="--ips, --lookup"),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Programs that look at processes, disks and the network of this machine, or change them."""
 
 from toolwright.builtin.bash._grammar import program
-from toolwright.builtin.bash.readers._builtins import read_ip
+from toolwright.builtin.bash.readers._builtins import read_ip, read_netstat, read_ss
 
 __all__ = ["PROGRAMS"]
 
@@ -39,15 +39,16 @@ PROGRAMS = [
              "-V --version", partial=True),
     *program("netstat", "-r --route, -i --interfaces, -g --groups, -s --statistics, -v --verbose, -W --wide, "
              "-n --numeric, --numeric-hosts, --numeric-ports, -e --extend, -p --programs, -o --timers, "
-             "-l --listening, -a --all, -t --tcp, -u --udp, -4, -6, -x --unix", partial=True),
+             "-l --listening, -a --all, -t --tcp, -u --udp, -4, -6, -x --unix", partial=True,
+             reader=read_netstat),
     *program("pgrep", "-d --delimiter=, -l --list-name, -a --list-full, -v --inverse, "
              f"-w --lightweight, {_MATCH}", partial=True),
     *program("pkill", f"-e --echo, --signal=, {_MATCH}", base="write", numbers=True, partial=True),
     *program("ps vmstat w whereis", anything=True),
-    *program("ss", "-h --help, -V --version, -n --numeric, -r --resolve, -a --all, -l --listening, "
+    *program("ss", "-h --help, -V --version, -n --numeric, -a --all, -l --listening, "
              "-o --options, -e --extended, -m --memory, -p --processes, -i --info, -s --summary, "
              "-4 --ipv4, -6 --ipv6, "
              "-0 --packet, -t --tcp, -u --udp, -w --raw, -x --unix, -f --family=, -H --no-header, "
-             "-O --oneline", writes="-K --kill, -D --diag="),
+             "-O --oneline", writes="-K --kill, -D --diag=", network="-r --resolve", reader=read_ss),
     *program("uptime", "-p --pretty, -h --help, -s --since, -V --version"),
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 Where a pattern begins and ends is not certain: awks differ in whether a slash behind a name such as
 `length` divides, and in whether one between brackets ends the pattern. So every reading is followed, and
-a program only reads if it does so in each of them. A reading that no awk accepts does nothing.
+a program only reads if it does so in each of them. A reading that no awk accepts is left out, as long as
+there is one that can be followed to the end.
 """
 
 import re
@@ -91,6 +92,8 @@ def _effects(text: str) -> set[tuple[Effect, str]]:
         for token, kind, end in _tokens(text, state):
             found |= _does(token, text, end, state) if kind in ("name", "sign") else set()
             left.append(_after(token, kind, replace(state, at=end)))
+    if not any(state.at == len(text) for state in seen):
+        raise NotCovered(f"the awk program {text[:60]!r} is not understood")
     return found
 
 

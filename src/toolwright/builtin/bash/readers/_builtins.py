@@ -13,10 +13,12 @@ __all__ = [
     "read_env",
     "read_ip",
     "read_less",
+    "read_netstat",
     "read_printf",
     "read_setsid",
     "read_setting",
     "read_shell",
+    "read_ss",
     "read_ssh",
     "read_test",
     "read_xargs",
@@ -157,3 +159,16 @@ def read_ip(program: Program, words: Sequence[Word], reading: Reading) -> None:
         or rest[1:2] not in ([], *([v] for v in _IP_SHOWS))
     ):
         raise NotCovered("of 'ip' only what shows addresses, links, routes and neighbours is known")
+
+
+def read_ss(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """A filter may hold the name of a host, which is looked up."""
+    for position in reading.arguments[:1]:
+        what = f"the filter {words[position].source!r} of 'ss'"
+        reading.uses.append(Use(effect="network", at=position, what=what))
+
+
+def read_netstat(program: Program, words: Sequence[Word], reading: Reading) -> None:
+    """The names of hosts are looked up unless it is told not to."""
+    if not reading.given("-n", "--numeric", "--numeric-hosts"):
+        reading.uses.append(Use(effect="network", at=0, what="'netstat' without '-n'"))

@@ -1,12 +1,12 @@
 """Read a sed script: which of its commands run programs or write files.
 
-Sed programs differ in whether a delimiter between brackets ends a pattern. Where one stands there, the script
-is read in both ways, and what it does in either counts. Whatever else is not plain is not read at all.
+Sed programs differ in whether a delimiter between brackets ends a pattern. Where one stands there, the
+script is read in both ways, and what it does in either counts. One of the two is usually a mistake to every
+sed: it is left out, as long as the other can be read to its end. What is not plain is not read at all.
 """
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 
 from toolwright.builtin.bash._grammar import Effect, Program, Reading, Use
 from toolwright.builtin.bash._words import NotCovered, Word
@@ -25,8 +25,7 @@ _TEXT = re.compile(r"[ \t]*(\\\n)?([^\\\n]|\\[^\n])*(?=\n|\Z)")
 _BRACKETS = re.compile(r"\^?\]?(\[:[a-z]+:\]|\\[^\]\\\n]|[^\[\]\\\n])*\]")
 _OUTPUTS = ("/dev/stdout", "/dev/stderr")
 _DELIMITER = re.compile(r"[!-/:<=>?@^_`|~]")
-_NO_COMMAND = re.compile(r"[]!-\"$-/;<>-@[\\^_`|~]")
-"""What begins a command in no sed."""
+_NO_FLAG = re.compile(r"[!-~]|\w")
 _BEHIND_FLAGS = ("", " ", "\t", "\n", ";", "}", "#", "w")
 _MOST = 64
 
@@ -57,16 +56,20 @@ def _effects(script: str) -> set[tuple[Effect, str]]:
     """What the script does in any of its readings."""
     found: set[tuple[Effect, str]] = set()
     left: list[list[bool]] = [[]]
+    understood = False
     for _ in range(_MOST):
         if not left:
-            return found
+            break
         reading = _Script(script, left.pop())
+        understood = reading.is_read() or understood
         # Files to write are opened while a script is read, so what stands before a mistake counts.
-        with suppress(_Impossible):
-            reading.read()
         found |= set(reading.found)
         left += reading.others
-    raise NotCovered("the sed script can be read in too many ways")
+    if left:
+        raise NotCovered("the sed script can be read in too many ways")
+    if not understood:
+        raise NotCovered(f"the sed script {script[:60]!r} is not understood")
+    return found
 
 
 class _Script:
@@ -81,11 +84,16 @@ class _Script:
         """Answers that lead to readings other than this one."""
         self.found: list[tuple[Effect, str]] = []
 
-    def read(self) -> None:
-        self._skip(_BETWEEN)
-        while self._at < len(self._text):
-            self._statement()
+    def is_read(self) -> bool:
+        """Read up to the end; False at what is a mistake to every sed."""
+        try:
             self._skip(_BETWEEN)
+            while self._at < len(self._text):
+                self._statement()
+                self._skip(_BETWEEN)
+        except _Impossible:
+            return False
+        return True
 
     def _statement(self) -> None:
         self._address()
@@ -127,7 +135,7 @@ class _Script:
                 self._end()
             case "=" | "d" | "D" | "F" | "g" | "G" | "h" | "H" | "n" | "N" | "p" | "P" | "x" | "z":
                 self._end()
-            case _ if _NO_COMMAND.fullmatch(command):
+            case "]":  # The end of brackets of which a delimiter was taken for the end.
                 raise _Impossible
             case _:
                 raise self._unread()
@@ -162,7 +170,7 @@ class _Script:
         start = self._at
         self._skip(_FLAGS)
         if self._peek() not in _BEHIND_FLAGS:
-            raise _Impossible
+            raise _Impossible if _NO_FLAG.fullmatch(self._peek()) else self._unread()
         if "e" in self._text[start : self._at]:
             self.found.append(("execute", "the flag 'e' of sed's 's'"))
         if self._peek() == "w":

@@ -1,0 +1,164 @@
+"""A branch begins with what its session was told by then, and runs nothing on an approval that was
+given elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from toolwright import (
+    Agent,
+    AgentTool,
+    Approve,
+    Reject,
+    Runner,
+    Tool,
+    ToolContext,
+    deferred_tool,
+    tool,
+)
+from toolwright.messages import ModelMessage, UserMessage
+from toolwright.models import ModelRequest, OnDelta
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+
+ran: list[str] = []
+"""Each time that a function has run."""
+
+
+@tool(require_confirmation=True)
+async def pay() -> str:
+    """Pay."""
+    ran.append("pay")
+    return "paid"
+
+
+@tool(require_confirmation=True, idempotent=True)
+async def refund() -> str:
+    """Pay back."""
+    ran.append("refund")
+    return "refunded"
+
+
+@deferred_tool(require_confirmation=True, idempotent=True)
+async def order(tool_context: ToolContext) -> None:
+    """Order."""
+    ran.append("order")
+
+
+@tool
+async def close_account(tool_context: ToolContext) -> str:
+    """Ask by itself."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Close it?")
+        return ""
+    if tool_context.tool_confirmation.confirmed:
+        ran.append("close_account")
+    return "closed"
+
+
+class Paying(ScriptedModel):
+    """Calls `pay` when it is asked for something, and is done when that has a result."""
+
+    async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
+        is_asked = isinstance(request.history[-1], UserMessage)
+        return await ScriptedModel(call("pay") if is_asked else "Paid.").respond(request, on_delta)
+
+
+helper = AgentTool(Agent(name="helper", description="Helps.", model=Paying(), tools=[pay]))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    ran.clear()
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/s.db"
+
+
+def desk(store: str, tool: Tool) -> Runner:
+    arguments = {"request": "pay"} if tool.name == "helper" else {}
+    model = ScriptedModel(call(tool.name, **arguments), *["Done."] * 50)
+    return Runner(Agent(name="a", model=model, tools=[tool]), store=store)
+
+
+async def approved(runner: Runner) -> int:
+    """Run a session to its end with every question approved; the number of its last event."""
+    result = await runner.run("go", session_id="s")
+    while result.status == "paused":
+        [asked] = result.pending
+        answer = "came" if asked.kind == "result" else Approve()
+        assert await runner.answer("s", asked.call_id, answer) == "accepted"
+        result = await runner.resume("s")
+    return len(await runner.events("s"))
+
+
+TOOLS = (pay, refund, order, close_account, helper)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+async def test_wherever_a_session_is_branched_its_approval_runs_nothing_there(
+    store: str, tool: Tool
+) -> None:
+    async with desk(store, tool) as runner:
+        last = await approved(runner)
+        assert len(ran) == 1
+        for upto in range(1, last + 1):
+            await runner.branch("s", new_id=f"b{upto}", upto=upto)
+            result = await runner.resume(f"b{upto}")
+            while asked := list(result.pending):
+                answer = Reject(reason="Not again")
+                outcome = await runner.answer(f"b{upto}", asked[0].call_id, answer)
+                assert outcome == "accepted", upto
+                result = await runner.resume(f"b{upto}")
+            assert (result.status, ran) == ("done", [ran[0]]), upto
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+async def test_a_question_that_a_branch_shows_takes_the_answer_that_is_given_there(
+    store: str, tool: Tool
+) -> None:
+    async with desk(store, tool) as runner:
+        last = await approved(runner)
+        for upto in range(1, last + 1):
+            await runner.branch("s", new_id=f"b{upto}", upto=upto)
+            for asked in await runner.pending(f"b{upto}"):
+                answer = Reject(reason="Not again")
+                assert await runner.answer(f"b{upto}", asked.call_id, answer) == "accepted"
+            result = await runner.resume(f"b{upto}")
+            for pending in result.pending:
+                assert pending.kind == "confirmation", upto
+            assert ran == [ran[0]], upto
+
+
+async def test_a_result_that_the_session_had_used_is_the_one_that_the_branch_uses(
+    store: str,
+) -> None:
+    async with desk(store, order) as runner:
+        paused = await runner.run("go", session_id="s")
+        first = paused.pending[0].call_id
+        await runner.answer("s", first, Approve())
+        await runner.resume("s")
+        await runner.answer("s", f"{first}~2", "first")
+        await runner.resume("s")
+        used = [e.seq for e in await runner.events("s") if e.type == "pending_answered"]  # type: ignore[attr-defined]
+        await runner.branch("s", new_id="b", upto=used[-1])
+        assert await runner.pending("b") == []
+        assert await runner.answer("b", f"{first}~2", "second") == "duplicate"
+        result = await runner.resume("b")
+    assert [e.result.text for e in result.events if e.type == "tool_ended"] == ["first"]  # type: ignore[attr-defined]
+
+
+async def test_a_branch_of_a_call_that_waits_for_its_result_waits_for_that_alone(
+    store: str,
+) -> None:
+    async with desk(store, order) as runner:
+        paused = await runner.run("go", session_id="s")
+        first = paused.pending[0].call_id
+        await runner.answer("s", first, Approve())
+        await runner.resume("s")
+        await runner.branch("s", new_id="b")
+        assert [(p.call_id, p.kind) for p in await runner.pending("b")] == [
+            (f"{first}~2", "result")
+        ]
+        assert await runner.answer("b", first, Reject()) == "duplicate"
+        assert await runner.answer("b", f"{first}~2", "ordered") == "accepted"
+        assert ((await runner.resume("b")).status, ran) == ("done", ["order"])

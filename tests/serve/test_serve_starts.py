@@ -1,0 +1,241 @@
+"""At its start a server goes on with what was cut off or answered, and leaves alone what was stopped."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from toolwright import Agent, Approve, Runner, tool
+from toolwright.backends import Store, open_store
+from toolwright.messages import (
+    CancelRequested,
+    Event,
+    RunEnded,
+    RunStarted,
+    Scope,
+    ToolEnded,
+    ToolResult,
+    user_message,
+)
+from toolwright.serve import ServeSettings, _background, create_app
+from toolwright.serve.live import LiveRuns
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+SCOPE = Scope(app_name="app", user_id="local", session_id="s")
+RESULT = ToolResult(call_id="call-1", name="work", status="error")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return open_store("memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/s.db")
+
+
+@asynccontextmanager
+async def served(runner: Runner) -> AsyncIterator[httpx2.AsyncClient]:
+    app = create_app(runner, settings=ServeSettings(requests_per_second=0))
+    async with app.router.lifespan_context(app):
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            yield http
+
+
+async def becomes(http: httpx2.AsyncClient, wanted: str, session_id: str = "s") -> None:
+    with anyio.fail_after(30):
+        while (await http.get(f"/api/sessions/{session_id}")).json()["status"] != wanted:
+            await anyio.lowlevel.checkpoint()
+
+
+def started(number: int = 1) -> Event:
+    return RunStarted(seq=number, at=1.0, message=user_message("go"))
+
+
+class Paying:
+    """A runner whose agent pays when a person lets it."""
+
+    def __init__(self, store: Store, *turns: Any) -> None:
+        self.paid: list[int] = []
+
+        @tool(require_confirmation=True)
+        async def pay(amount: int) -> str:
+            """Pay."""
+            self.paid.append(amount)
+            return "paid"
+
+        agent = Agent(name="payer", model=ScriptedModel(*turns), tools=[pay])
+        self.runner = Runner(agent, store=store)
+
+
+async def test_all_that_was_interrupted_goes_on_the_latest_first_with_pauses_and_is_logged(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "toolwright.serve")
+    pauses: list[float] = []
+    real = anyio.sleep
+
+    async def sleep(seconds: float) -> None:
+        if seconds == _background._RESUME_PAUSE:
+            pauses.append(seconds)
+            seconds = 0
+        await real(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", sleep)
+    names = [f"s{number}" for number in range(230)]
+    for name in names:
+        scope = Scope(app_name="app", user_id="local", session_id=name)
+        await store.open(scope)
+        end = [RunEnded(seq=2, at=1.0, status="done")] if name in ("s3", "s200") else []
+        await store.append(scope, [started(), *end])
+    going = [name for name in names if name not in ("s3", "s200")]
+    async with served(Paying(store, *["Done."] * len(going)).runner) as http:
+        await becomes(http, "done", going[0])
+    logged = [r.getMessage() for r in caplog.records if r.name == _background.__name__]
+    assert logged[0] == "Going on with 228 sessions that were interrupted or answered"
+    assert [line.split()[1] for line in logged[1:]] == going[::-1]
+    assert len(pauses) >= len(going) - 1
+    assert _background._RESUME_PAUSE > 0
+
+
+async def test_one_session_that_cannot_go_on_keeps_no_other_from_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("s", "newer"):
+        scope = Scope(app_name="app", user_id="local", session_id=name)
+        await store.open(scope)
+        await store.append(scope, [started()])
+    runner = Paying(store, "Done.").runner
+    real = runner.store.find
+
+    async def find(app_name: str, session_id: str) -> Any:
+        if session_id == "newer":
+            raise RuntimeError("its row is broken")
+        return await real(app_name, session_id)
+
+    monkeypatch.setattr(type(store), "find", staticmethod(find))
+    async with served(runner) as http:
+        await becomes(http, "done")
+    assert "Session newer cannot be resumed: its row is broken" in caplog.text
+
+
+async def test_what_was_answered_just_before_the_server_died_goes_on_at_its_start(
+    store: Store,
+) -> None:
+    first = Paying(store, call("pay", amount=1))
+    paused = await first.runner.run("go", user_id="local", session_id="s")
+    assert await first.runner.answer("s", paused.pending[0].call_id, Approve()) == "accepted"
+    second = Paying(store, "Done.")
+    async with served(second.runner) as http:
+        await becomes(http, "done")
+    assert second.paid == [1]
+
+
+async def test_what_still_waits_for_another_answer_goes_on_waiting(store: Store) -> None:
+    first = Paying(store, [call("pay", amount=1), call("pay", amount=2)])
+    paused = await first.runner.run("go", user_id="local", session_id="s")
+    one, other = [pending.call_id for pending in paused.pending]
+    await first.runner.answer("s", one, Approve())
+    second = Paying(store, "Done.")
+    async with served(second.runner) as http:
+        await becomes(http, "waiting")
+        body = {"call_id": other, "answer": {"kind": "approve"}}
+        assert (await http.post("/api/sessions/s/answers", json=body)).status_code == 200
+        await becomes(http, "done")
+    assert sorted(second.paid) == [1, 2]
+
+
+async def test_the_same_answer_again_sets_going_what_nobody_went_on_with(store: Store) -> None:
+    paying = Paying(store, call("pay", amount=1), "Done.")
+    async with served(paying.runner) as http:
+        paused = await paying.runner.run("go", user_id="local", session_id="s")
+        call_id = paused.pending[0].call_id
+        await paying.runner.answer("s", call_id, Approve())  # by a process that dies here
+        body = {"call_id": call_id, "answer": {"kind": "approve"}}
+        for _ in range(2):
+            assert (await http.post("/api/sessions/s/answers", json=body)).status_code == 409
+            await becomes(http, "done")
+    assert paying.paid == [1]
+    ends = [e for e in await store.events(SCOPE) if isinstance(e, RunEnded)]
+    assert [end.status for end in ends] == ["paused", "done"]
+
+
+class Slow:
+    """A runner whose tool takes its time to clean up when it is cancelled."""
+
+    def __init__(self, store: Store) -> None:
+        self.begun, self.cleaning, self.may_end = anyio.Event(), anyio.Event(), anyio.Event()
+
+        @tool(idempotent=True)
+        async def work() -> None:
+            """Work."""
+            self.begun.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    self.cleaning.set()
+                    await self.may_end.wait()
+
+        agent = Agent(name="slow", model=ScriptedModel(call("work")), tools=[work])
+        self.runner = Runner(agent, store=store)
+
+
+async def test_a_person_s_stop_outlives_a_stop_of_the_server(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, stop_all = Slow(store), LiveRuns._stop_all
+
+    async def stopping(runs: LiveRuns) -> None:
+        slow.may_end.set()  # The run ends while the server does.
+        await stop_all(runs)
+
+    monkeypatch.setattr(LiveRuns, "_stop_all", stopping)
+    async with served(slow.runner) as http:
+        await http.post("/api/sessions", json={"session_id": "s"})
+        await http.post("/api/sessions/s/runs", json={"message": "go"})
+        with anyio.fail_after(20):
+            await slow.begun.wait()
+            assert (await http.post("/api/sessions/s/cancel")).status_code == 204
+            assert any(isinstance(e, CancelRequested) for e in await store.events(SCOPE))
+            await slow.cleaning.wait()
+    await _stays_stopped(store)
+    assert sum(isinstance(event, RunEnded) for event in await store.events(SCOPE)) == 1
+
+
+@pytest.mark.parametrize("after", [0, 1])
+async def test_a_person_s_stop_outlives_the_death_of_the_server(store: Store, after: int) -> None:
+    await store.open(SCOPE)
+    earlier = [started(), RunEnded(seq=2, at=1.0, status="done"), started(3)]
+    tail = [ToolEnded(seq=5, at=1.0, result=RESULT)] * after
+    await store.append(SCOPE, [*earlier, CancelRequested(seq=4, at=1.0), *tail])
+    await _stays_stopped(store)
+    assert isinstance((await store.events(SCOPE))[-1], RunEnded)
+
+
+async def test_what_was_stopped_before_and_then_begun_again_goes_on(store: Store) -> None:
+    await store.open(SCOPE)
+    stopped = [started(), CancelRequested(seq=2, at=1.0), RunEnded(seq=3, at=1.0, status="stopped")]
+    await store.append(SCOPE, [*stopped, started(4)])
+    async with served(Paying(store, "Done.").runner) as http:
+        await becomes(http, "done")
+
+
+async def _stays_stopped(store: Store) -> None:
+    paying = Paying(store)  # whose model has nothing to say
+    async with served(paying.runner) as http:
+        await becomes(http, "stopped")
+    assert await paying.runner.unfinished() == []
+    last = (await store.events(SCOPE))[-1]
+    assert isinstance(last, RunEnded)
+    assert (last.status, last.reason) == ("stopped", "cancelled")
+
+
+async def test_cancel_for_good_of_nothing_is_no_cancel(store: Store) -> None:
+    paying = Paying(store, "Done.")
+    await paying.runner.run("go", user_id="local", session_id="s")
+    assert not await paying.runner.cancel_for_good("s")
+    assert not any(isinstance(e, CancelRequested) for e in await store.events(SCOPE))
