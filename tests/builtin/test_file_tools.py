@@ -276,3 +276,13 @@ async def test_glob_and_grep_find_what_is_there_whatever_ignore_files_say(
 def test_a_missing_backend_is_a_clear_error(backend: object) -> None:
     with pytest.raises(UsageError, match=r"No backend configured|is a class"):
         file_tools(backend)  # type: ignore[arg-type]
+
+
+async def test_a_link_that_leads_out_is_refused_with_its_path_once(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "link").symlink_to(tmp_path)
+    session = Session(file_tools(FilesystemBackend(tmp_path / "inside")))
+    assert await session.json("read_file", file_path="/link") == {
+        "status": "error",
+        "message": "Error: not permitted: the symbolic link leads out of the directory: /link",
+    }

@@ -223,6 +223,20 @@ async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     assert len(long["output"]) < 100_100
 
 
+@pytest.mark.parametrize("command", ["", "  \n"])
+async def test_an_empty_command_is_the_models_mistake_and_logs_nothing(
+    session: Session, tmp_path: Path, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    execute = Session([create_local_execute_tool(work_dir=tmp_path)])
+    for result in (
+        await session.answer("bash", command=command),
+        await execute.answer("execute", command=command),
+    ):
+        assert result.text == "The command is empty; give the one to run."
+        assert result.status == "error"
+    assert caplog.records == []
+
+
 @pytest.mark.row("000-63")
 async def test_execute_says_when_time_is_up(tmp_path: Path) -> None:
     session = Session([create_local_execute_tool(work_dir=tmp_path, timeout=0.3)])

@@ -28,3 +28,10 @@ async def test_an_unknown_status_is_told_to_the_model() -> None:
     assert result.status == "error"
     assert "todos.0.status" in result.text
     assert "'pending', 'in_progress' or 'completed'" in result.text
+
+
+async def test_a_field_that_a_todo_has_not_is_told_as_one() -> None:
+    session = Session(todo_tools())
+    todo = {"content": "x", "status": "pending", "id": 1}
+    result = await session.answer("write_todos", todos=[todo])
+    assert result.text.endswith("- unknown field 'todos.0.id'; leave it out")
