@@ -228,5 +228,5 @@ async def test_the_rejection_of_a_job_says_that_it_ran() -> None:
     first = await runner.run("report", session_id="s")
     await runner.answer("s", first.pending[0].call_id, Reject(reason="the disk is full"))
     told = last_user_text(await runner.resume("s"))
-    assert "The function of this call ran, but no result will come of it" in told
+    assert "No result will come for this call: its function ran" in told
     assert "the disk is full" in told

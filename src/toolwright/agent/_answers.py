@@ -105,7 +105,7 @@ def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
     if pending.kind == "result":
         return (
-            "The function of this call ran, but no result will come of it: what it started failed "
+            "No result will come for this call: its function ran, and what that started failed "
             f"or was turned down.{reason}"
         )
     return f"A person rejected this call; {how_far(pending)}.{reason}"
