@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
@@ -139,8 +139,11 @@ class Place(BaseModel):
     code: SecretStr = SecretStr("")
 
 
+Rate = Annotated[float, Field(allow_inf_nan=True)]
+
+
 def typed(
-    env: Env, path: PurePosixPath, day: date, at: datetime, key: UUID, price: Decimal, rate: float,
+    env: Env, path: PurePosixPath, day: date, at: datetime, key: UUID, price: Decimal, rate: Rate,
     secret: SecretStr, url: HttpUrl, place: Place, tags: set[str], paths: list[PurePosixPath],
     raw: bytes, args: list[str], call: str,
 ) -> str:  # fmt: skip

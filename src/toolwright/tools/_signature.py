@@ -160,6 +160,9 @@ def _field(parameter: inspect.Parameter, hint: Any, description: str | None) -> 
     default = parameter.default
     if isinstance(default, FieldInfo):
         hint = Annotated[hint, default]
+    if hint is float and _is_endless(default):
+        # Who sends back the value that was shown sends what the function wants.
+        hint = Annotated[hint, Field(allow_inf_nan=True)]
     if description and not _has_description(hint):
         hint = Annotated[hint, Field(description=description)]
     required = default is parameter.empty or (
@@ -178,9 +181,13 @@ def _note_default(parameter: inspect.Parameter, shown: dict[str, Any]) -> None:
     if not _has_default(parameter):
         return
     # JSON has no word for it, and providers refuse the ones that Python would write.
-    if isinstance(default, float) and not math.isfinite(default):
+    if _is_endless(default):
         return
     shown[parameter.name] = jsonable(default)
+
+
+def _is_endless(default: Any) -> bool:
+    return isinstance(default, float) and not math.isfinite(default)
 
 
 def _has_default(parameter: inspect.Parameter) -> bool:
