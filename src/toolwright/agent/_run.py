@@ -64,6 +64,7 @@ from toolwright.tools import (
     NodeInfo,
     ReadonlyContext,
     Services,
+    State,
     StateTable,
     Tool,
     ToolContext,
@@ -239,7 +240,7 @@ class Run:
         record = self.log.record(ctx.function_call_id)
         pending = record.pending
         if pending is not None and record.answer is None:
-            self._keep_state(ctx)
+            self.keep_state(ctx.state, ctx.path)
             if request.kind != pending.kind:
                 # A tool that waits for its result asks something first: then that is the question.
                 pending = self._pending(ctx, request, record.asked, ran)
@@ -279,12 +280,11 @@ class Run:
             return thread.turn_event
         return self.turn_event(path.rpartition("/")[0]) if path else ""
 
-    def _keep_state(self, ctx: ToolContext) -> None:
-        """Record what a call has written to the state since it was made answerable."""
-        actions = ctx.taken_actions()
-        if actions is not None and actions.state_delta:
-            self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
-            self.log.note_shared(ctx.shared_writes)
+    def keep_state(self, state: State, path: str | None = None) -> None:
+        """Record what was written to the state and is in no event yet."""
+        if delta := state.take():
+            self.emit(StateChanged, path=path, delta=delta)
+            self.log.note_shared(state.shared)
 
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""
