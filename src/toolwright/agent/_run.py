@@ -1,6 +1,5 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
-import hashlib
 import json
 import threading
 import time
@@ -52,6 +51,7 @@ from toolwright.messages import (
     ToolResult,
     Usage,
     UserMessage,
+    call_key,
     call_of,
     jsonable,
     question_id,
@@ -261,10 +261,7 @@ class Run:
 
     def idempotency_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
-        scope, born = self.log.scope, self.log.born
-        # As long for every call: services take keys of some 64 letters, ids may be longer.
-        whole = json.dumps([scope.app_name, scope.user_id, scope.session_id, born, call_id])
-        return hashlib.sha256(whole.encode()).hexdigest()[:40]
+        return call_key(self.log.scope, self.log.born, call_id)
 
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
