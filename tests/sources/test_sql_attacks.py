@@ -159,6 +159,21 @@ async def test_what_does_more_than_read_is_refused(world: World, role: str, numb
     assert world.state() == world.at_first
 
 
+EXPLAINED = [
+    text for text in ATTEMPTS
+    if text.startswith("explain") and "pg_advisory" not in text and "f()" not in text
+    and ";" not in text and "with x as (delete" not in text
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(EXPLAINED)))
+async def test_what_an_explain_would_run_is_judged_before_the_server_sees_it(
+    world: World, number: int
+) -> None:
+    with pytest.raises(ToolError, match="^Refused: a statement that begins with 'explain'"):
+        await world.query("ordinary", EXPLAINED[number])
+
+
 @pytest.mark.parametrize(
     ("role", "attempt"),
     [("ordinary", "values(1)"), ("ordinary", "table t"), ("superuser", "show data_directory")],
