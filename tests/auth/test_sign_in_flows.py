@@ -637,7 +637,7 @@ async def test_a_document_that_speaks_for_another_issuer_is_refused(
         ["openid"],
         {"client_id": "a", "client_secret": "b"},
     )
-    with pytest.raises(StoreError, match="no discovery document of its own provider"):
+    with pytest.raises(ToolError, match="no discovery document of its own provider"):
         await flows.begin(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
 
 

@@ -5,9 +5,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from authlib.common.security import generate_token
+from pydantic import ValidationError
 
 from toolwright.backends.auth._callback import answers_state, callback_in
-from toolwright.backends.auth._http import SignInRefused, oauth_client
+from toolwright.backends.auth._http import SignInRefused, oauth_client, unusable
 from toolwright.backends.auth._id_token import check_id_token
 from toolwright.backends.auth._provider import Provider
 from toolwright.errors import UsageError
@@ -125,7 +126,11 @@ def tokens_from(token: dict[str, Any]) -> OAuth2Auth:
     if not token.get("access_token"):
         raise SignInRefused("The provider answered without an access token.", code="no_token")
     kept = ("access_token", "refresh_token", "id_token", "expires_at", "token_type", "scope")
-    return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
+    try:
+        return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
+    except ValidationError as error:
+        wrong = sorted({str(problem["loc"][0]) for problem in error.errors()})
+        raise unusable(f"its {', '.join(wrong)} is not of the right type") from None
 
 
 def _check_sender(iss: str | None, provider: Provider) -> None:
