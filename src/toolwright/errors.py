@@ -88,7 +88,8 @@ class ModelError(ToolwrightError):
         super().__init__(message)
         self.reason = reason
         """One of: auth, rate_limit, overloaded, timeout, connection, context_too_long,
-        refused, bad_request, server, unknown."""
+        refused, bad_request, server, protocol, unknown. `protocol` means that what answered is no
+        model: a page, a redirect, JSON of another shape, or more than can be kept."""
         self.retryable = retryable
         self.status = status
         self.retry_after = retry_after

@@ -36,6 +36,7 @@ async def test_a_missing_placeholder_says_what_to_do() -> None:
         await agent.run("hi")
 
 
+@pytest.mark.row("004-X4d")
 async def test_instructions_may_be_a_function_sync_or_async() -> None:
     async def later(ctx: ReadonlyContext) -> str:
         return f"{ctx.agent_name} for {ctx.deps} {{kept}}"
@@ -63,6 +64,7 @@ def support(*turns: object) -> tuple[Agent, Agent]:
     return Agent(name="main", model=model, tools=[check_and_transfer], sub_agents=[helper]), helper
 
 
+@pytest.mark.row("004-T1")
 async def test_a_transfer_hands_the_conversation_over_for_this_and_later_messages() -> None:
     agent, _ = support(call("transfer_to_agent", agent_name="support_agent"))
     runner = Runner(agent)
@@ -73,6 +75,7 @@ async def test_a_transfer_hands_the_conversation_over_for_this_and_later_message
     assert again.text == "Still here."
 
 
+@pytest.mark.row("001-30", "004-X2b")
 async def test_a_tool_can_transfer_and_an_unknown_agent_is_an_error_with_the_names() -> None:
     agent, _ = support(
         call("check_and_transfer", query="nobody"),
@@ -88,6 +91,7 @@ async def test_a_tool_can_transfer_and_an_unknown_agent_is_an_error_with_the_nam
     assert result.text == "On it."
 
 
+@pytest.mark.row("001-03", "004-G1")
 async def test_an_agent_is_a_tool_whose_parameters_are_its_input_schema() -> None:
     class ResearchIn(BaseModel):
         topic: str
@@ -111,6 +115,7 @@ async def test_an_agent_is_a_tool_whose_parameters_are_its_input_schema() -> Non
     assert result.usage.requests == 3
 
 
+@pytest.mark.row("000-06", "001-28", "001-29", "004-X2a")
 async def test_skip_summarization_ends_the_run_with_the_tools_own_words() -> None:
     inner = Agent(name="poet", description="Writes.", model=ScriptedModel("Roses."))
     outer = Agent(
@@ -130,6 +135,7 @@ def wipes(ran: list[str]) -> FunctionTool:
     return FunctionTool(wipe, require_confirmation=lambda scope: scope != "dry-run")
 
 
+@pytest.mark.row("004-C1b", "004-C1c")
 async def test_a_confirmation_pauses_and_an_approval_runs_the_tool_once() -> None:
     ran: list[str] = []
     model = ScriptedModel([call("wipe", scope="dry-run"), call("wipe", scope="all")], "Done.")
@@ -252,6 +258,7 @@ async def test_run_sync_inside_async_code_says_what_to_use() -> None:
         Agent(name="t", model=ScriptedModel(".")).run_sync("hi")
 
 
+@pytest.mark.row("004-G3")
 @pytest.mark.parametrize(("include", "seen"), [(True, ["inner", "add"]), (False, ["inner"])])
 async def test_the_runners_hooks_see_inner_agents_unless_they_are_left_out(
     include: bool, seen: list[str]

@@ -45,6 +45,7 @@ def results(result: Result) -> tuple[ToolResult, ...]:
     return message.results
 
 
+@pytest.mark.row("002-76", "002-78")
 def test_a_wrong_type_is_told_to_the_model_and_the_tool_does_not_run() -> None:
     [answer] = results(play(call("add", a="seven")))
     assert answer.status == "error"
@@ -53,6 +54,7 @@ def test_a_wrong_type_is_told_to_the_model_and_the_tool_does_not_run() -> None:
     assert ran == []
 
 
+@pytest.mark.row("002-77", "004-F8")
 def test_a_missing_argument_is_named() -> None:
     [answer] = results(play(call("add", b=1)))
     assert answer.status == "error"
@@ -79,6 +81,7 @@ def test_an_unknown_tool_is_answered_with_near_names() -> None:
     assert "There is no tool 'ad'. Near names: add" in answer.text
 
 
+@pytest.mark.row("003-N8a", "003-N8b")
 def test_a_tool_that_raises_gives_type_and_message_without_traceback_or_secret() -> None:
     [answer] = results(play(call("fail", reason="disk full")))
     assert answer.status == "error"
@@ -92,6 +95,7 @@ def test_one_of_three_parallel_tools_raising_leaves_its_siblings_unharmed() -> N
     assert [a.text for a in answers][::2] == ["1", "3"]
 
 
+@pytest.mark.row("002-51")
 def test_a_megabyte_of_output_is_cut_and_can_be_read_in_pages() -> None:
     def read_on(request: object) -> object:
         note = request.history[2].results[0].text  # type: ignore[attr-defined]

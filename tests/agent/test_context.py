@@ -18,13 +18,14 @@ from toolwright import (
     function_tool,
     transfer_to_agent,
 )
-from toolwright.messages import ModelMessage, TextPart
+from toolwright.messages import ModelMessage, ModelReplied, TextPart
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import with_name
 
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.row("000-07", "001-34", "001-35", "003-N10e")
 async def test_a_call_knows_its_ids_and_its_owner() -> None:
     seen: dict[str, Any] = {}
 
@@ -39,9 +40,11 @@ async def test_a_call_knows_its_ids_and_its_owner() -> None:
     runner = Runner(Agent(name="a", model=ScriptedModel(call("look"), "ok"), tools=[look]))
     result = await runner.run("x", user_id="ada")
     assert seen["owner"] == "ada"
-    assert seen["event"] == f"{result.run_id}:{seen['call']}"
+    [turn] = [e for e in result.events if isinstance(e, ModelReplied) and e.message.calls]
+    assert (seen["event"], turn.message.calls[0].call_id) == (turn.id, seen["call"])
 
 
+@pytest.mark.row("004-X5a")
 def test_other_frameworks_names_are_the_same_things() -> None:
     assert Context is ToolContext is ExecutionContext
     assert isinstance(EventActions(), EventActions)
@@ -61,6 +64,7 @@ async def test_what_a_person_fills_in_is_the_result() -> None:
     assert [r.text for r in results_of(result)] == ['{"dish":"soup"}']
 
 
+@pytest.mark.row("004-M3")
 async def test_single_events_can_be_remembered(tmp_path: Path) -> None:
     async def keep(tool_context: ToolContext) -> str:
         """Keep the beginning."""
@@ -76,6 +80,7 @@ async def test_single_events_can_be_remembered(tmp_path: Path) -> None:
     assert [r.text for r in results_of(result)] == ["1"]
 
 
+@pytest.mark.row("004-G3b")
 async def test_grounding_of_an_inner_agent_is_passed_on_if_wanted() -> None:
     grounded = ModelMessage(parts=(TextPart("Bees dance."),), meta={"grounding": {"n": 1}})
     researcher = Agent(name="researcher", description="Finds out.", model=ScriptedModel(grounded))
@@ -100,6 +105,7 @@ async def test_the_transfer_tool_can_be_given_by_hand() -> None:
     assert (await parent.run("x")).agent == "other"
 
 
+@pytest.mark.row("004-K11")
 async def test_toolsets_are_closed_with_the_runner() -> None:
     closed: list[bool] = []
 

@@ -33,6 +33,7 @@ def texts(result: Result) -> list[str]:
     return [event.result.text for event in result.events if isinstance(event, ToolEnded)]
 
 
+@pytest.mark.row("004-X5b")
 async def test_hooks_around_agent_and_model_write_state_that_tools_see_and_the_store_keeps() -> (
     None
 ):
@@ -54,6 +55,7 @@ async def test_hooks_around_agent_and_model_write_state_that_tools_see_and_the_s
     assert result.state == {"who": "ada", "turns": 2, "said": "Done."} == await runner.state("s")
 
 
+@pytest.mark.row("004-M4")
 async def test_the_session_goes_to_memory_when_the_agent_is_done() -> None:
     async def after_agent(ctx: ToolContext, text: str) -> None:
         await ctx.add_session_to_memory()
@@ -69,6 +71,7 @@ async def test_the_session_goes_to_memory_when_the_agent_is_done() -> None:
     assert "dance" in str(await memory.search(scope, "bees"))
 
 
+@pytest.mark.row("004-A7b")
 async def test_credentials_are_saved_and_loaded_in_hooks() -> None:
     scheme = CustomAuthScheme.model_validate({"type": "apiKey", "in": "header", "name": "X-Key"})
     config = AuthConfig(auth_scheme=scheme, credential_key="shop")

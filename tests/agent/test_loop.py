@@ -191,6 +191,7 @@ async def test_a_stream_shows_text_calls_and_progress_as_they_come_and_all_event
     assert [event.seq for event in events if event.seq] == list(range(1, 9))
 
 
+@pytest.mark.row("004-E2")
 async def test_the_final_reply_is_validated_and_asked_for_again_when_it_does_not_fit() -> None:
     class City(BaseModel):
         name: str

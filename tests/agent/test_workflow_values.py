@@ -350,6 +350,7 @@ def test_two_edges_without_a_route_from_one_node_are_refused() -> None:
         Workflow(name="wf", nodes={START: named["a"]}, edges=[(START, START)])
 
 
+@pytest.mark.row("004-W2")
 @pytest.mark.parametrize(("route", "taken"), [(True, "yes"), (1, "one"), ("x", None), (None, None)])
 async def test_routes_are_told_apart_by_kind_and_an_unknown_one_is_an_error(
     route: Any, taken: str | None

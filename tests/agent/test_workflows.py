@@ -36,6 +36,7 @@ async def test_parallel_agents_answer_together_in_their_own_order() -> None:
     assert result.text == "[a]\none\n\n[b]\ntwo"
 
 
+@pytest.mark.row("001-31", "004-X2c")
 async def test_a_loop_ends_when_exit_loop_is_called_or_at_its_most() -> None:
     critic = speaker("critic", "Better.", call("exit_loop"), tools=[exit_loop])
     flow = LoopAgent(
@@ -82,6 +83,7 @@ def reply(text: str) -> str:
     return f"Replied to {text}"
 
 
+@pytest.mark.row("004-W1a", "004-W1b", "004-W1c")
 async def test_a_graph_follows_the_route_a_function_chose() -> None:
     flow = Workflow(
         name="desk",
@@ -104,6 +106,7 @@ flowchart TD
     )
 
 
+@pytest.mark.row("004-W5")
 async def test_a_node_is_tried_again_and_can_see_which_attempt_it_is() -> None:
     attempts: list[int] = []
 
@@ -119,6 +122,7 @@ async def test_a_node_is_tried_again_and_can_see_which_attempt_it_is() -> None:
     assert attempts == [1, 2, 3]
 
 
+@pytest.mark.row("004-W6")
 async def test_a_node_that_asks_a_person_pauses_the_graph_and_goes_on_with_the_answer() -> None:
     def ask(text: str, tool_context: ToolContext) -> str:
         """Ask."""
@@ -189,3 +193,61 @@ async def test_workflows_are_tools_of_other_agents() -> None:
     message = result.history[2]
     assert isinstance(message, ToolMessage)
     assert message.results[0].text == "2"
+
+
+@pytest.mark.row("004-W7")
+@pytest.mark.parametrize(("route", "end"), [("x", "other"), (None, "end")])
+async def test_a_tool_of_an_agent_node_chooses_the_way_and_knows_where_it_is(
+    route: str | None, end: str
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def choose(tool_context: ToolContext) -> str:
+        """Choose."""
+        seen.append((tool_context.node_path, tool_context.attempt_count))
+        tool_context.route = route
+        return "chosen"
+
+    agent = Agent(name="ag", model=ScriptedModel(call("choose"), "final words"), tools=[choose])
+
+    def last(said: str) -> str:
+        """End here."""
+        return f"end {said}"
+
+    def other(said: str) -> str:
+        """End there."""
+        return f"other {said}"
+
+    nodes = {"ag": agent, "end": last, "other": other}
+    edges = [("start", "ag"), ("ag", "other", "x"), ("ag", "end")]
+    result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
+    assert result.output == f"{end} final words"
+    assert seen == [("ag.1", 1)]
+
+
+async def test_a_route_that_one_agent_node_has_chosen_is_not_the_next_ones() -> None:
+    def choose(tool_context: ToolContext) -> str:
+        """Choose."""
+        tool_context.route = "x"
+        return "chosen"
+
+    first = Agent(name="first", model=ScriptedModel(call("choose"), "go"), tools=[choose])
+    second = Agent(name="second", model=ScriptedModel("second words"))
+
+    def last(said: str) -> str:
+        """End here."""
+        return f"end {said}"
+
+    def other(said: str) -> str:
+        """End there."""
+        return f"other {said}"
+
+    nodes = {"first": first, "second": second, "end": last, "other": other}
+    edges = [
+        ("start", "first"),
+        ("first", "second", "x"),
+        ("second", "other", "x"),
+        ("second", "end"),
+    ]
+    result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
+    assert result.output == "end second words"

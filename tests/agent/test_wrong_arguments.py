@@ -48,6 +48,7 @@ def refusal(make: Any, *args: Any, **settings: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.row("000-93", "001-15", "004-F1")
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -172,6 +173,7 @@ def test_a_deep_agent_names_what_the_agent_in_it_does_not_take() -> None:
     )
 
 
+@pytest.mark.row("003-N2")
 def test_settings_without_a_name_and_missing_ones_are_explained() -> None:
     assert refusal(make_agent, "weather") == (
         "Agent takes its settings by name: Agent(name=…); got 'weather' without a name."
@@ -212,6 +214,7 @@ def test_a_setting_cannot_be_changed_and_the_error_says_how_to_make_another_agen
     assert agent.replace(tools=[add]).tools == (add,)
 
 
+@pytest.mark.row("001-32")
 def test_an_attribute_that_would_do_nothing_cannot_be_set() -> None:
     agent: Any = Agent(name="a")
     with pytest.raises(AttributeError, match=r"no attribute 'children'.*called 'sub_agents'"):

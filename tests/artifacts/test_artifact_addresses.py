@@ -50,6 +50,7 @@ async def test_what_is_no_artifact_is_refused_with_what_would_be() -> None:
         await MemoryArtifacts().load(ADA, 3)  # type: ignore[arg-type]
 
 
+@pytest.mark.row("004-R1b")
 async def test_files_in_a_directory_keep_their_suffix(tmp_path: Path) -> None:
     artifacts = DirectoryArtifacts(tmp_path)
     await artifacts.save(ADA, "report.csv", TextPart("a,b"))

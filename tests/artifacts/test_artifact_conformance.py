@@ -26,6 +26,7 @@ def cloud(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
         yield options
 
 
+@pytest.mark.row("001-39", "001-40", "001-41")
 @each_check
 async def test_memory_conforms(check: Check) -> None:
     await check(MemoryArtifacts())

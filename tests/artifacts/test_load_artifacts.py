@@ -39,6 +39,7 @@ def _last_result(model: ScriptedModel) -> ToolMessage:
     return message
 
 
+@pytest.mark.row("004-X2e")
 async def test_saved_artifacts_are_in_the_events_with_their_versions() -> None:
     _, runner = await _say(call("export"), "done")
     [ended] = [e for e in await runner.events("s1") if isinstance(e, ToolEnded)]
@@ -53,6 +54,7 @@ async def test_without_names_the_model_is_told_what_there_is() -> None:
     )
 
 
+@pytest.mark.row("004-M1c")
 async def test_text_is_read_as_text_and_images_as_images() -> None:
     names = ["user:notes.txt", "chart.png", "all.zip"]
     model, _ = await _say(call("export"), call("load_artifacts", artifact_names=names), "done")

@@ -73,6 +73,7 @@ def tool_text(result: Result) -> str:
     return result.history[-2].results[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.row("004-A0c")
 async def test_the_model_never_sees_nor_sets_the_credential(provider: Provider) -> None:
     tool = AuthenticatedFunctionTool(search_function(provider), given_key(API_KEY))
     assert list(tool.spec.parameters["properties"]) == ["query"]
@@ -96,6 +97,7 @@ async def test_a_given_key_is_used_without_asking_even_without_a_runner(provider
     assert "lamp No. 1" in tool_text(result)
 
 
+@pytest.mark.row("004-A2")
 async def test_a_bearer_token_that_was_obtained_upstream_is_used() -> None:
     seen: list[str | None] = []
 
@@ -117,6 +119,7 @@ async def test_a_bearer_token_that_was_obtained_upstream_is_used() -> None:
     assert seen == ["upstream"]
 
 
+@pytest.mark.row("004-A0", "004-A3")
 async def test_a_call_waits_until_the_user_has_signed_in_and_then_runs(provider: Provider) -> None:
     tool = AuthenticatedFunctionTool(
         calendar_function(provider),
@@ -137,6 +140,7 @@ async def test_a_call_waits_until_the_user_has_signed_in_and_then_runs(provider:
     assert "Lunch with Grace" in tool_text(done)
 
 
+@pytest.mark.row("004-A6b")
 async def test_tools_with_one_key_ask_once(provider: Provider) -> None:
     first = AuthenticatedFunctionTool(calendar_function(provider), provider.oidc(), name="first")
     second = AuthenticatedFunctionTool(calendar_function(provider), provider.oidc(), name="second")
@@ -268,6 +272,7 @@ async def test_approval_comes_before_signing_in_and_holds_afterwards(provider: P
     assert (await answer(runner, second, redirect)).text == "Done."
 
 
+@pytest.mark.row("001-36", "001-37", "001-38", "004-A7")
 async def test_a_function_may_ask_by_itself(provider: Provider) -> None:
     config = provider.oidc()
     fetch = calendar_function(provider)

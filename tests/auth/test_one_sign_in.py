@@ -48,6 +48,7 @@ def texts(result: Result) -> list[str]:
     return [r.text for m in result.history if m.kind == "tool" for r in m.results]
 
 
+@pytest.mark.row("004-A6")
 async def test_one_sign_in_releases_every_call_of_the_user_in_all_sessions(
     tmp_path: Path, provider: Provider
 ) -> None:

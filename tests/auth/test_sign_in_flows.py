@@ -466,6 +466,7 @@ async def test_the_machines_default_account_is_used(
     assert await calendar(provider, found) == 200
 
 
+@pytest.mark.row("004-O7")
 async def test_a_discovery_address_is_all_it_takes(flows: AuthlibFlows, provider: Provider) -> None:
     scheme, raw = openid_url_to_scheme_credential(
         openid_url=f"{provider.address}/.well-known/openid-configuration",

@@ -10,7 +10,9 @@ from toolwright.backends.files import (
     Glob,
     Query,
     StateBackend,
+    Wanted,
     find,
+    find_in,
     grep,
 )
 from toolwright.errors import UsageError
@@ -71,3 +73,16 @@ async def test_what_a_mount_hides_is_not_found() -> None:
 def test_a_mount_at_the_top_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="default"):
         CompositeBackend(_state(), {"/": _state()})
+
+
+def test_two_routes_to_one_place_are_refused() -> None:
+    with pytest.raises(UsageError, match="Two routes lead to '/d'"):
+        CompositeBackend(_state(), {"/d": _state(), "/d/": _state()})
+
+
+async def test_directories_and_mounts_are_found_together(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    files = CompositeBackend(_state(), {"/m/disk": FilesystemBackend(tmp_path)})
+    await files.write("/src/a.txt", b"")
+    found = await find_in(files, Wanted(glob=Glob("**"), directories=True))
+    assert found.directories == ("/m", "/m/disk", "/m/disk/empty", "/src")

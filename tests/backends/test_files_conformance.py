@@ -32,6 +32,7 @@ _BACKENDS: dict[str, Callable[[Path], Files]] = {
 }
 
 
+@pytest.mark.row("000-31", "000-40", "000-44", "000-45")
 @pytest.mark.parametrize("check", FILES_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("kind", _BACKENDS)
 async def test_a_backend_conforms(

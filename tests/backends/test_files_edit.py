@@ -101,6 +101,7 @@ def test_a_replacement_takes_the_indentation_of_its_place() -> None:
     assert edited == b"class A:\n        def f(self):\n            return 2\n"
 
 
+@pytest.mark.row("000-37")
 def test_a_place_that_is_there_twice_is_refused_unless_all_are_meant() -> None:
     with pytest.raises(ToolError) as refused:
         apply_edit(b"x\ny\nx\n", Edit(old="x", new="z", all_name="replace_all"))

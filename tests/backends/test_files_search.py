@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolwright.backends.files import FilesystemBackend, Glob, Query, find, grep
+from toolwright.backends.files import FilesystemBackend, Glob, Query, Wanted, find, find_in, grep
 from toolwright.backends.files._ripgrep import ripgrep_program
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ def _rg(*arguments: str, cwd: Path = _TREE) -> set[str]:
 
 @pytest.mark.parametrize("pattern", ["**/*.py", "**/*.{json,pyi}", "**/test_*", "*/__init__.py"])
 async def test_globs_agree_with_ripgrep_on_a_large_tree(pattern: str) -> None:
-    found = set((await find(FilesystemBackend(_TREE), pattern)).paths)
+    found = set((await find(FilesystemBackend(_TREE), pattern, gitignore=True)).paths)
     anchored = pattern if pattern.startswith("**") else f"/{pattern}"
     expected = {path for path in _rg("--files", "-g", anchored) if path in _rg_all()}
     assert found == expected
@@ -48,6 +48,7 @@ def _rg_all(known: dict[str, set[str]] = {}) -> set[str]:  # noqa: B006
     return known["all"]
 
 
+@pytest.mark.row("002-30", "002-31")
 @pytest.mark.parametrize(
     ("pattern", "options"),
     [
@@ -58,7 +59,7 @@ def _rg_all(known: dict[str, set[str]] = {}) -> set[str]:  # noqa: B006
     ],
 )
 async def test_grep_agrees_with_ripgrep_on_a_large_tree(pattern: str, options: list[str]) -> None:
-    query = Query(pattern=pattern, ignore_case="-i" in options, mode="files")
+    query = Query(pattern=pattern, ignore_case="-i" in options, mode="files", gitignore=True)
     found = {item.path for item in (await grep(FilesystemBackend(_TREE), query)).files}
     assert found == _rg("-l", "--crlf", *options, "-e", pattern)
     assert found
@@ -74,6 +75,7 @@ async def test_lines_and_counts_agree_with_ripgrep() -> None:
     assert {f"{item.path}:{item.count}" for item in counts.files} == expected
 
 
+@pytest.mark.row("000-53")
 @pytest.mark.parametrize("mode", ["lines", "files", "counts"])
 async def test_searching_without_ripgrep_gives_the_same_answers(
     mode: Literal["lines", "files", "counts"],
@@ -119,9 +121,54 @@ async def test_ignore_rules_mean_the_same_with_and_without_ripgrep(
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text)
         begin = f"/{start}" if (root / start).is_dir() and start != "." else "/"
-        fast = await find(FilesystemBackend(root), "**", begin)
-        slow = await find(FilesystemBackend(root, ripgrep=False), "**", begin)
-        assert fast.paths == slow.paths
+        for gitignore in (True, False):
+            wanted = Wanted(glob=Glob("**"), start=begin, directories=True, gitignore=gitignore)
+            fast = await find_in(FilesystemBackend(root), wanted)
+            slow = await find_in(FilesystemBackend(root, ripgrep=False), wanted)
+            assert fast == slow
+
+
+_CONTENT = st.lists(
+    st.sampled_from(["plain", "caf\u00e9", "\u00dcber", "x\u00b5", "", "na\u00efve\r"]), max_size=4
+).map("\n".join)
+_CODECS = st.sampled_from(["utf-8", "latin-1", "utf-16", "utf-8-sig"])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(_CONTENT, _CODECS), min_size=1, max_size=4),
+    st.sampled_from(["caf.$", "\u00dc", "\u00fc", "[^a-z]", r"\w\w", "plain", "caf", ".", "^$"]),
+    st.booleans(),
+    st.booleans(),
+)
+async def test_texts_in_any_encoding_are_found_with_and_without_ripgrep(
+    contents: list[tuple[str, str]], pattern: str, literal: bool, ignore_case: bool
+) -> None:
+    with TemporaryDirectory() as directory:
+        root = Path(directory)
+        for number, (content, codec) in enumerate(contents):
+            (root / f"{number}.txt").write_bytes(content.encode(codec))
+        fast, slow = FilesystemBackend(directory), FilesystemBackend(directory, ripgrep=False)
+        for start in ("/", "/0.txt"):
+            query = Query(pattern=pattern, literal=literal, ignore_case=ignore_case, start=start)
+            for mode in ("lines", "files", "counts"):
+                asked = replace(query, mode=mode)
+                assert await grep(fast, asked) == await grep(slow, asked)
+
+
+@pytest.mark.parametrize("ripgrep", [True, False])
+async def test_more_matches_than_are_wanted_are_counted_to_the_last(
+    tmp_path: Path, ripgrep: bool
+) -> None:
+    for name in ("b.txt", "a/x.txt", "a-b/y.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("needle\nhay\n" * 30)
+    files = FilesystemBackend(tmp_path, ripgrep=ripgrep)
+    found = await grep(files, Query(pattern="needle", limit=40))
+    shown = [(item.path, item.count, len(item.lines)) for item in found.files]
+    assert shown == [("/a/x.txt", 30, 30), ("/a-b/y.txt", 30, 10), ("/b.txt", 30, 0)]
+    one = await grep(files, Query(pattern="needle", limit=5, start="/b.txt"))
+    assert (one.total, len(one.files[0].lines)) == (30, 5)
 
 
 @pytest.mark.parametrize("ripgrep", [True, False])

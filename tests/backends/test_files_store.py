@@ -13,6 +13,7 @@ from toolwright.tools import State, StateTable
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.row("000-30")
 async def test_files_in_a_database_are_shared_and_scoped(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/files.db"
     one, other = StoreBackend(url), StoreBackend(url)
@@ -34,6 +35,7 @@ def test_a_database_that_is_not_supported_is_a_usage_error() -> None:
         StoreBackend("mongodb://here/files")
 
 
+@pytest.mark.row("000-29")
 async def test_files_in_the_state_are_plain_json_and_recorded_in_the_delta() -> None:
     state = State(StateTable())
     files = StateBackend(state)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolwright.backends import Truncated, format_size, truncate_head, truncate_tail
 
-texts = st.text(st.characters(blacklist_categories=["Cs"]) | st.just("\n"), max_size=200)
+texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\n\rx"), max_size=200)
 limits = st.integers(0, 80)
 
 
@@ -21,22 +21,35 @@ def _lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n") and text != "")
 
 
+def _enough(kept: str, text: str, size: int) -> bool:
+    """Little room is left, or the next character would not have fitted with the mark before it."""
+    return size - len(kept.encode()) <= max(min(1000, size // 5), 7)
+
+
+@pytest.mark.row("002-54")
 @given(texts, limits, st.integers(0, 12))
-def test_the_head_is_a_beginning_within_both_limits(text: str, size: int, lines: int) -> None:
+def test_the_head_is_a_beginning_that_fills_the_room(text: str, size: int, lines: int) -> None:
     head = truncate_head(text, size, lines)
-    assert text.startswith(head.text)
+    kept = text[: head.kept]
+    assert head.text in (kept, kept + "…")
     assert len(head.text.encode()) <= size
-    assert _lines(head.text) <= lines
+    assert _lines(kept) <= lines
     assert head.truncated == (head.text != text)
+    assert head.cut_by != "bytes" or _enough(head.text, text, size)
+    if head.truncated:
+        assert not kept.endswith("\r") or not text[head.kept :].startswith("\n")
 
 
+@pytest.mark.row("002-55")
 @given(texts, limits, st.integers(0, 12))
-def test_the_tail_is_an_end_within_both_limits(text: str, size: int, lines: int) -> None:
+def test_the_tail_is_an_end_that_fills_the_room(text: str, size: int, lines: int) -> None:
     tail = truncate_tail(text, size, lines)
-    assert text.endswith(tail.text)
+    kept = text[len(text) - tail.kept :]
+    assert tail.text in (kept, "…" + kept)
     assert len(tail.text.encode()) <= size
-    assert _lines(tail.text) <= lines
+    assert _lines(kept) <= lines
     assert tail.truncated == (tail.text != text)
+    assert tail.cut_by != "bytes" or _enough(tail.text, text, size)
 
 
 @given(texts, limits, st.integers(1, 9))
@@ -52,9 +65,28 @@ def test_whole_lines_are_kept() -> None:
     assert truncate_head(text, 99, 2).cut_by == "lines"
 
 
-def test_one_line_that_is_too_long_is_cut_between_characters() -> None:
-    assert truncate_head("é" * 10, 5).text == "éé"
-    assert truncate_tail("é" * 10, 5).text == "éé"
+def test_a_line_that_fits_exactly_is_kept() -> None:
+    assert truncate_head("aaaa\nbbbb\ncccc", 9).text == "aaaa\nbbbb"
+    assert truncate_tail("aaaa\nbbbb\ncccc", 9).text == "bbbb\ncccc"
+
+
+def test_a_line_longer_than_the_room_is_cut_between_characters_and_marked() -> None:
+    assert truncate_head("é" * 10, 8).text == "éé…"
+    assert truncate_tail("é" * 10, 8).text == "…éé"
+    head = truncate_head("title\n" + "x" * 60_000)
+    assert (len(head.text.encode()), head.text[:8], head.text[-2:]) == (51_200, "title\nxx", "x…")
+    tail = truncate_tail("x" * 60_000 + "\nend")
+    assert (len(tail.text.encode()), tail.text[:2], tail.text[-5:]) == (51_200, "…x", "x\nend")
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [(9, "aaaa"), (10, "aaaa\r\nbbbb"), (11, "aaaa\r\nbbbb")]
+)
+def test_a_line_ending_is_never_cut_in_two(size: int, shown: str) -> None:
+    text = "aaaa\r\nbbbb\r\ncccc"
+    assert truncate_head(text, size).text == shown
+    assert truncate_head(text, 99, 1).text == "aaaa"
+    assert truncate_tail(text, 5).text == "cccc"
 
 
 def test_totals_count_what_was_dropped() -> None:
@@ -72,6 +104,7 @@ def test_memory_stays_bounded_for_any_size(cut: Callable[..., Truncated]) -> Non
     assert peak < 1_000_000
 
 
+@pytest.mark.row("002-56")
 @pytest.mark.parametrize(
     ("size", "shown"),
     [(0, "0B"), (512, "512B"), (51200, "50KB"), (1_572_864, "1.5MB"), (3 * 1024**3, "3GB")],

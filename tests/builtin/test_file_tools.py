@@ -24,6 +24,7 @@ def _in_state() -> Session:
     return Session(file_tools(lambda ctx: StateBackend(ctx.state)))
 
 
+@pytest.mark.row("000-17", "000-22", "000-26", "000-28")
 async def test_files_are_written_listed_and_read() -> None:
     session = _in_state()
     assert await session.json(
@@ -52,6 +53,7 @@ async def test_parallel_writes_are_all_kept() -> None:
     assert len((await session.json("ls", path="/"))["entries"]) == 20
 
 
+@pytest.mark.row("000-20", "000-23")
 async def test_a_file_is_read_in_pages() -> None:
     session = _in_state()
     content = "".join(f"line {n}\n" for n in range(2150))
@@ -83,6 +85,7 @@ async def test_a_page_of_one_endless_line_stays_within_the_limit() -> None:
     assert page.endswith("more characters; use grep in it)")
 
 
+@pytest.mark.row("000-25")
 async def test_long_lines_come_in_numbered_pieces() -> None:
     session = _in_state()
     content = "short\n" + "y" * 12_000 + "\nend"
@@ -92,6 +95,7 @@ async def test_long_lines_come_in_numbered_pieces() -> None:
     assert [len(line.split("\t")[1]) for line in lines] == [5, 5000, 5000, 2000, 3]
 
 
+@pytest.mark.row("000-21")
 async def test_images_are_shown_as_images(tmp_path: Path) -> None:
     (tmp_path / "dot.png").write_bytes(_PNG)
     result = await Session(file_tools(FilesystemBackend(tmp_path))).answer(
@@ -100,6 +104,7 @@ async def test_images_are_shown_as_images(tmp_path: Path) -> None:
     assert result.content[1] == BlobPart(media_type="image/png", data=_PNG, name="dot.png")
 
 
+@pytest.mark.row("000-33", "000-38")
 async def test_a_file_is_edited() -> None:
     session = _in_state()
     await session.json("write_file", file_path="/a.py", content="x = 1\ny = 1\n")
@@ -144,6 +149,18 @@ async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(tmp_p
     assert (tmp_path / "a.txt").read_text() == "1 two three"
 
 
+@pytest.mark.row(
+    "000-12",
+    "000-13",
+    "000-14",
+    "000-15",
+    "000-18",
+    "000-24",
+    "000-27",
+    "000-34",
+    "000-35",
+    "000-36",
+)
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
@@ -185,6 +202,7 @@ async def test_mistakes_are_answered_with_a_message(
     assert await session.json(name, **arguments) == {"status": "error", "message": message}
 
 
+@pytest.mark.row("000-41", "000-43")
 async def test_files_are_found_by_glob() -> None:
     session = _in_state()
     for path in ("/src/a.ts", "/src/deep/b.tsx", "/c.md"):
@@ -196,6 +214,7 @@ async def test_files_are_found_by_glob() -> None:
     )
 
 
+@pytest.mark.row("000-46", "000-48", "000-49", "000-51")
 async def test_text_is_searched_literally_in_three_modes() -> None:
     session = _in_state()
     await session.json("write_file", file_path="/a.py", content="a.b\naxb\na.b\n")
@@ -214,6 +233,7 @@ async def test_text_is_searched_literally_in_three_modes() -> None:
     )
 
 
+@pytest.mark.row("000-52")
 async def test_a_search_that_finds_too_much_is_cut_at_a_line() -> None:
     session = _in_state()
     content = "needle in a haystack\n" * 5000
@@ -223,7 +243,46 @@ async def test_a_search_that_finds_too_much_is_cut_at_a_line() -> None:
     assert found.endswith("more lines left out. Search for a longer text, or in fewer files.)")
 
 
+@pytest.mark.row("000-50")
+async def test_what_is_left_out_is_counted_to_the_last_line() -> None:
+    session = _in_state()
+    await session.json("write_file", file_path="/a.txt", content="needle\n" * 25_000)
+    found = (await session.json("grep", pattern="needle", output_mode="content"))["result"]
+    *shown, note = found.split("\n")
+    assert note.startswith(f"... ({25_000 - len(shown)} more lines left out.")
+    counted = await session.json("grep", pattern="needle", output_mode="count")
+    assert counted["result"] == "/a.txt: 25000"
+
+
+@pytest.mark.row("000-42")
+@pytest.mark.parametrize("kind", ["state", "directory"])
+async def test_glob_and_grep_find_what_is_there_whatever_ignore_files_say(
+    kind: str, tmp_path: Path
+) -> None:
+    in_directory = Session(file_tools(FilesystemBackend(tmp_path)))
+    session = _in_state() if kind == "state" else in_directory
+    for path in ("/.gitignore", "/app.log", "/build/x.py"):
+        content = "*.log\nbuild/\nneedle"
+        await session.json("write_file", file_path=path, content=content)
+    found = await session.json("grep", pattern="needle")
+    assert found["result"] == "/.gitignore\n/app.log\n/build/x.py"
+    for pattern, path in (("**/*.log", "/app.log"), ("build/*.py", "/build/x.py")):
+        listed = await session.json("glob", pattern=pattern)
+        assert [entry["path"] for entry in listed["entries"]] == [path]
+
+
+@pytest.mark.row("000-09", "000-10", "000-11")
 @pytest.mark.parametrize("backend", [None, "dir", StateBackend])
 def test_a_missing_backend_is_a_clear_error(backend: object) -> None:
     with pytest.raises(UsageError, match=r"No backend configured|is a class"):
         file_tools(backend)  # type: ignore[arg-type]
+
+
+async def test_a_link_that_leads_out_is_refused_with_its_path_once(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "link").symlink_to(tmp_path)
+    session = Session(file_tools(FilesystemBackend(tmp_path / "inside")))
+    assert await session.json("read_file", file_path="/link") == {
+        "status": "error",
+        "message": "Error: not permitted: the symbolic link leads out of the directory: /link",
+    }

@@ -1,5 +1,6 @@
 """Shell commands, well-behaved and hostile."""
 
+import json
 import re
 import resource
 from pathlib import Path
@@ -20,6 +21,7 @@ def session(tmp_path: Path) -> Session:
     return Session(workspace_tools(tmp_path))
 
 
+@pytest.mark.row("002-17", "002-18")
 async def test_a_command_runs_in_the_working_directory(session: Session, tmp_path: Path) -> None:
     (tmp_path / "here").touch()
     result = await session.answer("bash", command="ls; echo oops >&2; echo done")
@@ -27,20 +29,21 @@ async def test_a_command_runs_in_the_working_directory(session: Session, tmp_pat
     assert result.data == {"exit_code": 0, "ended": "exited"}
 
 
+@pytest.mark.row("002-19")
 async def test_the_exit_code_is_shown_when_it_is_not_zero(session: Session) -> None:
     assert await session.text("bash", command="echo hi; exit 3") == "hi\n[exit code 3]"
     assert await session.text("bash", command="true") == "(no output)"
 
 
 @pytest.mark.parametrize("name", ["bash", "execute"])
-async def test_people_see_which_commands_failed_and_the_call_is_ok_all_the_same(
+async def test_a_command_that_fails_is_an_error_and_its_output_is_read_whole(
     name: str, tmp_path: Path
 ) -> None:
     tools = [*workspace_tools(tmp_path), create_local_execute_tool(work_dir=tmp_path)]
     session = Session(tools)
     well = await session.answer(name, command='echo \'{"ended": "2:1", "exit_code": 1}\'')
     badly = await session.answer(name, command="exit 3")
-    assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("ok", True)]
+    assert [(r.status, r.failed) for r in (well, badly)] == [("ok", None), ("error", True)]
 
 
 @pytest.mark.parametrize(("command", "failed"), [("exit 1", True), ("true", None)])
@@ -112,19 +115,22 @@ async def test_a_command_that_prints_a_gigabyte_returns_with_bounded_memory(
     assert after - before < 100 * 1024
 
 
+@pytest.mark.row("002-52", "002-53")
 async def test_what_was_left_out_can_be_read(session: Session) -> None:
     text = await session.text("bash", command="seq 1 100000")
     assert text.startswith("1\n2\n3\n")
     assert "\n99999\n100000\n" in text
-    (path,) = re.findall(r"Full output saved to: (\S+)\]$", text)
+    (path,) = re.findall(r"\[Output truncated at 50KB. Full output saved to: (\S+)\]$", text)
     page = await session.text("read", path=path, offset=50_000, limit=1)
     assert page.startswith("50000\n[Lines 50000-50000 of 100000")
 
 
+@pytest.mark.row("002-20")
 async def test_many_short_lines_are_cut_too(session: Session) -> None:
     text = await session.text("bash", command="yes | head -n 5000")
     assert text.count("\n") < 2000
     assert "lines left out" in text
+    assert "[Output truncated at 2000 lines. Full output saved to: " in text
 
 
 async def test_binary_output_is_shown_as_far_as_it_is_text(session: Session) -> None:
@@ -140,6 +146,7 @@ async def test_a_fork_happy_command_is_ended_with_all_its_children(session: Sess
     assert "61616" not in _command_lines()
 
 
+@pytest.mark.row("000-66")
 async def test_secrets_of_the_program_are_not_in_the_environment(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,12 +207,15 @@ async def test_a_session_that_ends_takes_its_processes_with_it_and_leaves_no_tra
     await toolset.close()
 
 
+@pytest.mark.row("000-60", "000-61", "000-62", "000-65")
 async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     session = Session([create_local_execute_tool(work_dir=tmp_path)])
     assert await session.json("execute", command="echo hello world") == snapshot(
         {"status": "success", "output": "hello world\n", "exit_code": 0, "truncated": False}
     )
-    missing = await session.json("execute", command="no-such-command-here")
+    result = await session.answer("execute", command="no-such-command-here")
+    assert result.status == "error"
+    missing = json.loads(result.text)
     assert (missing["status"], missing["exit_code"]) == ("error", 127)
     assert "command not found" in missing["output"]
     long = await session.json("execute", command="head -c 300000 /dev/zero | tr '\\0' 'x'")
@@ -213,6 +223,21 @@ async def test_execute_answers_with_a_dict(tmp_path: Path) -> None:
     assert len(long["output"]) < 100_100
 
 
+@pytest.mark.parametrize("command", ["", "  \n"])
+async def test_an_empty_command_is_the_models_mistake_and_logs_nothing(
+    session: Session, tmp_path: Path, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    execute = Session([create_local_execute_tool(work_dir=tmp_path)])
+    for result in (
+        await session.answer("bash", command=command),
+        await execute.answer("execute", command=command),
+    ):
+        assert result.text == "The command is empty; give the one to run."
+        assert result.status == "error"
+    assert caplog.records == []
+
+
+@pytest.mark.row("000-63")
 async def test_execute_says_when_time_is_up(tmp_path: Path) -> None:
     session = Session([create_local_execute_tool(work_dir=tmp_path, timeout=0.3)])
     assert await session.json("execute", command="sleep 60") == snapshot(

@@ -33,6 +33,7 @@ def session(web: WebServer) -> Session:
     return Session(web_tools(engine=engine, fetch=local))
 
 
+@pytest.mark.row("002-48", "002-49")
 async def test_a_page_is_read_as_markdown(web: WebServer, session: Session) -> None:
     web.answers["/book/guide.html"] = Answer(body=stored("guide.html"), headers=_HTML)
     text = await session.text("web_fetch", url=f"{web.url}/book/guide.html")
@@ -76,9 +77,39 @@ async def test_the_whole_page_is_converted_before_it_is_cut(
     short = await session.text("web_fetch", url=web.url, max_bytes=2000)
     assert "Paragraph 0 of the page." in short
     assert len(short.encode()) < 2100
-    assert short.endswith("[Truncated at 2KB of 575.1KB.]")
+    assert short.endswith(
+        "[Truncated at 2KB: characters 0-1984 of 588912. Use offset=1984 to read on.]"
+    )
     long = await session.text("web_fetch", url=web.url, max_bytes=102_400)
     assert 100_000 < len(long.encode()) <= 102_500
+
+
+@pytest.mark.row("002-50")
+async def test_a_paragraph_longer_than_the_room_is_read_in_parts(
+    web: WebServer, session: Session
+) -> None:
+    words = " ".join(f"word{n}é" for n in range(900))
+    body = f"<html><head><title>News</title></head><body><h1>Head</h1><p>{words}</p></body></html>"
+    web.answers["/"] = Answer(body=body.encode(), headers=_HTML)
+    pages: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        text = await session.text("web_fetch", url=web.url, max_bytes=3000, offset=offset)
+        shown, _, note = text.partition("\n[Truncated at 2.9KB: ")
+        pages.append(shown.removesuffix("…") if note else shown)
+        offset = int(note.rpartition("offset=")[2].split()[0]) if note else None
+    assert len(pages) == 3
+    assert pages[0].startswith("News\n")
+    assert len(pages[0].encode()) > 2900
+    assert "".join(pages).endswith(words)
+    late = await session.answer("web_fetch", url=web.url, offset=10**6)
+    assert (late.status, "is past the end of the page" in late.text) == ("error", True)
+
+
+async def test_text_nested_beyond_all_measure_is_shown(web: WebServer, session: Session) -> None:
+    body = "<html><body>" + "<div>" * 5000 + "deep" + "</div>" * 5000 + "<p>after</p></body></html>"
+    web.answers["/"] = Answer(body=body.encode(), headers=_HTML)
+    assert (await session.text("web_fetch", url=web.url)).endswith("deep\n\nafter")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +214,7 @@ async def test_a_small_body_that_unpacks_to_a_large_one_is_cut(
     assert text.endswith("[The page is longer than 976.6KB; the rest was not read.]")
 
 
+@pytest.mark.row("002-45", "002-46")
 async def test_a_search_gives_titles_addresses_and_snippets(
     web: WebServer, session: Session
 ) -> None:

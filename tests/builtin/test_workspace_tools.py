@@ -41,6 +41,7 @@ def test_the_tools_have_the_documented_names_and_parameters(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.row("002-09", "002-27", "002-28")
 async def test_a_file_is_written_read_and_overwritten(session: Session, tmp_path: Path) -> None:
     assert await session.text("write", path="a/b.md", content="# Notes\n") == snapshot(
         "Created a/b.md (8B)."
@@ -53,12 +54,13 @@ async def test_a_file_is_written_read_and_overwritten(session: Session, tmp_path
     assert (tmp_path / "a/b.md").read_text() == "new"
 
 
+@pytest.mark.row("002-10", "002-11", "002-13", "002-14")
 async def test_long_files_are_read_in_pages(session: Session, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("".join(f"{n}\n" for n in range(1, 5001)))
     first = await session.text("read", path="long.txt")
     assert first.startswith("1\n2\n")
     assert first.endswith(
-        "1998\n[Lines 1-1998 of 5000, 23.3KB in all. Use offset=1999 to continue.]"
+        "2000\n[Lines 1-2000 of 5000, 23.3KB in all. Use offset=2001 to continue.]"
     )
     some = await session.text("read", path="long.txt", offset=10, limit=2)
     assert some == "10\n11\n[Lines 10-11 of 5000, 23.3KB in all. Use offset=12 to continue.]"
@@ -66,6 +68,7 @@ async def test_long_files_are_read_in_pages(session: Session, tmp_path: Path) ->
     assert last == "4999\n5000\n[Lines 4999-5000 of 5000, 23.3KB in all.]"
 
 
+@pytest.mark.row("002-12")
 @pytest.mark.parametrize("content", ["x" * 200_000, "é" * 200_000, ("y" * 999 + "\n") * 200])
 async def test_no_page_is_larger_than_the_limit(
     session: Session, tmp_path: Path, content: str
@@ -110,6 +113,7 @@ async def test_what_a_file_holds_decides_and_not_its_name(session: Session, tmp_
     assert "is a binary file" in (await session.answer("read", path="sound.webp")).text
 
 
+@pytest.mark.row("002-23")
 async def test_an_edit_keeps_everything_else(session: Session, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(b"\xef\xbb\xbfx = 1\r\ny = 2")
     result = await session.answer("edit", path="a.py", old_text="x = 1\n", new_text="x = 3\n")
@@ -144,6 +148,7 @@ async def test_parallel_edits_of_one_file_are_all_made(session: Session, tmp_pat
     assert (tmp_path / "a.txt").read_text() == "\n".join("ABCDEFGH")
 
 
+@pytest.mark.row("002-24", "002-25", "002-26")
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
@@ -171,6 +176,7 @@ async def test_mistakes_are_explained(
     assert message in result.text
 
 
+@pytest.mark.row("002-32", "002-33", "002-34", "002-35")
 async def test_grep_shows_matches_with_context(session: Session, tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.go").write_text("one\nfunc Handler\nthree\nfour\nfive\nfunc other\n")
@@ -195,6 +201,7 @@ src/a.go:6: func other\
     assert await session.text("grep", pattern="nothing") == "No matches found."
 
 
+@pytest.mark.row("002-37", "002-38", "002-40")
 async def test_find_takes_globs_and_parts_of_names(session: Session, tmp_path: Path) -> None:
     for name in ("src/main.py", "src/deep/main_test.py", "docs/main.md", ".gitignore", "x.log"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -212,6 +219,16 @@ async def test_find_takes_globs_and_parts_of_names(session: Session, tmp_path: P
     )
 
 
+@pytest.mark.row("002-39")
+async def test_find_finds_empty_directories(session: Session, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("gone/\n")
+    for name in ("a/empty", "gone/empty"):
+        (tmp_path / name).mkdir(parents=True)
+    assert await session.text("find", pattern="empty", type="dir") == "a/empty/"
+    assert await session.text("find") == ".gitignore\na/\na/empty/"
+
+
+@pytest.mark.row("002-41", "002-42", "002-43")
 async def test_ls_shows_sizes_and_hides_dotfiles(session: Session, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.txt").write_text("four")

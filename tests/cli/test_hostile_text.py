@@ -79,6 +79,7 @@ READING = {
     "tasks retry": (HOSTILE[:4],),
     "tasks steer": (HOSTILE[:4], "hi"),
     "plugin test": (f"./{HOSTILE[:4]}",),
+    "models probe": (f"no{HOSTILE[:4]}such:model",),
     "run": ("look", "--agent", f"bad:{HOSTILE[:4]}"),
 }
 """Words for each command that ends by itself, most of them about text from outside."""

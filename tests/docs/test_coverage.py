@@ -15,13 +15,55 @@ from toolwright.builtin import SandboxToolset
 from toolwright.tools import Tool, Toolset
 
 PAGE = ROOT / "docs" / "coverage.md"
-ROWS = list(rows(PAGE))
+ROWS = [row for row in rows(PAGE) if "statement" not in row]
 
 
 def _ids(row: Row) -> str:
     return row.get("there") or row.get("tool") or row["behaviour"]
 
 
+@pytest.mark.row(
+    "000-64",
+    "000-87",
+    "001-13",
+    "001-14",
+    "001-17",
+    "002-57",
+    "003-N1",
+    "004-P:BaseTool",
+    "004-P:BaseToolset",
+    "004-P:FunctionTool",
+    "004-P:LongRunningFunctionTool",
+    "004-P:AgentTool",
+    "004-P:ExampleTool",
+    "004-P:AuthToolArguments",
+    "004-P:TransferToAgentTool",
+    "004-P:transfer_to_agent",
+    "004-P:McpToolset",
+    "004-P:MCPToolset",
+    "004-P:APIHubToolset",
+    "004-P:ApiRegistry",
+    "004-P:ToolContext",
+    "004-P:google_search",
+    "004-P:url_context",
+    "004-P:google_maps_grounding",
+    "004-P:enterprise_web_search",
+    "004-P:VertexAiSearchTool",
+    "004-P:DiscoveryEngineSearchTool",
+    "004-P:SearchResultMode",
+    "004-P:load_memory",
+    "004-P:preload_memory",
+    "004-P:load_artifacts",
+    "004-P:exit_loop",
+    "004-B1",
+    "004-B2",
+    "004-O4",
+    "004-CI1",
+    "004-TB6",
+    "004-X4",
+    "004-X4b",
+    "004-S4",
+)
 @pytest.mark.parametrize("row", [row for row in ROWS if "here" in row], ids=_ids)
 def test_each_feature_exists_with_its_arguments(row: Row) -> None:
     assert code_in(row["here"])
@@ -29,6 +71,23 @@ def test_each_feature_exists_with_its_arguments(row: Row) -> None:
         check_code(code)
 
 
+@pytest.mark.row(
+    "000-16",
+    "000-19",
+    "000-32",
+    "000-39",
+    "000-47",
+    "002-08",
+    "002-15",
+    "002-16",
+    "002-22",
+    "002-29",
+    "002-36",
+    "002-44",
+    "002-47",
+    "004-CP1",
+    "004-CS1",
+)
 @pytest.mark.parametrize("row", [row for row in ROWS if "tool" in row], ids=_ids)
 def test_each_tool_has_its_parameters_and_defaults(row: Row) -> None:
     [code] = code_in(row["tool"])

@@ -5,6 +5,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from toolwright import BashToolPolicy
 
 _SNIPPETS = Path(__file__).parents[2] / "docs" / "snippets" / "sandboxes"
@@ -90,6 +92,7 @@ def test_the_portable_sandbox_needs_no_processes() -> None:
     assert found["notes"]
 
 
+@pytest.mark.row("002-21")
 def test_an_executor_is_checked() -> None:
     _run("own_executor")
 

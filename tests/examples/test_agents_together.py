@@ -1,5 +1,7 @@
 """The examples with several agents run and do what they say."""
 
+import pytest
+
 from examples import researcher_writer, urgent_support
 from toolwright.messages import ToolEnded
 
@@ -11,6 +13,7 @@ def test_the_writer_asks_the_researcher_who_really_searches() -> None:
     assert found == ["Bees tell each other where flowers are by dancing (von Frisch, 1967)."]
 
 
+@pytest.mark.row("001-33")
 def test_an_urgent_message_ends_up_with_the_support_agent() -> None:
     result = urgent_support.main()
     assert (result.agent, result.text) == (

@@ -1,9 +1,12 @@
 """The examples with artifacts and memory run and do what they say."""
 
+import pytest
+
 from examples import document_analysis, export_report
 from toolwright.messages import ToolMessage
 
 
+@pytest.mark.row("001-42", "001-43", "001-44", "001-45")
 def test_the_analysis_uses_the_document_and_the_memory_and_is_stored() -> None:
     assert document_analysis.main().splitlines() == [
         "About projections:",
@@ -13,6 +16,7 @@ def test_the_analysis_uses_the_document_and_the_memory_and_is_stored() -> None:
     ]
 
 
+@pytest.mark.row("004-R1")
 def test_reports_get_versions_and_the_tool_has_the_last_word() -> None:
     first, second, third = export_report.main()
     assert first.text == '{"filename":"report.csv","version":0}'

@@ -6,6 +6,7 @@ from examples.premium_feature import Customer
 from examples import calculator, premium_feature, user_preference, weather_sentiment
 
 
+@pytest.mark.row("001-04", "001-11", "001-12", "001-16", "001-18", "001-19")
 def test_the_weather_agent_uses_both_tools_in_one_session() -> None:
     assert weather_sentiment.main() == [
         "London is cloudy, 18 °C, with a chance of rain.",
@@ -17,6 +18,7 @@ def test_the_weather_tool_says_when_it_knows_nothing() -> None:
     assert weather_sentiment.get_weather_report("Atlantis")["status"] == "error"
 
 
+@pytest.mark.row("003-N1b", "003-N7a")
 @pytest.mark.parametrize(
     ("tier", "status", "text"),
     [("premium", "ok", "Premium result for 'tea'"), ("free", "error", "not available now")],
@@ -28,6 +30,7 @@ def test_the_premium_tool_runs_for_premium_users_only(tier: str, status: str, te
     assert text in answer.text
 
 
+@pytest.mark.row("001-27")
 @pytest.mark.anyio
 async def test_preferences_set_in_parallel_are_both_kept_for_the_user() -> None:
     assert await user_preference.main() == {

@@ -4,6 +4,7 @@ import pytest
 from examples.funds_transfer_web import main
 
 
+@pytest.mark.row("003-N10d")
 @pytest.mark.parametrize("link", ["Approve", "Reject"])
 def test_whichever_link_is_followed_first_brings_the_result(link: str) -> None:
     task, said = main(link)

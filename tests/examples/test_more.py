@@ -33,6 +33,7 @@ def test_code_and_commands_share_a_sandboxed_folder() -> None:
     assert "4" in bash.text
 
 
+@pytest.mark.row("002-58", "002-59", "002-60", "002-62", "002-63")
 def test_a_wrong_unit_is_refused_before_the_weather_tool_runs() -> None:
     ghent, oslo, wrong, unknown = results_of(weather_tool.main())
     assert ghent.text == "Weather in Ghent: 25 °C"
@@ -42,6 +43,7 @@ def test_a_wrong_unit_is_refused_before_the_weather_tool_runs() -> None:
     assert unknown.text.startswith("No station in 'Atlantis'")
 
 
+@pytest.mark.row("003-N6a")
 def test_the_interface_gets_the_data_and_the_model_the_text() -> None:
     _, user, weather, unknown = results_of(return_values.main())
     assert user.text == "User: Ada (ada@example.org)"
@@ -58,6 +60,7 @@ def test_the_second_sum_waits_for_a_person_and_the_search_is_the_providers() -> 
     assert [tool.name for tool in model.requests[0].server_tools] == ["google_search"]
 
 
+@pytest.mark.row("004-F2")
 def test_the_listed_folder_is_remembered() -> None:
     result = list_files.main()
     assert '"count":2' in results_of(result)[0].text
@@ -76,6 +79,7 @@ def test_the_second_conversation_knows_what_the_first_one_told() -> None:
     assert all("metric units" in answer.text for answer in results_of(second))
 
 
+@pytest.mark.row("004-H3")
 def test_each_role_is_offered_its_own_tools() -> None:
     assert role_based.main() == {
         "guest": ["read_data"],

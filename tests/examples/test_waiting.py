@@ -36,6 +36,7 @@ def test_a_link_brings_the_decision_once(link: str, status: str) -> None:
     assert result.text == "I have passed your decision on."
 
 
+@pytest.mark.row("004-L1d")
 def test_a_report_is_queued_asked_about_and_done() -> None:
     started, asked, told = report_job.main()
     assert started.text == "Your report is queued."
@@ -44,6 +45,7 @@ def test_a_report_is_queued_asked_about_and_done() -> None:
     assert "gs://reports/job-1.pdf" in [m for m in told.history if m.kind == "user"][-1].text
 
 
+@pytest.mark.row("004-L3")
 def test_an_export_shows_its_progress_and_its_end() -> None:
     _, asked, told = export_job.main()
     texts = [text for _, text in tool_results(asked)]
@@ -51,6 +53,7 @@ def test_an_export_shows_its_progress_and_its_end() -> None:
     assert told.text.endswith("/exp-ships-csv")
 
 
+@pytest.mark.row("004-A1")
 def test_the_search_uses_a_key_that_the_model_never_sees() -> None:
     result = product_search.main()
     found, refused = tool_results(result)

@@ -53,6 +53,7 @@ def test_a_repository_cannot_make_git_run_its_programs() -> None:
     assert checked.endswith("log --no-ext-diff --no-textconv -3")
 
 
+@pytest.mark.row("004-B6")
 def test_a_prefix_of_several_words_allows_only_that() -> None:
     policy = BashToolPolicy(allowed_command_prefixes=("git log", "ls"))
     assert policy.check("git log -3").allowed
@@ -110,6 +111,7 @@ def test_an_option_that_the_prefix_spells_out_is_covered() -> None:
     assert not policy.check("sort -o f --compress-program=x f").allowed
 
 
+@pytest.mark.row("004-B5b")
 def test_operators_are_blocked_where_they_are_operators() -> None:
     policy = BashToolPolicy(blocked_operators=("|", ";", "&&", "||", "`"))
     assert policy.check("echo 'a;b' \"c|d\"").allowed

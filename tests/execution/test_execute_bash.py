@@ -45,6 +45,7 @@ async def run(
     return result, json.loads(text) if text.startswith("{") else {"text": text}
 
 
+@pytest.mark.row("004-B3", "004-B4", "004-B9", "004-B12")
 async def test_a_person_is_asked_and_then_the_command_runs(tmp_path: Path) -> None:
     tool = ExecuteBashTool(workspace=tmp_path)
     asked, _ = await run(tool, "echo hi > f")
@@ -54,7 +55,7 @@ async def test_a_person_is_asked_and_then_the_command_runs(tmp_path: Path) -> No
     done, answer = await run(tool, "echo hi > f; cat f; echo oops >&2; exit 3", Approve())
     assert done.status == "done"
     assert answer == {"stdout": "hi\n", "stderr": "oops\n", "returncode": 3}
-    assert [r.failed for m in done.history if m.kind == "tool" for r in m.results] == [True]
+    assert [r.status for m in done.history if m.kind == "tool" for r in m.results] == ["error"]
 
 
 async def test_a_rejected_command_never_runs(tmp_path: Path) -> None:
@@ -63,6 +64,7 @@ async def test_a_rejected_command_never_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "f").exists()
 
 
+@pytest.mark.row("004-B5a")
 async def test_a_command_that_is_not_allowed_is_an_error_and_nobody_is_asked(
     tmp_path: Path,
 ) -> None:
@@ -86,6 +88,7 @@ async def test_consent_can_be_waived_for_commands_that_only_read(tmp_path: Path)
     assert result.status == "paused"
 
 
+@pytest.mark.row("004-B7")
 async def test_silence_and_timeouts_are_said(tmp_path: Path) -> None:
     tool = ExecuteBashTool(workspace=tmp_path / "new", policy=BashToolPolicy(timeout_seconds=1))
     _, quiet = await run(tool, "true", Approve())
@@ -95,6 +98,7 @@ async def test_silence_and_timeouts_are_said(tmp_path: Path) -> None:
     assert "within 1 seconds" in late["error"]
 
 
+@pytest.mark.row("004-B8a", "004-B8b", "004-B8c")
 async def test_limits_of_the_policy_hold(tmp_path: Path) -> None:
     policy = BashToolPolicy(max_file_size_bytes=100, max_child_processes=5)
     tool = ExecuteBashTool(workspace=tmp_path, policy=policy)
@@ -104,6 +108,7 @@ async def test_limits_of_the_policy_hold(tmp_path: Path) -> None:
     assert "processes" in many["error"]
 
 
+@pytest.mark.row("004-B5c")
 @pytest.mark.parametrize("policy", [FIRST_SAMPLE, SECOND_SAMPLE], ids=["first", "second"])
 async def test_what_the_samples_list_runs(policy: BashToolPolicy, tmp_path: Path) -> None:
     tool = ExecuteBashTool(workspace=tmp_path, policy=policy)
@@ -111,6 +116,7 @@ async def test_what_the_samples_list_runs(policy: BashToolPolicy, tmp_path: Path
     assert answer["stdout"] == "42\n"
 
 
+@pytest.mark.row("004-B2b")
 async def test_all_that_the_first_sample_lists_runs(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("print('from a file')")
     tool = ExecuteBashTool(workspace=tmp_path, policy=FIRST_SAMPLE)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.skills._make import make_skill
 
 from toolwright import Agent, Approve, Runner, UsageError
 from toolwright.backends.files import FilesystemBackend, StateBackend
@@ -19,6 +20,7 @@ def texts(request: ModelRequest) -> list[str]:
     return [r.text for m in request.history if m.kind == "tool" for r in m.results]
 
 
+@pytest.mark.row("000-01", "000-02", "000-77")
 async def test_it_has_todos_files_and_a_general_purpose_agent_and_says_how_to_work() -> None:
     model = ScriptedModel("Hello.")
     await create_deep_agent(model=model, instructions="You tidy code.").run("hi")
@@ -62,6 +64,7 @@ class Story:
         return await ScriptedModel(script[len(texts(request))]).respond(request)
 
 
+@pytest.mark.row("000-76", "000-79", "000-86", "000-90")
 async def test_it_plans_delegates_three_at_once_is_interrupted_inside_and_resumes_after_a_restart(
     tmp_path: Path,
 ) -> None:
@@ -95,6 +98,7 @@ async def test_it_plans_delegates_three_at_once_is_interrupted_inside_and_resume
     assert sum(isinstance(e, ModelReplied) for e in events) == len(story.asked) == 5 + 6
 
 
+@pytest.mark.row("000-80", "000-81", "000-85")
 async def test_sub_agents_do_not_see_the_conversation_and_inherit_the_core_tools() -> None:
     seen: list[ModelRequest] = []
 
@@ -112,6 +116,7 @@ async def test_sub_agents_do_not_see_the_conversation_and_inherit_the_core_tools
     assert "write_file" in [spec.name for spec in request.tools]
 
 
+@pytest.mark.row("000-84")
 async def test_what_the_parent_must_ask_about_its_sub_agents_must_ask_about_too() -> None:
     model = ScriptedModel(
         call("task", agent="general_purpose", description="Write."),
@@ -163,6 +168,7 @@ async def test_memory_files_are_put_before_the_model_each_turn() -> None:
     assert '<file path="/AGENTS.md">\nAlways use tabs.\n</file>' in model.requests[1].instructions
 
 
+@pytest.mark.row("000-58", "000-70", "000-71")
 async def test_execution_local_runs_commands_and_the_cleanup_closes() -> None:
     model = ScriptedModel(call("execute", command="echo hello"), "Done.")
     agent, cleanup = await create_deep_agent_async("dev", model, execution="local")
@@ -171,6 +177,7 @@ async def test_execution_local_runs_commands_and_the_cleanup_closes() -> None:
     await cleanup()
 
 
+@pytest.mark.row("000-72")
 async def test_execution_heimdall_runs_python_in_our_sandbox(tmp_path: Path) -> None:
     model = ScriptedModel(call("execute_python", code="print(2 + 2)"), "Done.")
     agent, cleanup = await create_deep_agent_async(
@@ -183,6 +190,77 @@ async def test_execution_heimdall_runs_python_in_our_sandbox(tmp_path: Path) -> 
     assert "4" in result.history[2].results[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.row("000-74")
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "/bin/sh", "args": ["-c", "exit 3"]},
+        {"command": "/bin/no-such-program"},
+        {"uri": "nowhere"},
+    ],
+)
+async def test_an_execution_server_that_cannot_start_fails_at_once(server: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"cannot be used: MCP server|There is no program"):
+        await create_deep_agent_async(model=ScriptedModel(), execution=server)
+
+
+_ASK = [call("run_skill_script", skill_name="pdf-forms", script_path="scripts/a.sh"), "Done."]
+
+
+@pytest.mark.row("000-83", "000-89")
+@pytest.mark.parametrize("execution", ["local", "heimdall"])
+async def test_scripts_of_skills_run_where_commands_run(tmp_path: Path, execution: str) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo from the script")
+    delegated = [call("task", agent="clerk", description="d"), *_ASK, "All done."]
+    for script in (_ASK, delegated):
+        clerk = SubAgentSpec(name="clerk", description="Fills in forms.", skills=[str(folder)])
+        agent, cleanup = await create_deep_agent_async(
+            "dev",
+            ScriptedModel(*script),
+            execution=execution,
+            work_dir=tmp_path,
+            skills=[folder],
+            subagents=[clerk],
+        )
+        result = await agent.run("go")
+        await cleanup()
+        ran = [e.result for e in result.events if isinstance(e, ToolEnded)]
+        [script_result] = [r for r in ran if r.name == "run_skill_script"]
+        assert (script_result.status, "from the script" in script_result.text) == ("ok", True)
+
+
+async def test_without_execution_no_script_can_be_run(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo x")
+
+    def look(request: ModelRequest) -> str:
+        return " ".join(spec.name for spec in request.tools)
+
+    agent = create_deep_agent(model=ScriptedModel(look), skills=[folder])
+    names = (await agent.run("go")).text.split()
+    assert "load_skill" in names
+    assert "run_skill_script" not in names
+
+
+async def test_a_sub_agent_with_tools_of_its_own_runs_no_scripts(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, scripts__a_DOT_sh="echo x")
+
+    def stamp() -> str:
+        """Stamp it."""
+        return "stamped"
+
+    def look(request: ModelRequest) -> str:
+        return " ".join(spec.name for spec in request.tools)
+
+    clerk = SubAgentSpec(name="clerk", description="Stamps.", tools=[stamp], skills=[str(folder)])
+    model = ScriptedModel(call("task", agent="clerk", description="d"), look, "ok")
+    agent = create_deep_agent(model=model, execution="local", subagents=[clerk])
+    result = await agent.run("go")
+    [ended] = [e.result for e in result.events if isinstance(e, ToolEnded)]
+    assert "load_skill" in ended.text
+    assert "run_skill_script" not in ended.text
+
+
+@pytest.mark.row("000-88")
 async def test_wrong_settings_are_refused_with_what_is_right() -> None:
     with pytest.raises(UsageError, match="'local'"):
         create_deep_agent(execution="docker")

@@ -9,11 +9,13 @@ from toolwright.errors import UsageError
 from toolwright.kits import PRESETS, Preset, preset_tools
 
 
+@pytest.mark.row("002-01", "002-03", "002-04", "002-05", "002-07")
 @pytest.mark.parametrize("preset", get_args(Preset))
 def test_a_preset_has_its_tools_in_order(preset: Preset, tmp_path: Path) -> None:
     assert tuple(tool.name for tool in preset_tools(preset, tmp_path)) == PRESETS[preset]
 
 
+@pytest.mark.row("002-06")
 def test_all_is_all_of_the_others() -> None:
     others = {name for preset in ("coding", "readonly", "web") for name in PRESETS[preset]}
     assert set(PRESETS["all"]) == others

@@ -40,6 +40,7 @@ def _last_result(model: ScriptedModel) -> str:
     return message.results[0].text
 
 
+@pytest.mark.row("004-M1a", "004-M2")
 async def test_what_one_session_remembers_another_can_search() -> None:
     model = ScriptedModel(
         call("remember", text="Prefers metric units"),
@@ -65,6 +66,7 @@ async def test_a_whole_conversation_can_be_remembered() -> None:
     assert "My sister is called Ines" in _last_result(model)
 
 
+@pytest.mark.row("004-M1b")
 async def test_preloaded_memories_are_in_the_prompt_and_no_tool_is_shown() -> None:
     memory = SqlMemory("memory://")
     model = ScriptedModel(call("remember", text="Has a dog called Rufus"), "ok", "Rufus!")

@@ -391,6 +391,7 @@ GROUNDED = {
 }
 
 
+@pytest.mark.row("001-05", "004-Z1b")
 async def test_a_server_tool_alone_is_sent_with_the_request(wire: Wire) -> None:
     code = {"executableCode": {"code": "print(1)", "language": "PYTHON"}}
     ran = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1\n"}}
@@ -429,6 +430,7 @@ async def test_newer_models_take_server_tools_beside_functions(wire: Wire) -> No
     assert sent_back["toolCall"]["args"] == {"q": "oslo"}
 
 
+@pytest.mark.row("004-Z1a")
 async def test_older_models_are_offered_the_search_as_a_function_and_it_is_asked_apart(
     wire: Wire,
 ) -> None:
@@ -567,6 +569,7 @@ async def test_a_side_request_that_fails_is_told_to_the_model(wire: Wire) -> Non
     assert "This failed" in str(wire.bodies[2]["contents"][2])
 
 
+@pytest.mark.row("004-Z2")
 async def test_vertex_search_beside_functions_needs_leave(wire: Wire) -> None:
     wire.will(response({"text": "Hi."}))
     vertex = model(wire, vertex=True)
@@ -592,6 +595,7 @@ async def test_newer_models_on_vertex_mix_without_being_told(wire: Wire) -> None
     assert "toolConfig" not in wire.bodies[0]
 
 
+@pytest.mark.row("004-Z1c")
 async def test_vertex_has_tools_of_its_own(wire: Wire) -> None:
     wire.will(*[response({"text": "Hi."})] * 3)
     vertex = model(wire, vertex=True)

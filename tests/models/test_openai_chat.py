@@ -358,15 +358,17 @@ async def test_a_broken_call_is_repeated_to_the_server_as_the_model_wrote_it(wir
 
 
 async def test_a_completion_without_a_choice_is_a_model_error(wire: Wire) -> None:
-    wire.will({**completion(), "choices": []})
+    wire.will(*[{**completion(), "choices": []}] * 3)
 
-    with pytest.raises(ModelError, match="without a choice"):
+    with pytest.raises(ModelError, match="without a choice") as caught:
         await model(wire).respond(ask())
+
+    assert (caught.value.reason, caught.value.retryable, wire.replies) == ("server", True, [])
 
 
 async def test_an_answer_that_is_no_object_is_told(wire: Wire) -> None:
     wire.will(*[Reply(body=["not", "this"])] * 3)
-    with pytest.raises(ModelError, match=r"\['not', 'this'\], which is no JSON object"):
+    with pytest.raises(ModelError, match=r"no reply of a model: HTTP 200, .*\[\"not\", \"this\"\]"):
         await model(wire).respond(ask("hi"))
 
 

@@ -64,7 +64,7 @@ def test_an_instance_is_returned_as_it_is() -> None:
     ("name", "says"),
     [
         ("opnai:gpt-5", r"Unknown provider 'opnai'.*Did you mean 'openai'\?"),
-        ("mistral:large", r"pydantic-ai:mistral:large"),
+        ("cohere:large", r"pydantic-ai:cohere:large"),
         ("llama3", r"does not say whose model it is"),
         ("openai:", r"names no model; write it as 'openai:name'"),
         ("", r"does not say whose"),

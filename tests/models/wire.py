@@ -30,6 +30,8 @@ class Reply:
     hang: bool = False
     done: str = ""
     """What OpenAI's older protocol sends after the last event."""
+    raw: bytes | None = None
+    """The body byte for byte, in place of JSON or events."""
 
 
 def sse(*events: Any, **options: Any) -> Reply:
@@ -86,6 +88,8 @@ async def _read(reader: asyncio.StreamReader) -> Received:
 
 def _head(reply: Reply) -> bytes:
     kind = "text/event-stream" if reply.events else "application/json"
+    if reply.raw is not None:
+        kind = "text/html"
     headers = {"content-type": kind, "connection": "close", **reply.headers}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {reply.status} Status\r\n{lines}\r\n".encode()
@@ -97,6 +101,8 @@ def _event(event: Any) -> bytes:
 
 
 def _tail(reply: Reply) -> bytes:
+    if reply.raw is not None:
+        return reply.raw
     if reply.events:
         return f"data: {reply.done}\n\n".encode() if reply.done else b""
     return json.dumps(reply.body).encode()

@@ -115,6 +115,7 @@ async def test_an_answer_may_come_before_the_run_has_parked() -> None:
     assert texts(result) == ["already there"]
 
 
+@pytest.mark.row("003-N16")
 async def test_answers_come_from_another_process_in_any_order(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/s.db"
     calls = [call("order", item="lamp"), call("order", item="desk")]
@@ -135,6 +136,7 @@ async def test_answers_come_from_another_process_in_any_order(tmp_path: Path) ->
     await there.close()
 
 
+@pytest.mark.row("003-N12")
 async def test_a_deadline_that_passes_tells_the_model() -> None:
     runner = runner_with(call("impatient"), "Nobody came.")
     paused = await runner.run("go", session_id="s")

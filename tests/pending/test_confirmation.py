@@ -60,6 +60,7 @@ def texts(result: Result) -> list[str]:
     return [r.text for m in result.history if m.kind == "tool" for r in m.results]
 
 
+@pytest.mark.row("004-C1")
 async def test_a_predicate_decides_by_the_arguments() -> None:
     tool = FunctionTool(transfer, require_confirmation=lambda cents: cents > 1000)
     runner = runner_with(tool, [call("transfer", cents=10), call("transfer", cents=5000)])
@@ -80,6 +81,7 @@ async def test_an_async_predicate_may_look_at_the_context() -> None:
     assert (await runner.run("pay", user_id="eve")).status == "paused"
 
 
+@pytest.mark.row("000-08", "004-C6")
 async def test_a_function_that_asks_by_itself_runs_again_with_the_answer() -> None:
     runner = runner_with(wipe, call("wipe", scope="staging"), "Wiped.")
     paused = await runner.run("wipe it")

@@ -30,6 +30,7 @@ def tool_text(result: Result) -> str:
     return result.history[-2].results[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.row("004-X3")
 async def test_a_person_chooses_and_the_model_reads_the_choice() -> None:
     runner, paused = await paused_by(get_user_choice, options=["tea", "coffee"], question="Drink?")
     (pending,) = paused.pending

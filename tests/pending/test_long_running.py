@@ -10,6 +10,7 @@ import pytest
 from toolwright import (
     Agent,
     FunctionTool,
+    Hooks,
     LongRunningFunctionTool,
     Reject,
     Result,
@@ -19,6 +20,7 @@ from toolwright import (
 )
 from toolwright.messages import ToolProgress
 from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Output
 
 pytestmark = pytest.mark.anyio
 
@@ -47,6 +49,7 @@ def last_user_text(result: Result) -> str:
     return [m for m in result.history if m.kind == "user"][-1].text
 
 
+@pytest.mark.row("004-L1c")
 def test_the_model_is_told_not_to_call_again() -> None:
     tool = LongRunningFunctionTool(start_report)
     assert tool.is_long_running
@@ -54,6 +57,7 @@ def test_the_model_is_told_not_to_call_again() -> None:
     assert "[LONG RUNNING TOOL]" in tool.description
 
 
+@pytest.mark.row("001-08", "004-L1e")
 async def test_the_first_answer_goes_to_the_model_at_once_and_the_run_is_done() -> None:
     runner = runner_with(call("start_report", project="x"), "It is queued.")
     result = await runner.run("report", session_id="s")
@@ -179,3 +183,50 @@ async def test_a_deferred_result_reads_as_that_of_a_plain_tool(value: Any, tmp_p
         done = await runner.resume("s")
     plain, deferred = [r.text for m in done.history if m.kind == "tool" for r in m.results]
     assert deferred == plain.strip('"')  # a text is shown as it is
+
+
+@pytest.mark.parametrize("status", ["pending", "PENDING", "In progress", "inProgress", " queued "])
+async def test_a_status_may_be_written_in_any_way(status: str) -> None:
+    def start() -> dict[str, str]:
+        """Start it."""
+        return {"status": status}
+
+    model = ScriptedModel(call("start"), "It is queued.")
+    agent = Agent(name="desk", model=model, tools=[LongRunningFunctionTool(start)])
+    assert [pending.name for pending in (await agent.run("x")).pending] == ["start"]
+
+
+@pytest.mark.parametrize("status", ["done", "PENDING_REVIEW_DONE", 7, None])
+async def test_any_other_status_is_a_result(status: object) -> None:
+    def start() -> dict[str, object]:
+        """Start it."""
+        return {"status": status}
+
+    model = ScriptedModel(call("start"), "It is done.")
+    agent = Agent(name="desk", model=model, tools=[LongRunningFunctionTool(start)])
+    assert (await agent.run("x")).pending == ()
+
+
+@pytest.mark.parametrize("said", ["Started; be patient.", Output(text="Started; be patient.")])
+async def test_a_hook_may_say_it_otherwise_and_the_update_still_comes(said: Any) -> None:
+    async def otherwise(ctx: Any, tool: Any, args: Any, output: Output) -> Any:
+        return said
+
+    model = ScriptedModel(call("start_report", project="x"), "Queued.", "There it is.")
+    tools = [LongRunningFunctionTool(start_report)]
+    agent = Agent(name="desk", model=model, tools=tools, hooks=Hooks(after_tool=otherwise))
+    runner = Runner(agent)
+    first = await runner.run("report", session_id="s")
+    read = [item.text for m in first.history if m.kind == "tool" for item in m.results]
+    assert read == ["Started; be patient."]
+    await runner.answer("s", first.pending[0].call_id, {"url": "report.pdf"})
+    assert "report.pdf" in last_user_text(await runner.resume("s"))
+
+
+async def test_the_rejection_of_a_job_says_that_it_ran() -> None:
+    runner = runner_with(call("start_report", project="x"), "Queued.", "A pity.")
+    first = await runner.run("report", session_id="s")
+    await runner.answer("s", first.pending[0].call_id, Reject(reason="the disk is full"))
+    told = last_user_text(await runner.resume("s"))
+    assert "No result will come for this call: its function ran" in told
+    assert "the disk is full" in told

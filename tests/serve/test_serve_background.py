@@ -280,14 +280,14 @@ async def test_behind_a_proxy_the_server_answers_and_redirects_as_the_guide_says
 
 async def test_a_background_that_cannot_start_fails_the_request_and_is_tried_again() -> None:
     runner = chatting()
-    sessions, failing = runner.sessions, [StoreError("not yet")]
+    unfinished, failing = runner.unfinished, [StoreError("not yet")]
 
     async def not_at_first(*args: Any) -> Any:
         if failing:
             raise failing.pop()
-        return await sessions(*args)
+        return await unfinished(*args)
 
-    runner.sessions = not_at_first  # type: ignore[method-assign]
+    runner.unfinished = not_at_first  # type: ignore[method-assign]
     async with calling(mounted(runner), "/tw") as http:
         assert (await http.get("/api/health")).status_code == 503
         assert (await http.get("/api/health")).status_code == 200

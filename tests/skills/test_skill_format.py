@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.skills._make import GOOD, make_skill
 
-from toolwright.builtin import Skill, SkillFrontmatter
+from toolwright.builtin import Skill, SkillFrontmatter, SkillRegistry, SkillToolset
 from toolwright.builtin.skills._markdown import split_skill
 from toolwright.errors import ToolError, UsageError
+from toolwright.tools import combined
 
 
 def test_a_skill_is_read_from_its_folder(tmp_path: Path) -> None:
@@ -72,15 +73,10 @@ _WRONG = {
     "no name": ("---\ndescription: x\n---\n", "'name' is missing"),
     "no description": ("---\nname: {name}\n---\n", "'description' is missing"),
     "blank description": ("---\nname: {name}\ndescription: ' '\n---\n", "'description' is empty"),
-    "long description": (
-        f"---\nname: {{name}}\ndescription: {'x' * 1025}\n---\n",
-        "1025 characters",
-    ),
     "number": (
         "---\nname: {name}\ndescription: 7\n---\n",
         "has to be text; got 7. Put it in quotes",
     ),
-    "other name": ("---\nname: other\ndescription: x\n---\n", "'other', but its folder is"),
     "upper case": ("---\nname: PDF\ndescription: x\n---\n", "use lower-case letters"),
     "two hyphens": ("---\nname: a--b\ndescription: x\n---\n", "single hyphens"),
     "long name": (f"---\nname: {'a' * 65}\ndescription: x\n---\n", "65 characters"),
@@ -98,7 +94,6 @@ _WRONG = {
     "underscore": (_HEAD + "allowed_tools: x\n---\n", "did you mean 'allowed-tools'"),
     "metadata": (_HEAD + "metadata: x\n---\n", "'metadata' has to be a mapping"),
     "tools": (_HEAD + "allowed-tools: 3\n---\n", "'allowed-tools' has to be tool names"),
-    "compatibility": (_HEAD + f"compatibility: {'x' * 501}\n---\n", "501 characters"),
     "object": ("---\nname: !!python/object:os.system x\n---\n", "not valid YAML"),
 }
 
@@ -147,3 +142,40 @@ def test_a_skill_file_that_is_a_link_to_outside_is_refused(tmp_path: Path) -> No
     (folder / "SKILL.md").symlink_to(outside)
     with pytest.raises(UsageError, match="cannot be read"):
         Skill.from_directory(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            f"---\nname: {{name}}\ndescription: {'x' * 1025}\n---\n",
+            "'description' has 1025 characters",
+        ),
+        (_HEAD + f"compatibility: {'x' * 501}\n---\n", "'compatibility' has 501 characters"),
+        ("---\nname: other\ndescription: x\n---\n", "'other', but its folder is 'own'; rename one"),
+    ],
+    ids=["description", "compatibility", "folder"],
+)
+@pytest.mark.anyio
+async def test_what_breaks_a_rule_and_can_be_used_is_loaded_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, told: str
+) -> None:
+    folder = make_skill(tmp_path, "own", text)
+
+    [warning] = Skill.from_directory(folder).warnings
+
+    assert told in warning
+    assert warning in caplog.text
+    toolset = SkillToolset(registry=SkillRegistry(tmp_path))
+    assert await toolset.warnings() == [f"skill {Skill.from_directory(folder).name!r}: {warning}"]
+    assert SkillRegistry(tmp_path).problems() == []
+
+
+@pytest.mark.anyio
+async def test_a_skill_that_was_left_out_is_told_by_its_toolset(tmp_path: Path) -> None:
+    make_skill(tmp_path, "own", "---\nname: own\n---\n")
+
+    [told] = await combined(SkillToolset(registry=SkillRegistry(tmp_path))).warnings()
+
+    assert told.startswith("a skill is left out: ")
+    assert "'description' is missing" in told

@@ -51,6 +51,10 @@ class StubRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         self.shown.append((text, data))
 
+    def turn_event(self, path: str) -> str:
+        """No model has asked for the call."""
+        return ""
+
     def idempotency_key(self, call_id: str) -> str:
         """Nobody goes on with this run."""
         return f"{self.run_id}:{call_id}"

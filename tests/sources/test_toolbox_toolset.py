@@ -85,6 +85,7 @@ async def names(toolset: ToolboxToolset) -> list[str]:
         await toolset.close()
 
 
+@pytest.mark.row("004-TB7")
 async def test_all_tools_one_toolset_or_some_tools_are_loaded(toolbox: str) -> None:
     assert await names(ToolboxToolset(toolbox)) == ["find_books", "orders_of"]
     assert await names(ToolboxToolset(toolbox, toolset_name="library")) == ["find_books"]
@@ -104,6 +105,7 @@ async def test_a_tool_asks_the_database(toolbox: str) -> None:
     assert "1965" in output.text
 
 
+@pytest.mark.row("004-TB1", "004-TB2")
 async def test_bound_parameters_are_filled_in_and_hidden_from_the_model(toolbox: str) -> None:
     users: list[str] = ["bob"]
     shop = ToolboxToolset(toolbox, bound_params={"customer": lambda: users[0], "most": 1})

@@ -89,6 +89,7 @@ def test_tools_are_told_apart_by_identity_and_fit_into_sets() -> None:
     assert divide.replace() != divide
 
 
+@pytest.mark.row("000-59")
 @pytest.mark.anyio
 async def test_the_execute_tool_can_be_called(tmp_path: Any) -> None:
     execute = create_local_execute_tool(work_dir=tmp_path)

@@ -32,6 +32,7 @@ async def run_tool(made: Any, /, deps: Any = None, **arguments: Any) -> ToolResu
     return message.results[0]
 
 
+@pytest.mark.row("003-N3a", "003-N6b")
 def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     def book(
         city: str,
@@ -42,7 +43,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     ) -> str:
         """Book a room.
 
-        This paragraph is for developers.
+        This paragraph is for the model too.
 
         Args:
             city: Where to.
@@ -52,7 +53,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
         return ""
 
     spec = FunctionTool(book).spec
-    assert spec.description == "Book a room."
+    assert spec.description == "Book a room.\n\nThis paragraph is for the model too."
     assert spec.parameters == snapshot(
         {
             "$defs": {
@@ -84,28 +85,66 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
     )
 
 
+def google_style(x: int) -> None:
+    """Do it,
+    and do it well.
+
+    Only when it was paid for:
+        in writing.
+
+    Args:
+        x: How often,
+            at most.
+
+    Returns:
+        dict: what was done.
+    """
+
+
 def numpy_style(x: int) -> None:
-    """Do it.
+    """Do it,
+    and do it well.
+
+    Only when it was paid for:
+        in writing.
 
     Parameters
     ----------
     x : int
-        How often.
+        How often,
+        at most.
+
+    Returns
+    -------
+    dict
+        what was done.
     """
 
 
 def sphinx_style(x: int) -> None:
-    """Do it.
+    """Do it,
+    and do it well.
 
-    :param x: How often.
+    Only when it was paid for:
+        in writing.
+
+    :param x: How often,
+        at most.
+    :type x: int
+    :returns: what was done.
     """
 
 
-@pytest.mark.parametrize("func", [numpy_style, sphinx_style])
-def test_numpy_and_sphinx_docstrings_are_read_too(func: Any) -> None:
+@pytest.mark.row("001-10", "003-N3b", "004-F4")
+@pytest.mark.parametrize("func", [google_style, numpy_style, sphinx_style])
+def test_all_of_a_docstring_reaches_the_model_but_for_its_parameters(func: Any) -> None:
     spec = FunctionTool(func).spec
-    assert spec.description == "Do it."
-    assert spec.parameters["properties"]["x"]["description"] == "How often."
+    begin, middle, end = spec.description.split("\n\n", 2)
+    assert begin == "Do it, and do it well."
+    assert middle == "Only when it was paid for:\n    in writing."
+    assert end.lower().lstrip(":").startswith("returns")
+    assert end.endswith("what was done.")
+    assert spec.parameters["properties"]["x"]["description"] == "How often, at most."
 
 
 class Counter:
@@ -123,6 +162,7 @@ class Counter:
         return self.up(by)
 
 
+@pytest.mark.row("000-03", "001-01", "001-02", "004-F3")
 @pytest.mark.anyio
 async def test_bound_methods_callable_objects_and_partials_are_tools() -> None:
     counter = Counter()
@@ -135,6 +175,7 @@ async def test_bound_methods_callable_objects_and_partials_are_tools() -> None:
     assert list(bound.spec.parameters["properties"]) == ["number"]
 
 
+@pytest.mark.row("000-04", "001-20", "004-F6", "004-E3")
 @pytest.mark.anyio
 async def test_an_injected_parameter_is_hidden_and_cannot_be_set_by_the_model() -> None:
     seen: list[Any] = []
@@ -159,6 +200,7 @@ async def test_an_injected_parameter_is_hidden_and_cannot_be_set_by_the_model() 
     assert len(seen) == 2
 
 
+@pytest.mark.row("004-F5")
 @pytest.mark.anyio
 async def test_an_object_sent_as_a_json_string_is_unpacked_and_validated() -> None:
     @tool
@@ -214,6 +256,7 @@ class Point:
     y: float
 
 
+@pytest.mark.row("003-N4")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -231,6 +274,7 @@ def test_outputs_become_what_the_model_can_read(value: Any, text: str) -> None:
     assert to_output(value).text == text
 
 
+@pytest.mark.row("003-N5a", "003-N5b")
 @pytest.mark.anyio
 async def test_display_goes_to_the_model_and_data_to_the_ui() -> None:
     @tool
@@ -257,6 +301,7 @@ async def test_images_and_files_reach_the_model_as_parts() -> None:
     assert png.content == (BlobPart(media_type="image/png", data=b"\x89PNG"),)
 
 
+@pytest.mark.row("002-61")
 @pytest.mark.anyio
 async def test_a_generator_shows_progress_and_its_return_value_is_the_output() -> None:
     @tool
@@ -307,6 +352,7 @@ async def test_a_tool_that_breaks_is_tried_again_and_a_tool_error_is_not() -> No
     assert attempts == ["broken", "broken", "broken", "told"]
 
 
+@pytest.mark.row("003-N7b")
 @pytest.mark.anyio
 async def test_a_disabled_tool_is_hidden_and_refused_when_called_all_the_same() -> None:
     ran: list[str] = []
@@ -338,7 +384,7 @@ async def test_max_output_is_a_setting_of_each_tool() -> None:
         return "\n".join(map(str, range(10)))
 
     answer = await run_tool(lines)
-    assert answer.text.startswith("0\n1\n2\n[Output truncated: 3 of 10 lines.")
+    assert answer.text.startswith("0\n1\n2\n[Output truncated at 3 lines: 3 of 10 lines.")
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ async def test_a_thread_that_was_left_behind_cannot_change_the_state() -> None:
     assert result.state == {}
 
 
+@pytest.mark.row("004-F7")
 async def test_a_plain_function_can_await_show_write_and_see_context_variables() -> None:
     person = contextvars.ContextVar("person", default="nobody")
 

@@ -25,6 +25,7 @@ def test_state_is_a_mapping_like_any_other(values: dict[str, object]) -> None:
     assert state.setdefault("x", 1) == 1
 
 
+@pytest.mark.row("000-05", "001-21", "001-22")
 def test_what_is_read_is_a_copy_and_only_an_assignment_changes_the_state() -> None:
     table = StateTable({"list": [1]})
     State(table)["list"].append(2)
@@ -62,6 +63,7 @@ def remember(key: str, value: str, tool_context: ToolContext) -> str:
     return "ok"
 
 
+@pytest.mark.row("001-23", "001-24", "001-25", "001-26", "004-X1")
 @pytest.mark.anyio
 async def test_prefixes_say_who_shares_a_key_and_temp_is_never_stored() -> None:
     turn = [call("remember", key=k, value="v") for k in ("app:a", "user:u", "s", "temp:t")]
@@ -132,6 +134,7 @@ def test_a_key_with_the_mark_between_a_mapping_and_its_member_is_refused() -> No
         State(StateTable())[member_key("files", "/a")] = 1
 
 
+@pytest.mark.row("004-X2d")
 @pytest.mark.anyio
 async def test_what_is_written_to_the_state_delta_is_seen_by_the_next_tool_and_in_the_result() -> (
     None

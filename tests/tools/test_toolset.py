@@ -59,6 +59,7 @@ async def test_the_underscore_of_a_prefix_is_added_only_when_missing() -> None:
     assert await names(RoleBased(tool_name_prefix="shop")) == ["shop_list_pets"]
 
 
+@pytest.mark.row("004-H4c")
 async def test_a_prefixed_tool_runs_under_its_new_name_only() -> None:
     model = ScriptedModel([call("shop_list_pets"), call("list_pets")], ".")
     result = await Agent(name="t", model=model, tools=[RoleBased(tool_name_prefix="shop")]).run(
@@ -69,6 +70,7 @@ async def test_a_prefixed_tool_runs_under_its_new_name_only() -> None:
     assert "Near names: shop_list_pets" in second.text
 
 
+@pytest.mark.row("004-K2", "004-H4d")
 async def test_filters_take_names_or_a_predicate_over_the_unprefixed_tools() -> None:
     both = [list_pets, add_pet]
     assert await names(filtered(both, ["add_pet"])) == ["add_pet"]
@@ -83,6 +85,7 @@ async def test_toolsets_are_renamed_and_combined() -> None:
     assert await names(made) == ["pets", "add_pet"]
 
 
+@pytest.mark.row("004-H4a")
 @pytest.mark.parametrize(("cached", "asked"), [(True, 1), (False, 3)])
 async def test_a_listing_is_cached_per_run_unless_turned_off(cached: bool, asked: int) -> None:
     toolset = RoleBased()

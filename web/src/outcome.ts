@@ -5,4 +5,4 @@ export type Outcome = ToolResult["status"] | "failed";
 
 /** As the tool says it, never as its content looks: a match that "ended" 2:1 is no failure. */
 export const outcomeOf = (result: ToolResult): Outcome =>
-  result.status === "ok" && result.failed ? "failed" : result.status;
+  result.failed ? "failed" : result.status;

@@ -104,7 +104,10 @@ def _output(answer: Given) -> Output:
 def _rejection(pending: Pending, answer: Reject) -> str:
     reason = f" Reason: {answer.reason}" if answer.reason else ""
     if pending.kind == "result":
-        return f"No result will come for this call: it failed or was turned down.{reason}"
+        return (
+            "No result will come for this call: its function ran, and what that started failed "
+            f"or was turned down.{reason}"
+        )
     return f"A person rejected this call; {how_far(pending)}.{reason}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwright.agent._spill import Spill
+from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.messages import STORED_AS, Content, TextPart, jsonable
 from toolwright.tools import FunctionTool, MaxOutput, Tool
 
@@ -56,10 +57,9 @@ def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
     pieces = _pieces(text)
     shown = _beginning(pieces, limit)
     # Not even one line fits: its first characters are better than nothing.
-    said = "\n".join(shown) or pieces[0].encode("utf-8", "replace")[: limit.bytes].decode(
-        "utf-8", "ignore"
-    )
-    cut = f"{said}\n[Output truncated: {len(shown)} of {len(pieces)} lines."
+    said = "\n".join(shown) or first_bytes(pieces[0], limit.bytes)
+    hit = f"{limit.lines} lines" if len(shown) == limit.lines else format_size(limit.bytes)
+    cut = f"{said}\n[Output truncated at {hit}: {len(shown)} of {len(pieces)} lines."
     try:
         name = spill.write(text)
     except OSError as error:
@@ -72,15 +72,9 @@ def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
     )
 
 
-def _beginning(pieces: Sequence[str], limit: MaxOutput) -> list[str]:
-    shown: list[str] = []
-    room = limit.bytes
-    for piece in pieces[: limit.lines]:
-        room -= _size(piece) + 1
-        if room < 0:
-            break
-        shown.append(piece)
-    return shown
+def _beginning(pieces: Sequence[str], limit: MaxOutput) -> Sequence[str]:
+    within = pieces[: limit.lines]
+    return within[: fitting(within, limit.bytes)]
 
 
 def _pieces(text: str) -> list[str]:

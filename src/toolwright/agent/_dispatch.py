@@ -361,7 +361,7 @@ def _conclude(
     result = ToolResult(
         call_id=ctx.call.call_id,
         name=ctx.call.name,
-        status=output.status,
+        status="error" if output.failed else output.status,
         content=content,
         data=data,
         failed=True if output.failed else None,

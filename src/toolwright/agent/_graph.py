@@ -257,7 +257,18 @@ def _node(node: Any) -> AgentNode | Tool:
 
 async def _run_agent(run: Run, agent: AgentNode, path: str, value: Any) -> _Step:
     outcome = await go_inside(begin_inside(run, agent, path), _text(value))
-    return _Step(outcome, outcome.text.strip())
+    chosen = _chosen_inside(run, path)
+    return _Step(outcome, outcome.text.strip() if chosen is None else chosen)
+
+
+def _chosen_inside(run: Run, path: str) -> Any:
+    """The route that the last of an agent's own calls has set that has set one."""
+    taken = [
+        record.actions.route
+        for call_id, record in run.log.calls.items()
+        if call_id.rpartition("/")[0] == path and record.actions is not None
+    ]
+    return next((route for route in reversed(taken) if route is not None), None)
 
 
 async def _run_tool(

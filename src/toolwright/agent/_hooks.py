@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
 from toolwright._sealed import sealed
@@ -138,8 +138,15 @@ async def run_hooked(
     output = output or await step()
     for hooks, args in reversed(passed):
         if hooks.after_tool is not None:
-            output = await call_user(hooks.after_tool, ctx, tool, args, output) or output
+            said = await call_user(hooks.after_tool, ctx, tool, args, output)
+            output = output if said is None else _in_place_of(output, to_output(said))
     return output
+
+
+def _in_place_of(output: Output, other: Output) -> Output:
+    """What a hook says instead; a job that goes on can still be answered."""
+    goes_on = output.request is not None and not output.request.blocking
+    return replace(other, request=output.request) if goes_on and other.request is None else other
 
 
 async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:

@@ -19,7 +19,6 @@ from toolwright.messages import (
     History,
     HistoryCompacted,
     MessageQueued,
-    ModelMessage,
     ModelReplied,
     Pending,
     PendingAnswered,
@@ -138,6 +137,8 @@ class Thread:
     asked: set[str] = field(default_factory=set)
     """The ids of all calls that a model has made here."""
     ended: RunEnded | None = None
+    turn_event: str = ""
+    """The id of the event with the latest model turn."""
 
 
 class Waiting(NamedTuple):
@@ -505,7 +506,7 @@ def _apply(log: Log, event: Event) -> None:
             log.asked = event.message
         case ModelReplied():
             settle_turn(log, event.path)
-            begin_turn(log.thread(event.path), event.message)
+            begin_turn(log.thread(event.path), event)
         case ToolStarted():
             log.record(full_id(event.path, event.call.call_id)).started = True
         case ToolEnded():
@@ -608,10 +609,11 @@ def _with_outer(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(len(parts) + 1)]
 
 
-def begin_turn(thread: Thread, message: ModelMessage) -> None:
+def begin_turn(thread: Thread, event: ModelReplied) -> None:
     """Add the model's turn; its calls are now to be answered."""
-    thread.history.append(message)
-    thread.calls = message.calls
+    thread.history.append(event.message)
+    thread.calls = event.message.calls
+    thread.turn_event = event.id
     thread.asked.update(call.call_id for call in thread.calls)
 
 

@@ -126,8 +126,7 @@ async def _next_turn(run: Run) -> ModelMessage:
     run.emit(TurnStarted, turn=run.turn)
     reply = _with_own_ids(run, await _ask(run, request))
     run.meter.spend(reply.usage)
-    run.emit(ModelReplied, message=reply)
-    begin_turn(run.thread, reply)
+    begin_turn(run.thread, run.emit(ModelReplied, message=reply))
     # The last reply is stored together with the end of the run, which follows at once.
     last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
     if run.log.store is not None and not last:

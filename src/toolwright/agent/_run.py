@@ -272,6 +272,13 @@ class Run:
             return record.pending.call_id
         return question_id(call_id, record.asked + 1)
 
+    def turn_event(self, path: str) -> str:
+        """The id of the event with the model turn that is answered at `path`; empty without one."""
+        thread = self.log.threads.get(path)
+        if thread is not None and thread.turn_event:
+            return thread.turn_event
+        return self.turn_event(path.rpartition("/")[0]) if path else ""
+
     def _keep_state(self, ctx: ToolContext) -> None:
         """Record what a call has written to the state since it was made answerable."""
         actions = ctx.taken_actions()
@@ -447,17 +454,17 @@ class Run:
 
     # -- what the loop uses -----------------------------------------------------------------
 
-    def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> None:
+    def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> Any:
         """Add an event of this run to the log."""
-        self.log.add(
-            kind(
-                run_id=self.shared.run_id,
-                agent=self.agent.name,
-                path=self.path if path is None else path,
-                at=time.time(),
-                **fields,
-            )
+        event = kind(
+            run_id=self.shared.run_id,
+            agent=self.agent.name,
+            path=self.path if path is None else path,
+            at=time.time(),
+            **fields,
         )
+        self.log.add(event)
+        return event
 
     def queue(self, message: UserMessage) -> None:
         """Record a message that is to be put in before the next turn, whoever takes that turn."""

@@ -10,6 +10,7 @@ from toolwright.agent._rules import Guard, guards_around
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ServerTool, ToolSpec
 from toolwright.tools import (
+    BaseTool,
     ReadonlyContext,
     RequestShaper,
     Tool,
@@ -78,6 +79,8 @@ def sort_tools(things: Iterable[Any]) -> Shelf:
             )
         elif isinstance(thing, RequestShaper):
             shapers.append(thing)
+            if isinstance(thing, BaseTool):
+                tools.append(as_tool(thing))
         else:
             tools.append(as_tool(thing))
     return Shelf(tuple(tools), tuple(toolsets), tuple(server_tools), tuple(shapers))

@@ -4,13 +4,18 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from toolwright.tools import Output, Tool, plain_schema, tool
+from toolwright.tools import LongRunningFunctionTool, Output, Tool, plain_schema, tool
 
 __all__ = ["ask_user", "ask_user_for", "get_user_choice"]
 
 
-@tool(effects="read")
-def get_user_choice(
+class _ChoiceTool(LongRunningFunctionTool[..., Output]):
+    """A long-running tool whose call waits: there is no pending status that the model would read."""
+
+    _note = ""
+
+
+def _get_user_choice(
     options: Annotated[list[str], Field(min_length=1)], question: str = ""
 ) -> Output:
     """Let the user choose one of several options; answers with the option they chose.
@@ -25,6 +30,9 @@ def get_user_choice(
         payload={"options": options},
         schema={"type": "string", "enum": options},
     )
+
+
+get_user_choice = _ChoiceTool(_get_user_choice, name="get_user_choice", effects="read")
 
 
 @tool(effects="read")

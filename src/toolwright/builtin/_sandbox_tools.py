@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from toolwright.backends import Capabilities, Finished, Sandbox
+from toolwright.backends import Capabilities, Finished, Sandbox, truncate_tail
 from toolwright.backends.sandboxes import PortableSandbox, open_sandbox
 from toolwright.builtin.shell import described_place, run_command
 from toolwright.concurrency import SessionTable
@@ -189,10 +189,15 @@ async def _installed(sandbox: Sandbox, package: str) -> dict[str, Any]:
         done = await sandbox.install([package])
     except ToolError as error:
         return {"package": package, "success": False, "error": str(error)}
-    error = None if done.ok else (done.stderr.strip()[-500:] or f"exit code {done.exit_code}")
+    error = None if done.ok else (_end_of(done.stderr) or f"exit code {done.exit_code}")
     return {"package": package, "success": done.ok, "error": error}
 
 
 def _must(done: Finished, what: str) -> None:
     if not done.ok:
-        raise ToolError(f"{what}: {done.stderr.strip()[-500:] or done.ended}")
+        raise ToolError(f"{what}: {_end_of(done.stderr) or done.ended}")
+
+
+def _end_of(text: str) -> str:
+    """The last lines, where programs say what went wrong."""
+    return truncate_tail(text.strip(), 500).text

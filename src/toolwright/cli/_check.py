@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolwright.cli._shared_state import shared_state
 from toolwright.tools import Tool
 
 __all__ = ["Finding", "check_tools", "token_cost"]
@@ -49,7 +50,21 @@ def check_tools(tools: Sequence[Tool]) -> list[Finding]:
         found += [
             Finding(level=level, tool=tool.name, message=text) for level, text in _look_at(tool)
         ]
+    found += _side_by_side(tools)
     return sorted(found, key=lambda finding: (finding.level != "error", finding.tool))
+
+
+def _side_by_side(tools: Sequence[Tool]) -> Iterator[Finding]:
+    """The calls of one turn run at once, but for tools that are `sequential`."""
+    for shared in shared_state(tools):
+        names = {tool.name for tool in (*shared.writers, *shared.others)}
+        for tool in shared.writers:
+            others = ", ".join(repr(name) for name in sorted(names - {tool.name}))
+            message = (
+                f"it changes {shared.what} that {others} also use, and calls of one turn run side "
+                "by side; say sequential=True, or lock what it changes"
+            )
+            yield Finding(level="warning", tool=tool.name, message=message)
 
 
 def _look_at(tool: Tool) -> Iterator[tuple[Literal["error", "warning"], str]]:

@@ -31,7 +31,7 @@ class Show(Protocol):
 
 def outcome(result: ToolResult) -> str:
     """How a call ended, in a word."""
-    return "failed" if result.failed and result.status == "ok" else result.status
+    return "failed" if result.failed else result.status
 
 
 def choose_show(*, json: bool) -> Show:

@@ -9,6 +9,7 @@ GROUPS = {
     "config": "Agent files.",
     "sessions": "Stored sessions: list, show, answer, delete.",
     "tasks": "Durable tasks: list, show, answer, cancel, retry.",
+    "models": "Models: what a real one can do.",
     "mcp": "Serve tools and agents over MCP.",
     "plugin": "Plugin executables.",
 }
@@ -37,6 +38,7 @@ COMMANDS = {
     "tasks retry": ("_tasks:tasks_retry", "Go on with a failed or cancelled task."),
     "tasks steer": ("_tasks:tasks_steer", "Put a message into a task."),
     "tasks answer": ("_tasks:tasks_answer", "Answer a call that a task waits for."),
+    "models probe": ("_probe:models_probe", "Ask a model small questions; print what works."),
     "mcp serve": ("_mcp:mcp_serve", "Serve tools over MCP."),
     "plugin test": ("_plugin:plugin_test", "Run the conformance suite against a plugin."),
 }

@@ -13,7 +13,7 @@ from toolwright.cli._options import AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
 from toolwright.cli._policy import LOCK_FILE, moved
 from toolwright.cli._target import open_tools, read_tools
-from toolwright.cli._tools import all_tools, call_tool, find_tool, parse_pairs
+from toolwright.cli._tools import all_tools, all_warnings, call_tool, find_tool, parse_pairs
 from toolwright.errors import UsageError
 
 __all__ = ["check", "tools_call", "tools_list", "tools_show"]
@@ -104,9 +104,11 @@ def check(
     async def main() -> int:
         async with read_tools(agent) as runner:
             tools = await all_tools(runner)
+            warnings = await all_warnings(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
             *check_tools(tools),
+            *(Finding(level="warning", tool=name, message=text) for name, text in warnings),
             *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]
         for found in findings:

@@ -16,7 +16,7 @@ from toolwright.kits import hand_runner
 from toolwright.messages import Event, RepeatedKeys, Scope, TextPart, ToolEnded, encode_event
 from toolwright.tools import Tool, without_clashes
 
-__all__ = ["HAND", "all_tools", "call_tool", "find_tool", "parse_pairs"]
+__all__ = ["HAND", "all_tools", "all_warnings", "call_tool", "find_tool", "parse_pairs"]
 
 HAND = "hand-"
 """How the ids of sessions begin in which a person has called a tool."""
@@ -29,6 +29,13 @@ async def all_tools(runner: Runner) -> list[Tool]:
         raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
     listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
     return without_clashes([*agent.shelf.tools, *listed])
+
+
+async def all_warnings(runner: Runner) -> list[tuple[str, str]]:
+    """What the agent's toolsets say of what they read, each under the name of its kind."""
+    agent = runner.agent
+    toolsets = agent.shelf.toolsets if isinstance(agent, Agent) else ()
+    return [(type(one).__name__, text) for one in toolsets for text in await one.warnings()]
 
 
 async def find_tool(runner: Runner, name: str) -> Tool:

@@ -6,12 +6,18 @@ from typing import Any, TypedDict
 
 from toolwright._settings import explained
 from toolwright.agent import Agent, BaseAgent, Compaction, Limits
+from toolwright.backends import Executor
 from toolwright.backends.files import Files, StateBackend
 from toolwright.builtin import Skill, SkillToolset, file_tools, todo_tools
 from toolwright.builtin.files import Backend, backend_for
 from toolwright.errors import UsageError
 from toolwright.kits._delegation import task_tool
-from toolwright.kits._execution import Execution, execution_tools
+from toolwright.kits._execution import (
+    Execution,
+    execution_tools,
+    executor_of,
+    open_toolset,
+)
 from toolwright.kits._large_results import with_results_in_files
 from toolwright.kits._notes import MemoryFiles
 from toolwright.kits._prompt import deep_prompt
@@ -59,15 +65,18 @@ def create_deep_agent(
     """An agent with todos, files, delegation and, if wanted, execution and skills.
 
     Files are in the session's state unless a `backend` is given. `memory` names files in it whose
-    text is put before the model each turn. `interrupt_on` says which tools a person must confirm;
+    text is put before the model each turn. Scripts of `skills` run where `execution` runs commands,
+    if it does so itself and is not an MCP server. `interrupt_on` says which tools a person must confirm;
     it holds for sub-agents too, as `policy` and `hooks` do. The other settings are `Agent`'s.
     """
     files = backend_for(backend or _in_state)
     core = _core_tools(backend or _in_state, files)
     own = [_in_files(thing, files) for thing in tools]
     running = [_in_files(thing, files) for thing in execution_tools(execution, work_dir)]
-    helpers = _sub_agents(subagents, [*core, *running, *own])
-    given = [*core, *running, *own, task_tool(helpers), *_skills(skills), *_notes(memory, files)]
+    executor = executor_of(execution, work_dir)
+    helpers = _sub_agents(subagents, [*core, *running, *own], executor)
+    learned = _skills(skills, executor)
+    given = [*core, *running, *own, task_tool(helpers), *learned, *_notes(memory, files)]
     agent = Agent(
         name=name,
         model=model,
@@ -95,7 +104,7 @@ async def create_deep_agent_async(
     agent = create_deep_agent(name, model, **settings)
     try:
         for toolset in agent.shelf.toolsets:
-            await toolset.list_tools(None)
+            await open_toolset(toolset)
     except BaseException:
         await agent.close()
         raise
@@ -119,7 +128,7 @@ def _in_files(thing: Any, files: Callable[[ToolContext], Files]) -> Any:
 
 
 def _sub_agents(
-    specs: Sequence[SubAgentSpec | BaseAgent], inherited: Sequence[Any]
+    specs: Sequence[SubAgentSpec | BaseAgent], inherited: Sequence[Any], executor: Executor | None
 ) -> dict[str, BaseAgent]:
     """The sub-agents by name; a general one is always among them."""
     made: dict[str, BaseAgent] = {}
@@ -128,14 +137,14 @@ def _sub_agents(
     )
     named = {spec.name if isinstance(spec, BaseAgent) else spec.get("name") for spec in specs}
     for spec in specs if GENERAL_PURPOSE in named else [general, *specs]:
-        agent = spec if isinstance(spec, BaseAgent) else _sub_agent(spec, inherited)
+        agent = spec if isinstance(spec, BaseAgent) else _sub_agent(spec, inherited, executor)
         if agent.name in made:
             raise UsageError(f"Two sub-agents are named {agent.name!r}; rename one.")
         made[agent.name] = agent
     return made
 
 
-def _sub_agent(spec: SubAgentSpec, inherited: Sequence[Any]) -> Agent:
+def _sub_agent(spec: SubAgentSpec, inherited: Sequence[Any], executor: Executor | None) -> Agent:
     missing = [key for key in ("name", "description") if not spec.get(key)]
     if missing:
         raise UsageError(f"A sub-agent needs {' and '.join(missing)}; got {dict(spec)!r}.")
@@ -146,23 +155,25 @@ def _sub_agent(spec: SubAgentSpec, inherited: Sequence[Any]) -> Agent:
             f"it takes {', '.join(SubAgentSpec.__annotations__)}."
         )
     tools = spec.get("tools", inherited)
+    # One with tools of its own has been given all it may do; running scripts is not among them.
+    runs_scripts = executor if "tools" not in spec else None
     return Agent(
         name=spec["name"],
         description=spec["description"],
         model=spec.get("model"),
         instructions=deep_prompt(spec.get("system_prompt", ""), execution=False, delegation=False),
-        tools=[*tools, *_skills(spec.get("skills", ()))],
+        tools=[*tools, *_skills(spec.get("skills", ()), runs_scripts)],
         interrupt_on=spec.get("interrupt_on"),
         disallow_transfer_to_parent=True,
         disallow_transfer_to_peers=True,
     )
 
 
-def _skills(skills: Sequence[str | Path | Skill]) -> list[Toolset]:
+def _skills(skills: Sequence[str | Path | Skill], executor: Executor | None) -> list[Toolset]:
     if not skills:
         return []
     loaded = [s if isinstance(s, Skill) else Skill.from_directory(s) for s in skills]
-    return [SkillToolset(loaded)]
+    return [SkillToolset(loaded, code_executor=executor)]
 
 
 def _notes(paths: Sequence[str], files: Callable[[ToolContext], Files]) -> list[MemoryFiles]:

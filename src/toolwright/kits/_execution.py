@@ -6,11 +6,11 @@ from typing import Any
 
 # By unit, not by name: the MCP client and the sandboxes load only when they are asked for.
 from toolwright import builtin, sources
-from toolwright.backends import Executor
-from toolwright.errors import UsageError
+from toolwright.backends import Executor, LocalExecutor
+from toolwright.errors import ToolError, UsageError
 from toolwright.tools import Tool, Toolset
 
-__all__ = ["Execution", "execution_tools"]
+__all__ = ["Execution", "execution_tools", "executor_of", "open_toolset"]
 
 Execution = str | Mapping[str, Any] | Executor | Toolset | None
 """`"local"`, `"heimdall"`, an MCP server (`{"command": …}` or `{"uri": …}`), or an executor."""
@@ -41,6 +41,34 @@ def execution_tools(execution: Execution, work_dir: str | Path) -> list[Tool | T
             raise UsageError(f"execution={execution!r} is not known; use {_CHOICES}.")
         case _:
             return [builtin.create_local_execute_tool(execution)]
+
+
+def executor_of(execution: Execution, work_dir: str | Path) -> Executor | None:
+    """Where scripts of skills run: with the same rights as commands do, or nowhere."""
+    match execution:
+        case None | Mapping() | Toolset():
+            return None
+        case "local":
+            return LocalExecutor(work_dir)
+        case "heimdall":
+            sandbox = builtin.BestExecutor(work_dir)
+            return sandbox if sandbox.is_sandbox else None
+        case Executor():
+            return execution
+        case _:
+            return None
+
+
+async def open_toolset(toolset: Toolset) -> None:
+    """Start what a toolset needs; `UsageError` when that is not possible."""
+    try:
+        if isinstance(toolset, sources.McpToolset):
+            await toolset.open()
+        await toolset.list_tools(None)
+    except ToolError as error:
+        raise UsageError(
+            f"The deep agent's server cannot be used: {error} Start it, or correct its address."
+        ) from error
 
 
 def _stdio(command: str, rest: Mapping[str, Any]) -> Any:

@@ -1,15 +1,13 @@
 """YAML with the line of every value, so that an error can say where it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from toolwright.errors import UsageError
 
 try:
-    import yaml
-
-    from toolwright._yaml import YamlError, load_yaml
+    from toolwright._yaml import Lines, YamlError, load_yaml
 except ImportError as error:
     raise ImportError("Agent files need an extra: pip install 'toolwright[cli]'") from error
 
@@ -19,7 +17,7 @@ __all__ = ["Document", "read_yaml"]
 class Document:
     """What a YAML file holds, and where in it each value stands."""
 
-    def __init__(self, path: Path, value: Any, lines: dict[tuple[str, ...], int]) -> None:
+    def __init__(self, path: Path, value: Any, lines: Lines) -> None:
         self.path = path
         self.value = value
         self._lines = lines
@@ -41,21 +39,9 @@ def read_yaml(path: Path) -> Document:
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise UsageError(f"{path}:{line}: this is not UTF-8; save the file as UTF-8.") from error
+    lines: Lines = {}
     try:
-        value, node = load_yaml(text)
+        value = load_yaml(text, lines=lines)
     except YamlError as error:
         raise UsageError(f"{path}:{error.line or 1}: this is not YAML: {error.problem}.") from error
-    lines = dict(_lines(node, ())) if node is not None else {}
     return Document(path, value, lines)
-
-
-def _lines(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    yield place, node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner = (*place, str(key.value))
-            yield from _lines(value, inner)
-            yield inner, key.start_mark.line + 1
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            yield from _lines(value, (*place, str(index)))

@@ -53,6 +53,11 @@ class Event:
     at: float = 0.0
     """Seconds since the epoch."""
 
+    @property
+    def id(self) -> str:
+        """Tells the event from all others that are stored with its session."""
+        return f"{self.run_id}:{self.seq}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):

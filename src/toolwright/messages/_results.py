@@ -52,7 +52,8 @@ class ToolResult:
     """What people and programs see (the second half of a `(display, data)` output). Too large for
     an event, it is `{"stored_as": name, "bytes": …}`, and `Runner.output` reads it."""
     failed: Literal[True] | None = None
-    """The call was carried out, and what it ran went wrong: a command that exited with 1."""
+    """An error of what the call ran, not of the call: a command that exited with 1. Results that
+    were stored before say `ok` beside it."""
     outcome_unknown: Literal[True] | None = None
     """It was given up in the middle: it may have taken effect, or still do."""
 

@@ -1,7 +1,8 @@
 """Send one request with its time limit, and again when the provider says that may help."""
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -9,6 +10,7 @@ import anyio
 from toolwright._sealed import sealed
 from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage
+from toolwright.models._checked import checked
 from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["Retries", "Send", "ask"]
@@ -46,19 +48,39 @@ async def ask(
 
     def listen(delta: Delta) -> None:
         nonlocal heard
+        if not isinstance(delta.text, str) or not isinstance(delta.name, str):
+            raise TypeError(f"a piece of {delta.kind} is {delta.text!r}")
         heard = True
         if on_delta is not None:
-            on_delta(delta)
+            with _as_the_callers():
+                on_delta(delta)
 
     for attempt in range(1, retries.attempts + 1):
         try:
-            return await _once(send, None if on_delta is None else listen, timeout)
+            return checked(await _once(send, None if on_delta is None else listen, timeout))
+        except _Callers as carried:
+            raise carried.error from None
         except ModelError as error:
             wait = _wait(error, attempt, retries)
             if wait is None or heard:
                 raise
         await anyio.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
+
+
+class _Callers(BaseException):
+    """Carries what `on_delta` raised past everything that would take it for the provider's fault."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+@contextmanager
+def _as_the_callers() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise _Callers(error) from error
 
 
 async def _once(send: Send, on_delta: OnDelta | None, timeout: float | None) -> ModelMessage:

@@ -75,6 +75,7 @@ def gemini_schema(schema: Mapping[str, Any]) -> Schema:
     _const_to_enum(made)
     _one_of_to_any_of(made)
     _type_list_to_any_of(made)
+    _plain_enum(made)
     made = _map_children(made, gemini_schema)
     made = _noted(made, _GEMINI, _GEMINI_FORMATS)
     return _ref_alone(made)
@@ -180,13 +181,32 @@ def _const_to_enum(schema: Schema) -> None:
 
 def _type_list_to_any_of(schema: Schema) -> None:
     kinds = schema.get("type")
-    if isinstance(kinds, list) and "anyOf" not in schema:
+    if isinstance(kinds, list) and "anyOf" in schema:
+        schema["types"] = schema.pop("type")
+    elif isinstance(kinds, list):
         del schema["type"]
         rest = {key: schema.pop(key) for key in list(schema) if key not in ("description", "$defs")}
         schema["anyOf"] = [
             {"type": kind, **{key: rest[key] for key in rest if _is_about(key, kind)}}
             for kind in kinds
         ]
+
+
+def _plain_enum(schema: Schema) -> None:
+    """Texts and numbers alone, which is all that Gemini takes; null becomes a type beside them."""
+    values = schema.get("enum")
+    if not isinstance(values, list):
+        return
+    plain = [value for value in values if type(value) in (str, int, float)]
+    if len(plain) + values.count(None) < len(values):
+        schema["allowed values"] = schema.pop("enum")
+    elif not plain:
+        schema.pop("enum")
+        schema["type"] = "null"
+    elif len(plain) < len(values):
+        schema["enum"] = plain
+        if "type" not in schema and "anyOf" not in schema:
+            schema["anyOf"] = [{"enum": schema.pop("enum")}, {"type": "null"}]
 
 
 def _is_about(key: str, kind: str) -> bool:

@@ -1,7 +1,9 @@
 """One taxonomy for what goes wrong at a provider: every failure becomes a `ModelError` with a reason."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -9,7 +11,14 @@ from urllib.parse import urlsplit
 from toolwright.errors import ModelError
 from toolwright.messages import redact
 
-__all__ = ["model_error", "unreachable"]
+__all__ = [
+    "broken_off",
+    "model_error",
+    "not_a_reply",
+    "parsing",
+    "reading",
+    "unreachable",
+]
 
 _BY_CODE = {
     "authentication_error": "auth",
@@ -61,6 +70,17 @@ _TOO_LONG = re.compile(
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
 _LONGEST = 1_000
 """A proxy may answer with a whole page of HTML."""
+_BEGINS_WELL = re.compile(r"\s*(?:[{\[]|(?:data|event|id|retry)?:)")
+"""Like JSON, or like a line of a stream."""
+_SHOWN = 200
+"""Of what came in place of a reply."""
+_LONGEST_SEGMENT = 20
+"""Of an address's path: a longer one may be a key."""
+_OTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading raises where the other side's JSON has another shape than its protocol says; our own
+parts refuse it with a `SettingError`, which is a `TypeError`."""
+_ELSEWHERE = "check base_url, and whether a proxy answers in the server's place"
+_NOT_THERE = (404, 405)
 _SHOULD_RETRY = {"true": True, "false": False}
 _CURES = {
     "auth": "check the API key and what it may use",
@@ -86,7 +106,7 @@ def model_error(
     """
     headers = headers or {}
     reason = reason or _reason(message, code, status)
-    cure = f" ({_CURES[reason]})" if reason in _CURES else ""
+    cure = f" ({_cure(reason, status)})" if _cure(reason, status) else ""
     return ModelError(
         f"{provider}: {redact(message[:_LONGEST])}{_from(url)}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
@@ -97,9 +117,90 @@ def model_error(
     )
 
 
+def _cure(reason: str, status: int | None) -> str | None:
+    if reason == "bad_request" and status in _NOT_THERE:
+        return "check the model's name and base_url"
+    return _CURES.get(reason)
+
+
 def unreachable(provider: str, url: object, detail: str) -> ModelError:
     """The error for a server that cannot be connected to; it names the server's address."""
     return model_error(provider, f"cannot reach {_address(url)}: {detail}", reason="connection")
+
+
+def not_a_reply(
+    provider: str,
+    found: str,
+    shown: str | None = None,
+    *,
+    url: object = None,
+    status: int | None = None,
+) -> ModelError:
+    """The error for an answer that is no reply of the protocol: mostly, `base_url` is wrong."""
+    came = "" if status is None else f"HTTP {status}, "
+    quoted = "" if shown is None else f" {_shortened(shown)!r}"
+    asked = "" if url is None else f"; {_path(url)!r} was asked"
+    message = (
+        f"this is no reply of a model: {came}{found}{quoted}{_from(url)} ({_ELSEWHERE}{asked})"
+    )
+    return model_error(provider, message, reason="protocol", status=status)
+
+
+def broken_off(
+    provider: str,
+    what: str,
+    shown: str | None = None,
+    *,
+    url: object = None,
+    status: int | None = None,
+) -> ModelError:
+    """The error for a reply of which only a beginning came; asking again may help."""
+    quoted = f", after {_shortened(shown)!r}" if shown else ""
+    message = f"the connection broke off: {what}{quoted}"
+    return model_error(provider, message, reason="connection", status=status, url=url)
+
+
+@contextmanager
+def parsing(provider: str, url: object) -> Iterator[None]:
+    """Turn what the JSON of an answer is refused with into a `ModelError`."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        if _BEGINS_WELL.match(error.doc) or "data:".startswith(error.doc.strip()):
+            what = f"its JSON is not whole ({error.msg} at {error.pos})"
+            raise broken_off(provider, what, error.doc, url=url, status=200) from error
+        raise not_a_reply(provider, "not JSON but", error.doc, url=url, status=200) from error
+    except UnicodeDecodeError as error:
+        shown = error.object[:_SHOWN].decode(errors="replace")
+        if "unexpected end" in error.reason and _BEGINS_WELL.match(shown):
+            raise broken_off(provider, "it ends in a character", shown, url=url) from error
+        raise not_a_reply(provider, "not UTF-8:", shown, url=url, status=200) from error
+    except RecursionError as error:
+        what = "JSON that is nested too deep to be read"
+        raise not_a_reply(provider, what, url=url, status=200) from error
+
+
+@contextmanager
+def reading(provider: str, answer: object = None, url: object = None) -> Iterator[None]:
+    """Turn what an answer of another shape makes our reading raise into a `ModelError`."""
+    try:
+        yield
+    except _OTHER_SHAPE as error:
+        what = f"JSON of another shape ({type(error).__name__}: {_shortened(str(error))})"
+        shown = None if answer is None else json.dumps(answer, ensure_ascii=False, default=str)
+        raise not_a_reply(provider, what, shown, url=url, status=200) from error
+
+
+def _shortened(shown: str) -> str:
+    """The first characters of what came, on one line, without the secrets in it."""
+    line = " ".join(redact(shown[: 4 * _SHOWN]).split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def _path(url: object) -> str:
+    """The path that was asked, to compare with; what could be a key in it is left out."""
+    parts = urlsplit(str(url)).path.split("/")
+    return "/".join("…" if len(part) > _LONGEST_SEGMENT else part for part in parts)
 
 
 def _from(url: object) -> str:

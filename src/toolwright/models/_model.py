@@ -29,7 +29,17 @@ class ModelSettings:
     cache_prompt: bool = True
     """Mark the stable beginning of the prompt for the provider's cache, where it must be marked."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Put into the provider's request body as it is."""
+    """Put into the provider's request body as it is; what an SDK marks as not given is left out."""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """`extra` without the fields that hold an SDK's word for nothing."""
+        return {
+            key: value for key, value in self.extra.items() if type(value).__name__ not in _NOTHING
+        }
+
+
+_NOTHING = ("NotGiven", "Omit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.models._model import Model
+from toolwright.models._openai.servers import SERVERS
 
 __all__ = ["check_model_name", "resolve_model"]
 
@@ -34,13 +35,8 @@ def _compatible(provider: str) -> Callable[[Any], Model]:
 _PROVIDERS: dict[str, Callable[[Any], Model]] = {
     "openai": _loaded("_openai.responses", "OpenAIModel"),
     "openai-responses": _loaded("_openai.responses", "OpenAIModel"),
-    "openai-chat": _compatible("openai-chat"),
-    "openrouter": _compatible("openrouter"),
-    "ollama": _compatible("ollama"),
-    "vllm": _compatible("vllm"),
-    "llamacpp": _compatible("llamacpp"),
+    **{name: _compatible(name) for name in SERVERS if name != "openai"},
     "llama.cpp": _compatible("llamacpp"),
-    "lmstudio": _compatible("lmstudio"),
     "anthropic": _loaded("_anthropic.model", "AnthropicModel"),
     "google": _loaded("_gemini.model", "GeminiModel"),
     "gemini": _loaded("_gemini.model", "GeminiModel"),

@@ -5,7 +5,17 @@ from typing import Any
 
 import anyio
 
-from toolwright.backends.files import ABSENT, FileChanged, Files, Glob, Query, find, grep
+from toolwright.backends.files import (
+    ABSENT,
+    FileChanged,
+    Files,
+    Glob,
+    Query,
+    Wanted,
+    find,
+    find_in,
+    grep,
+)
 from toolwright.errors import ToolError
 from toolwright.testing._checks import raises, run_checks
 
@@ -140,9 +150,31 @@ async def check_text_is_found(files: Files) -> None:
     assert [line.number for line in around.files[0].lines] == [1, 2, 3]
     counted = await grep(files, Query(pattern="import", mode="counts"))
     assert [(item.path, item.count) for item in counted.files] == [("/a.py", 2), ("/src/d.txt", 1)]
+    accents = await grep(files, Query(pattern="h.llo", start="/src"))
+    assert [item.lines[0].text for item in accents.files] == ["héllo import"]
+    accent = Query(pattern="é", literal=True, mode="counts")
+    assert [(i.path, i.count) for i in (await grep(files, accent)).files] == [("/src/d.txt", 1)]
     named = await grep(files, Query(pattern="import", mode="files"))
     assert [item.path for item in named.files] == ["/a.py", "/src/d.txt"]
     await raises(ToolError, grep(files, Query(pattern="(")))
+
+
+async def check_many_matches_are_counted(files: Files) -> None:
+    """Counts are of all matches, and of the lines those come that are wanted, from the beginning."""
+    for name in "ba":
+        await files.write(f"/{name}.txt", b"needle\n" * 12_000)
+    counted = await grep(files, Query(pattern="needle", mode="counts"))
+    assert [item.count for item in counted.files] == [12_000, 12_000]
+    found = await grep(files, Query(pattern="needle", limit=12_001))
+    assert (found.total, [len(item.lines) for item in found.files]) == (24_000, [12_000, 1])
+
+
+async def check_directories_are_found(files: Files) -> None:
+    """Directories match a glob as files do, when they are asked for."""
+    for path in ("/a/b/c.txt", "/a/build/d.txt", "/b/e.txt", "/.git/b/f"):
+        await files.write(path, b"text")
+    found = await find_in(files, Wanted(glob=Glob("**/b*"), directories=True))
+    assert (found.paths, found.directories) == ([], ("/a/b", "/a/build", "/b"))
 
 
 async def check_options_cannot_be_smuggled_in(files: Files) -> None:
@@ -157,7 +189,8 @@ async def check_options_cannot_be_smuggled_in(files: Files) -> None:
 
 
 async def check_ignored_files_are_left_out(files: Files) -> None:
-    """`.gitignore` files count, the inner ones more; version control directories never show."""
+    """`.gitignore` files count if asked, the inner ones more; version control is never searched
+    from outside."""
     for path, text in {
         "/.gitignore": "*.log\n/build/\n",
         "/a.log": "needle",
@@ -171,10 +204,16 @@ async def check_ignored_files_are_left_out(files: Files) -> None:
     }.items():
         await files.write(path, text.encode())
     seen = ["/src/build/y.txt", "/src/keep.log"]
-    assert [path for path, *_ in await _grep(files, Query(pattern="needle"))] == seen
-    assert await _found(files, "**/*.{txt,log}") == seen
-    assert await _found(files, "**", "/src/in") == []
-    assert await _found(files, "*", "/build") == ["/build/x.txt"]
+    query = Query(pattern="needle", gitignore=True)
+    assert [path for path, *_ in await _grep(files, query)] == seen
+    assert (await find(files, "**/*.{txt,log}", gitignore=True)).paths == seen
+    assert (await find(files, "**", "/src/in", gitignore=True)).paths == []
+    assert (await find(files, "*", "/build", gitignore=True)).paths == ["/build/x.txt"]
+    everything = ["/a.log", "/build/x.txt", "/src/build/y.txt", "/src/in/b.log", "/src/in/secret",
+                  "/src/keep.log"]  # fmt: skip
+    assert [path for path, *_ in await _grep(files, Query(pattern="needle"))] == everything
+    assert await _found(files, "**/*.{txt,log}") == [p for p in everything if "secret" not in p]
+    assert await _found(files, "*", "/.git") == ["/.git/config"]
 
 
 async def _found(files: Files, pattern: str, start: str = "/") -> list[str]:
@@ -206,6 +245,8 @@ FILES_CHECKS = (
     check_parallel_writers_lose_nothing,
     check_globs_are_found,
     check_text_is_found,
+    check_many_matches_are_counted,
+    check_directories_are_found,
     check_options_cannot_be_smuggled_in,
     check_ignored_files_are_left_out,
 )

@@ -130,6 +130,8 @@ def explain(detail: ErrorDetails, names: Sequence[str]) -> str:
     where = ".".join(str(step) for step in detail["loc"]) or "arguments"
     if detail["type"] == "missing":
         return f"missing required parameter {where!r}"
+    if detail["type"] == "extra_forbidden" and len(detail["loc"]) > 1:
+        return f"unknown field {where!r}; leave it out"
     if detail["type"] == "extra_forbidden":
         known = ", ".join(names) or "no parameters"
         return f"unknown parameter {where!r}; this tool takes: {known}"

@@ -1,11 +1,15 @@
 """Hand-written tools, for full control over schema and execution."""
 
+from abc import ABC
+from collections.abc import Mapping
 from typing import Any
 
 from toolwright._sealed import Sealed
+from toolwright.errors import UsageError
 from toolwright.messages import Effects, ToolSpec
 from toolwright.tools._arguments import Args
-from toolwright.tools._context import ToolContext
+from toolwright.tools._context import ReadonlyContext, ToolContext
+from toolwright.tools._declaration import read_declaration
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._tool import Output, Tool
@@ -13,9 +17,13 @@ from toolwright.tools._tool import Output, Tool
 __all__ = ["BaseTool"]
 
 
-class BaseTool(Sealed):
-    """Subclass this, say what the model is told in `_get_declaration`, and do it in `run_async`."""
+class BaseTool(Sealed, ABC):
+    """Subclass this, say what the model is told in `_get_declaration`, and do it in `run_async`.
 
+    Every `Tool` counts as one: `isinstance(FunctionTool(f), BaseTool)`.
+    """
+
+    is_long_running: bool = False
     effects: Effects = "write"
     sequential: bool = False
     idempotent: bool = False
@@ -25,8 +33,11 @@ class BaseTool(Sealed):
         self.name = name
         self.description = description
 
-    def _get_declaration(self) -> ToolSpec:
-        """Name, description and JSON Schema of the parameters."""
+    def _get_declaration(self) -> ToolSpec | Mapping[str, Any] | Any | None:
+        """Name, description and JSON Schema of the parameters; None to hide the tool from the model.
+
+        A `ToolSpec`, a dict with the same keys, or a `types.FunctionDeclaration` of google-genai.
+        """
         return ToolSpec(name=self.name, description=self.description)
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -35,7 +46,15 @@ class BaseTool(Sealed):
 
     def as_tool(self) -> Tool:
         """The tool as the agent uses it; asked for once, when the agent is built."""
-        spec = self._get_declaration()
+        whose = type(self).__name__
+        if hasattr(self, "process_llm_request"):
+            raise UsageError(
+                f"{whose} defines process_llm_request, which nothing calls here: put something with "
+                "`async def shape_request(self, ctx, request)` into the agent's tools instead."
+            )
+        declared = self._get_declaration()
+        told = ToolSpec(name=self.name) if declared is None else declared
+        spec = read_declaration(told, whose, self.name, self.description)
 
         async def run(args: Args, ctx: ToolContext) -> Output:
             return to_output(await self.run_async(args=args, tool_context=ctx))
@@ -47,4 +66,13 @@ class BaseTool(Sealed):
             effects=self.effects,
             sequential=self.sequential,
             idempotent=self.idempotent,
+            is_enabled=_never if declared is None else None,
         )
+
+
+def _never(_: ReadonlyContext) -> bool:
+    return False
+
+
+# A tool has all that a hand-written one has: a name, a declaration, and a way to run it.
+BaseTool.register(Tool)

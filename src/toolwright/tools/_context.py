@@ -149,6 +149,10 @@ class RunInside(Protocol):
         """Make the call answerable from now on, before its handler returns."""
         ...
 
+    def turn_event(self, path: str) -> str:
+        """The id of the event with the model turn that is answered at `path`; empty without one."""
+        ...
+
     def idempotency_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
         ...
@@ -341,8 +345,8 @@ class ToolContext(ReadonlyContext):
 
     @property
     def function_call_event_id(self) -> str:
-        """Identifies the event that carries this call's model turn."""
-        return f"{self.run.run_id}:{self.function_call_id}"
+        """The `id` of the event with the model turn that made this call; empty where none did."""
+        return self.run.turn_event(self.path)
 
     @property
     def idempotency_key(self) -> str:

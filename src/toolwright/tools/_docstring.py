@@ -7,18 +7,10 @@ from typing import Any, NamedTuple
 
 __all__ = ["Docstring", "read_docstring"]
 
-_SECTIONS = re.compile(
-    r"^\s*(?:(?P<google>Args|Arguments|Params|Parameters):\s*$"
-    r"|(?P<numpy>Parameters\s*\n\s*-{3,})"
-    r"|(?P<sphinx>:param\s))",
-    re.MULTILINE,
-)
-_ANY_SECTION = re.compile(
-    r"^\s*(?:(?:Args|Arguments|Params|Parameters|Returns?|Raises|Yields|Examples?|Notes?):\s*$"
-    r"|(?:Parameters|Returns?|Raises|Yields|Examples?|Notes?)\s*\n\s*-{3,}"
-    r"|:(?:param|type|returns?|rtype|raises?)\b)",
-    re.MULTILINE,
-)
+_GOOGLE = re.compile(r"^(\s*)(?:Args|Arguments|Params|Parameters):\s*$")
+_NUMPY = re.compile(r"^(\s*)Parameters\s*$")
+_UNDERLINE = re.compile(r"^\s*-{3,}\s*$")
+_SPHINX = re.compile(r"^(\s*):(?:param|type)\s")
 
 
 class Docstring(NamedTuple):
@@ -29,21 +21,62 @@ class Docstring(NamedTuple):
 
 
 def read_docstring(func: Any) -> Docstring:
-    """The first paragraph, and the parameters' descriptions in Google, NumPy or Sphinx style."""
+    """All of it but what it says of the parameters; and that, in Google, NumPy or Sphinx style."""
     text = inspect.cleandoc(getattr(func, "__doc__", None) or "")
-    section = _ANY_SECTION.search(text)
-    prose = text[: section.start()] if section else text
-    description = " ".join(prose.strip().split("\n\n")[0].split())
-    style = _SECTIONS.search(text)
-    return Docstring(description, _parameters(text, style.lastgroup) if style else {})
+    lines = text.split("\n")
+    kept: list[str] = []
+    styles: list[str] = []
+    at = 0
+    while at < len(lines):
+        style, end = _section(lines, at)
+        if style:
+            styles.append(style)
+        else:
+            kept.append(lines[at])
+        at = end
+    first, *others = re.split(r"\n{2,}", "\n".join(kept).strip("\n"))
+    # On one line, because lists of tools show the first line.
+    description = "\n\n".join([" ".join(first.split()), *others])
+    return Docstring(description, _parameters(text, styles[0]) if styles else {})
 
 
-def _parameters(text: str, style: str | None) -> dict[str, str]:
+def _section(lines: list[str], at: int) -> tuple[str, int]:
+    """The style of a section on parameters that begins at a line, if one does; the line after it."""
+    following = at + 1
+    if begins := _GOOGLE.match(lines[at]):
+        return "google", _unindented(lines, following, len(begins[1]))
+    if _SPHINX.match(lines[at]):
+        return "sphinx", _unindented(lines, following, _indent(lines[at]))
+    underlined = following < len(lines) and _UNDERLINE.match(lines[following])
+    if underlined and _NUMPY.match(lines[at]):
+        return "numpy", _headed(lines, following + 1)
+    return "", following
+
+
+def _unindented(lines: list[str], at: int, indent: int) -> int:
+    """The first line from `at` on that is not indented further."""
+    while at < len(lines) and (not lines[at].strip() or _indent(lines[at]) > indent):
+        at += 1
+    return at
+
+
+def _headed(lines: list[str], at: int) -> int:
+    """The first line from `at` on that is underlined."""
+    while at < len(lines) and not (at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1])):
+        at += 1
+    return at
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _parameters(text: str, style: str) -> dict[str, str]:
     # Imported here: griffe is 60 modules, and most tools do not need it.
     import griffe  # noqa: PLC0415
 
     logging.getLogger("griffe").setLevel(logging.ERROR)
-    docstring = griffe.Docstring(text, lineno=1, parser=style or "google")  # type: ignore[arg-type]
+    docstring = griffe.Docstring(text, lineno=1, parser=style)  # type: ignore[arg-type]
     return {
         item.name.lstrip("*"): " ".join(item.description.split())
         for section in docstring.parse()

@@ -46,8 +46,6 @@ class FunctionTool(Tool, Generic[P, R]):
     decorator that uses `functools.wraps`), it has the settings of that one but for those given.
     """
 
-    is_long_running = False
-    """Whether the function only starts something, and what it returns is not the result."""
     _binding: tuple["FunctionTool", Any] | None = None
     """The tool of the class and the object that it was bound to."""
 

@@ -51,7 +51,7 @@ class Output:
     status: Status = "ok"
     failed: bool = False
     """The tool did its work, and what it ran went wrong, such as a command that exited with 1: the
-    model reads an output as any other, people see that it failed."""
+    output reaches the model whole, as that of an error."""
     outcome_unknown: bool = False
     """The call was given up in the middle: it may have taken effect, or still do."""
     request: PendingRequest | None = None
@@ -150,6 +150,18 @@ class Tool(Sealed):
     def description(self) -> str:
         """What the model is told it does."""
         return self.spec.description
+
+    is_long_running = False
+    """Whether it only starts something, and what it answers is not the result."""
+
+    def _get_declaration(self) -> ToolSpec:
+        """What the model is told; the name that `BaseTool` has for `spec`."""
+        return self.spec
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Run it with arguments that fit, as `BaseTool` does; what its function returned."""
+        output = await self.run(args, tool_context)
+        return output.text if output.value is None else output.value
 
     @cached_property
     def definition(self) -> dict[str, Any]:

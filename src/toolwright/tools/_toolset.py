@@ -72,17 +72,34 @@ class Toolset(Sealed):
 
     cache_listing: bool = True
     """Whether one run asks only once; turn it off when the list changes from turn to turn."""
+    sequential: bool = False
+    """Whether its tools run alone, one after the other: for tools that share state."""
     is_local: bool = False
     """Whether all that it may ever list is known to be the program's own."""
     _live = ("tool_filter", "tool_name_prefix")
     _seen: frozenset[str] = frozenset()
     """The names in `tool_filter` that a listing has shown to be those of a tool."""
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "_use_invocation_cache" in vars(cls):
+            cls.cache_listing = bool(vars(cls)["_use_invocation_cache"])
+            del cls._use_invocation_cache
+
     def __init__(
         self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None
     ) -> None:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
+
+    @property
+    def _use_invocation_cache(self) -> bool:
+        """The name that users of ADK know `cache_listing` by."""
+        return self.cache_listing
+
+    @_use_invocation_cache.setter
+    def _use_invocation_cache(self, value: bool) -> None:
+        object.__setattr__(self, "cache_listing", value)
 
     async def get_tools(
         self, readonly_context: ReadonlyContext | None = None
@@ -113,6 +130,10 @@ class Toolset(Sealed):
         """By source, the digests of files from outside that its tools read or run."""
         return {}
 
+    async def warnings(self) -> list[str]:
+        """What is wrong with what it reads, though it can be used; `toolwright check` repeats it."""
+        return []
+
     def _listed_as(self, tool: Tool) -> str:
         """Which source a tool is listed under: two toolsets that may list others differ in it."""
         return tool.source
@@ -132,9 +153,16 @@ class Toolset(Sealed):
     def _shaped(self, things: Sequence[ToolLike], context: ReadonlyContext | None) -> list[Tool]:
         tools = without_clashes([as_tool(thing) for thing in things])
         self._note_listing(tools)
-        self._seen = _checked_filter(type(self).__name__, self.tool_filter, tools, self._seen)
-        kept = [tool for tool in tools if _passes(tool, self.tool_filter, context)]
+        keep = self._names_kept(tools)
+        self._seen = _checked_filter(type(self).__name__, keep, tools, self._seen)
+        kept = [tool for tool in tools if _passes(tool, keep, context)]
+        if self.sequential:
+            kept = [tool if tool.sequential else tool.replace(sequential=True) for tool in kept]
         return without_clashes([_with_prefix(tool, self.tool_name_prefix) for tool in kept])
+
+    def _names_kept(self, tools: Sequence[Tool]) -> ToolFilter:
+        """The filter, in the names that these tools have."""
+        return self.tool_filter
 
     async def close(self) -> None:
         """Let go of connections and processes."""
@@ -218,6 +246,10 @@ class _Reshaped(Toolset):
         """Those of the toolsets behind."""
         found = [await toolset.file_digests() for toolset in self.inner]
         return dict(each_by_name(pair for digests in found for pair in digests.items()))
+
+    async def warnings(self) -> list[str]:
+        """Those of the toolsets behind."""
+        return [text for toolset in self.inner for text in await toolset.warnings()]
 
     async def close(self) -> None:
         await close_all([toolset.close for toolset in self.inner])

@@ -1,5 +1,6 @@
 """Function tools whose answer comes later: deferred and long-running ones."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -74,13 +75,13 @@ class LongRunningFunctionTool(FunctionTool[P, R]):
     """
 
     is_long_running = True
+    _note = LONG_RUNNING_NOTE
 
     def __init__(
         self, func: Callable[P, R], *, timeout: float | None = None, **settings: Any
     ) -> None:
         super().__init__(func, **settings)
-        note = self.description + LONG_RUNNING_NOTE
-        named = with_name(self, description=note)
+        named = with_name(self, description=self.description + self._note)
         self._become(_with_later_update(named, timeout))
 
 
@@ -88,9 +89,19 @@ def _with_later_update(tool: Tool, timeout: float | None) -> Tool:
     async def run(args: Args, ctx: ToolContext) -> Output:
         output = await tool.run(args, ctx)
         value = output.value
-        if not (isinstance(value, dict) and value.get("status") in _STILL_PENDING):
+        if output.status != "ok" or output.failed or not _is_pending(value):
             return output
         request = PendingRequest(kind="result", payload=value, timeout=timeout, blocking=False)
         return Output(text=output.text, data=output.data, request=request)
 
     return tool.replace(run=run)
+
+
+def _is_pending(value: Any) -> bool:
+    status = value.get("status") if isinstance(value, dict) else None
+    return isinstance(status, str) and _word(status) in _STILL_PENDING
+
+
+def _word(status: str) -> str:
+    """A status as it is listed here: services write `IN_PROGRESS`, `In progress` and `inProgress`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", status.strip()).lower()

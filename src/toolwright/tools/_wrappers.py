@@ -23,7 +23,7 @@ def with_name(tool: Tool, name: str | None = None, description: str | None = Non
 
 
 def with_failure(tool: Tool, is_failure: Callable[[Any], bool]) -> Tool:
-    """Show people that a call failed when `is_failure` says so of the value it returned."""
+    """Make a call an error when `is_failure` says so of the value it returned; that stays whole."""
 
     async def run(args: Args, ctx: ToolContext) -> Output:
         output = await tool.run(args, ctx)

@@ -67,6 +67,7 @@ def client() -> Iterator[apihub.ApiHubClient]:
         yield apihub.ApiHubClient(transport=ApiHubGrpcTransport(channel=channel))
 
 
+@pytest.mark.row("004-CA1")
 @pytest.mark.parametrize("name", [API, f"{API}/versions/v2", f"{API}/versions/v2/specs/openapi"])
 async def test_a_registered_api_becomes_tools(client: apihub.ApiHubClient, name: str) -> None:
     toolset = APIHubToolset(

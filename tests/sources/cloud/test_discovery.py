@@ -69,6 +69,7 @@ def client(engine: Engine) -> Iterator[de.SearchServiceClient]:
         yield de.SearchServiceClient(transport=SearchServiceGrpcTransport(channel=channel))
 
 
+@pytest.mark.row("001-07")
 async def test_passages_are_found_over_several_pages(
     client: de.SearchServiceClient, engine: Engine
 ) -> None:

@@ -232,6 +232,7 @@ async def test_a_service_accounts_key_signs_in(cloud: Recorder) -> None:
     await toolset.close()
 
 
+@pytest.mark.row("004-CI1b")
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [

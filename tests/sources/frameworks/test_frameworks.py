@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
 
+@pytest.mark.row("001-09")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("environment", "checks"),

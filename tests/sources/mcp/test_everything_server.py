@@ -11,6 +11,7 @@ from toolwright.sources import McpToolset
 pytestmark = [pytest.mark.anyio, pytest.mark.npm]
 
 
+@pytest.mark.row("004-K1")
 async def test_a_tool_is_listed_with_its_schema_and_called(everything: McpToolset) -> None:
     tool = await tool_named(everything, "get-sum")
     assert tool.spec.parameters["required"] == ["a", "b"]
@@ -61,6 +62,7 @@ async def test_an_error_of_the_tool_is_an_error_for_the_model(everything: McpToo
     assert output.status == "error"
 
 
+@pytest.mark.row("004-K3")
 async def test_progress_is_shown_while_the_tool_runs(everything: McpToolset) -> None:
     run = StubRun()
     tool = await tool_named(everything, "trigger-long-running-operation")
@@ -111,6 +113,7 @@ async def test_roots_are_told_to_the_server(everything: McpToolset) -> None:
     assert "/tmp/some-root" in output.text
 
 
+@pytest.mark.row("004-K5")
 async def test_resources_are_read_through_a_tool_that_lists_them(everything: McpToolset) -> None:
     tool = await tool_named(everything, "load_mcp_resource")
     assert "demo://resource/static/document/features.md" in tool.description

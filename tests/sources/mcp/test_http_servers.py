@@ -61,6 +61,7 @@ async def everything_at(port: int, mode: str) -> AsyncIterator[None]:
         process.kill()
 
 
+@pytest.mark.row("004-K9a", "004-K9b")
 @pytest.mark.npm
 @pytest.mark.parametrize(
     ("mode", "make", "path"),
@@ -168,6 +169,7 @@ class Flows:
         return answer
 
 
+@pytest.mark.row("004-K10")
 async def test_a_user_who_has_not_signed_in_is_offered_that_and_then_the_tools() -> None:
     flows = Flows({"ada": "t1"})
     services = Services(auth=flows)

@@ -84,6 +84,7 @@ async def test_a_server_that_asks_the_agents_model_gets_its_answer() -> None:
     assert "Oslo" in model.requests[2].history[-1].results[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.row("004-K4")
 async def test_confirmation_is_asked_before_a_server_is_called() -> None:
     clock = McpToolset(stdio([sys.executable, "-m", "mcp_server_time"]), require_confirmation=True)
     model = ScriptedModel(call("get_current_time", timezone="UTC"), "Now.")

@@ -43,6 +43,7 @@ async def test_each_operation_becomes_a_tool_in_the_documents_order() -> None:
     assert tools[0].spec.tags == ("pets",)
 
 
+@pytest.mark.row("004-O2")
 async def test_text_in_json_and_yaml_and_files_give_the_same_tools(tmp_path: Path) -> None:
     (tmp_path / "pets.yaml").write_text(yaml.safe_dump(PETS, sort_keys=False))
     (tmp_path / "pets.json").write_text(json.dumps(PETS))
@@ -112,6 +113,7 @@ paths:
     assert parameters(tool)["day"]["default"] == "2024-01-31"
 
 
+@pytest.mark.row("004-O14")
 async def test_filters_choose_by_name_tag_path_method_or_predicate() -> None:
     async def kept(tool_filter: Any, prefix: str | None = None) -> list[str]:
         toolset = OpenAPIToolset(spec_dict=PETS, tool_filter=tool_filter, tool_name_prefix=prefix)
@@ -119,6 +121,10 @@ async def test_filters_choose_by_name_tag_path_method_or_predicate() -> None:
 
     assert await kept(["create_pet"]) == ["create_pet"]
     assert await kept(["create_pet"], prefix="shop") == ["shop_create_pet"]
+    for written in ("createPet", "create_pet", "shop_create_pet"):
+        assert await kept([written], prefix="shop") == ["shop_create_pet"]
+    with pytest.raises(UsageError, match=r"no tool 'createPets'.* names: .*shop_create_pet"):
+        await kept(["createPets"], prefix="shop")
     assert await kept(operations(tags=["owners", "admin"])) == ["create_pet", "get_owners_owner_id"]
     assert await kept(operations(paths=["/pets*"], methods=["get"])) == ["list_pets"]
     assert await kept(lambda tool, ctx: tool.operation.path.startswith("/o")) == [
@@ -128,15 +134,18 @@ async def test_filters_choose_by_name_tag_path_method_or_predicate() -> None:
         operations(tags="pets")
 
 
+@pytest.mark.row("004-O3")
 @pytest.mark.parametrize("prefix", ["petstore_", "petstore"])
 def test_get_tool_finds_one_operation_with_or_without_the_prefix(prefix: str) -> None:
     toolset = OpenAPIToolset(spec_dict=PETS, tool_name_prefix=prefix)
     assert toolset.get_tool("list_pets").name == "petstore_list_pets"
     assert toolset.get_tool("petstore_list_pets") is toolset.get_tool("list_pets")
+    assert toolset.get_tool("listPets") is toolset.get_tool("list_pets")
     with pytest.raises(UsageError, match="no operation 'list_dogs'; it has: petstore_list_pets"):
         toolset.get_tool("list_dogs")
 
 
+@pytest.mark.row("004-O1a")
 def test_names_are_snake_cased_short_and_unique() -> None:
     ids = [
         "getHTTPStatus",

@@ -137,6 +137,7 @@ def test_any_other_body_is_one_argument(schema: dict[str, Any], required: bool) 
     assert ("body" in tool.spec.parameters.get("required", [])) is required
 
 
+@pytest.mark.row("004-O10")
 def test_property_names_can_be_preserved() -> None:
     operation = {"parameters": [{"name": "perPage", "in": "query", "schema": {"type": "integer"}}]}
     toolset = OpenAPIToolset(spec_dict=document(operation), preserve_property_names=True)

@@ -58,6 +58,7 @@ def secured(server: Recorder, *wanted: dict[str, list[str]], **settings: Any) ->
     return OpenAPIToolset(spec_dict=spec, **settings)
 
 
+@pytest.mark.row("004-O5a")
 async def test_a_key_goes_where_the_documents_scheme_wants_it(server: Recorder) -> None:
     await act(secured(server, {"key": []}, auth_credential=KEY))
     await act(secured(server, {"query": []}, auth_credential=KEY))
@@ -90,6 +91,7 @@ async def test_operations_that_allow_anyone_ask_nobody(server: Recorder) -> None
     assert "x-api-key" not in server.last.headers
 
 
+@pytest.mark.row("004-O8")
 async def test_dynamic_headers_come_from_the_context_and_cover_what_the_document_wants(
     server: Recorder,
 ) -> None:
@@ -166,6 +168,7 @@ async def test_a_scheme_given_by_hand_needs_no_document_entry(server: Recorder) 
     assert server.last.headers["authorization"] == "Bearer tok-123"
 
 
+@pytest.mark.row("004-O9")
 async def test_a_certificate_of_ones_own_is_trusted_only_when_given(tmp_path: Path) -> None:
     bundle = self_signed(tmp_path)
     context = ssl.create_default_context(cafile=bundle)
@@ -180,6 +183,7 @@ async def test_a_certificate_of_ones_own_is_trusted_only_when_given(tmp_path: Pa
             await toolset.close()
 
 
+@pytest.mark.row("004-O6")
 async def test_a_service_account_signs_in_by_itself(server: Recorder) -> None:
     private = rsa.generate_private_key(65537, 2048)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

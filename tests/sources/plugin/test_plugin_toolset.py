@@ -31,6 +31,7 @@ def is_running(pid: str) -> bool:
     return stat.exists() and stat.read_text().split()[2] != "Z"
 
 
+@pytest.mark.row("002-73", "002-74")
 async def test_a_plugin_is_started_once_and_keeps_its_state_between_calls() -> None:
     notes = PluginToolset(EXAMPLES / "notes.py")
     try:
@@ -41,6 +42,7 @@ async def test_a_plugin_is_started_once_and_keeps_its_state_between_calls() -> N
     assert (output.status, output.text) == ("ok", "buy milk")
 
 
+@pytest.mark.row("002-64", "002-65", "002-66", "002-67", "002-68")
 async def test_a_plugin_in_shell_with_the_first_version_of_the_protocol_works(
     tmp_path: Path,
 ) -> None:
@@ -57,6 +59,7 @@ async def test_a_plugin_in_shell_with_the_first_version_of_the_protocol_works(
     assert "No such file" in bad.text
 
 
+@pytest.mark.row("002-70")
 @pytest.mark.timeout(300)
 async def test_the_example_in_go_builds_and_works(tmp_path: Path) -> None:
     go = venv_python("go").parent / "go"

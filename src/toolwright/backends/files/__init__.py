@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolwright.backends.files._confined import open_file
-from toolwright.backends.files._edit import Edit, Edited, apply_edit
+from toolwright.backends.files._edit import Edit, Edited, apply_edit, edited
 from toolwright.backends.files._files import (
     ABSENT,
     Entry,
@@ -14,14 +14,15 @@ from toolwright.backends.files._files import (
     version_of,
 )
 from toolwright.backends.files._locks import PathLocks
-from toolwright.backends.files._pages import cut_page, fitting, numbered, split_lines
-from toolwright.backends.files._paths import inside, parent_of, virtual_path
+from toolwright.backends.files._pages import numbered
+from toolwright.backends.files._paths import inside, parent_of, tree_order, virtual_path
+from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._state import SharedState, StateBackend
 from toolwright.backends.files._text import Text, is_binary, read_text
 
 if TYPE_CHECKING:
     from toolwright.backends.files._composite import CompositeBackend
-    from toolwright.backends.files._find import CanFind, Found, find
+    from toolwright.backends.files._find import CanFind, Found, Wanted, find, find_in
     from toolwright.backends.files._glob import Glob
     from toolwright.backends.files._grep import CanGrep, FileMatches, Grepped, Line, Query, grep
     from toolwright.backends.files._local import FilesystemBackend
@@ -40,7 +41,9 @@ _LAZY = {
     "Line": "_grep",
     "Query": "_grep",
     "StoreBackend": "_sql",
+    "Wanted": "_find",
     "find": "_find",
+    "find_in": "_find",
     "grep": "_grep",
     "walk": "_walk",
 }
@@ -65,22 +68,25 @@ __all__ = [
     "Loaded",
     "PathLocks",
     "Query",
+    "Rope",
     "SharedState",
     "StateBackend",
     "StoreBackend",
     "Text",
+    "Wanted",
     "apply_edit",
-    "cut_page",
+    "edited",
     "find",
-    "fitting",
+    "find_in",
     "grep",
+    "in_thread_if_long",
     "inside",
     "is_binary",
     "numbered",
     "open_file",
     "parent_of",
     "read_text",
-    "split_lines",
+    "tree_order",
     "version_of",
     "virtual_path",
     "walk",

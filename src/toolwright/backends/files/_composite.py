@@ -1,14 +1,13 @@
 """Several backends as one tree: each path goes to the backend that is mounted nearest above it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from toolwright._sealed import Sealed
 from toolwright.backends.files._files import Entry, Files, Loaded
-from toolwright.backends.files._find import Found, find_in
-from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._find import Found, Wanted, find_in
 from toolwright.backends.files._grep import FileMatches, Grepped, Query, grep
-from toolwright.backends.files._paths import inside, virtual_path
+from toolwright.backends.files._paths import inside, parent_of, tree_order, virtual_path
 from toolwright.errors import UsageError
 
 __all__ = ["CompositeBackend"]
@@ -23,9 +22,16 @@ class CompositeBackend(Sealed):
 
     def __init__(self, default: Files, routes: Mapping[str, Files]) -> None:
         self._default = default
-        mounts = {virtual_path(mount): files for mount, files in routes.items()}
-        if "/" in mounts:
-            raise UsageError("The route '/' would hide the default backend; give it as default.")
+        mounts: dict[str, Files] = {}
+        for route, files in routes.items():
+            mount = virtual_path(route)
+            if mount == "/":
+                raise UsageError(
+                    "The route '/' would hide the default backend; give it as default."
+                )
+            if mount in mounts:
+                raise UsageError(f"Two routes lead to {mount!r}; give each place one backend.")
+            mounts[mount] = files
         self._mounts = dict(sorted(mounts.items(), key=lambda item: -len(item[0])))
 
     async def ls(self, path: str) -> list[Entry]:
@@ -59,22 +65,30 @@ class CompositeBackend(Sealed):
             raise IsADirectoryError(path)
         return await files.write(inner, data, expected=expected)
 
-    async def find(self, glob: Glob, start: str, details: int) -> Found:
+    async def find(self, wanted: Wanted) -> Found:
         """Files that match, in all backends below `start`."""
         paths: list[str] = []
         entries: list[Entry] = []
+        folders = set(self._mounts_below(wanted)) if wanted.directories else set()
         complete = True
-        for mount, files, inner, below in await self._searched(start):
-            found = await find_in(files, glob.below(below), inner, details)
+        for mount, files, inner, below in await self._searched(wanted.start):
+            there = replace(wanted, glob=wanted.glob.below(below), start=inner)
+            found = await find_in(files, there)
             complete = complete and found.complete
             paths += [mount + path for path in found.paths if self._owns(mount, path)]
+            folders |= {mount + path for path in found.directories if self._owns(mount, path)}
             entries += [
                 replace(entry, path=mount + entry.path)
                 for entry in found.entries
                 if self._owns(mount, entry.path)
             ]
-        entries.sort(key=lambda entry: entry.path)
-        return Found(paths=sorted(paths), entries=entries[:details], complete=complete)
+        entries.sort(key=lambda entry: tree_order(entry.path))
+        return Found(
+            paths=sorted(paths, key=tree_order),
+            entries=entries[: wanted.details],
+            directories=tuple(sorted(folders, key=tree_order)),
+            complete=complete,
+        )
 
     async def grep(self, query: Query) -> Grepped:
         """What `query` asks for, in all backends below its start."""
@@ -89,7 +103,7 @@ class CompositeBackend(Sealed):
                 for match in found.files
                 if self._owns(mount, match.path)
             ]
-        return Grepped(files=sorted(matches, key=lambda match: match.path), complete=complete)
+        return Grepped.within(query, matches, complete)
 
     def _route(self, path: str) -> tuple[str, Files, str]:
         """The mount that holds `path` ('' for the default), its backend, and the path in it."""
@@ -108,6 +122,14 @@ class CompositeBackend(Sealed):
         below = [mount for mount in self._mounts if mount.startswith(prefix)]
         names = {mount[len(prefix) :].partition("/")[0] for mount in below}
         return [Entry(path=prefix + name, is_dir=True) for name in names]
+
+    def _mounts_below(self, wanted: Wanted) -> Iterator[str]:
+        """The directories that exist because something is mounted there, and that are wanted."""
+        for mount in self._mounts:
+            while mount != "/" and inside(mount, wanted.start) and mount != wanted.start:
+                if wanted.matches(mount):
+                    yield mount
+                mount = parent_of(mount)
 
     async def _searched(self, start: str) -> list[tuple[str, Files, str, str]]:
         """Each backend to search: its mount, itself, where to start in it, and where that is

@@ -4,6 +4,7 @@ Every part of a path is opened relative to the directory before it, without foll
 Links are resolved here instead, as if the root were the top of the file system.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -74,7 +75,9 @@ def _follow(root: str, target: str, trail: list[int], path: str) -> list[str]:
     if target.startswith("/"):
         relative = os.path.relpath(target, os.path.realpath(root))
         if relative.startswith(".."):
-            raise PermissionError(f"Symbolic link leads out of the directory: {path}")
+            raise PermissionError(
+                errno.EACCES, "the symbolic link leads out of the directory", path
+            )
         while len(trail) > 1:
             os.close(trail.pop())
         target = relative
@@ -84,7 +87,7 @@ def _follow(root: str, target: str, trail: list[int], path: str) -> list[str]:
 def _climb(trail: list[int], path: str) -> None:
     """One directory up, within a link's target."""
     if len(trail) == 1:
-        raise PermissionError(f"Symbolic link leads out of the directory: {path}")
+        raise PermissionError(errno.EACCES, "the symbolic link leads out of the directory", path)
     os.close(trail.pop())
 
 

@@ -1,14 +1,18 @@
 """Replace a piece of a file and leave every other byte as it is."""
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from toolwright.backends.files._locate import Located, Span, locate
 from toolwright.backends.files._nearest import nearest
+from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._text import is_binary, read_text
 from toolwright.errors import ToolError
 
-__all__ = ["Edit", "Edited", "apply_edit"]
+__all__ = ["Edit", "Edited", "apply_edit", "edited"]
+
+_SHOWN_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,34 +50,51 @@ def apply_edit(data: bytes, edit: Edit) -> Edited:
     if is_binary(data):
         raise ToolError("The file is binary and cannot be edited as text.")
     known = read_text(data)
-    located = locate(known.text, edit.old)
-    spans = _chosen(known.text, located, edit)
-    text = _spliced(known.text, spans, edit.new)
-    first_line = known.text.count("\n", 0, spans[0].start) + 1
+    located = locate(known.rope, edit.old)
+    spans = _chosen(known.rope, located, edit)
+    text = _spliced(known.rope, spans, edit.new)
+    first_line = _line_of(known.rope, spans[0])
     return Edited(
         data=known.to_bytes(text), occurrences=len(spans), how=located.how, first_line=first_line
     )
 
 
-def _chosen(text: str, located: Located, edit: Edit) -> list[Span]:
+async def edited(data: bytes, edit: Edit) -> Edited:
+    """`apply_edit` of a file of any length, without holding up the event loop."""
+    return await in_thread_if_long(len(data), apply_edit, data, edit)
+
+
+def _chosen(text: Rope, located: Located, edit: Edit) -> list[Span]:
     """The spans to replace: exactly one, or all that do not overlap."""
-    if not located.spans:
+    some = _apart(located.spans) if edit.replace_all else islice(located.spans, _SHOWN_PLACES)
+    chosen = list(some)
+    if not chosen:
         raise ToolError(_not_found(text, edit))
-    if len(located.spans) > 1 and not edit.replace_all:
-        lines = ", ".join(str(text.count("\n", 0, span.start) + 1) for span in located.spans[:10])
+    if len(chosen) > 1 and not edit.replace_all:
+        lines = ", ".join(str(_line_of(text, span)) for span in chosen)
+        count = len(chosen) + sum(1 for _ in located.spans)
         cure = f", or set {edit.all_name}=True" if edit.all_name else ""
         raise ToolError(
-            f"{edit.old_name} appears {len(located.spans)} times. "
+            f"{edit.old_name} appears {count} times. "
             f"Provide more context to make it unique{cure}. It begins on lines {lines}."
         )
-    chosen: list[Span] = []
-    for span in located.spans:
-        if not chosen or span.start >= chosen[-1].end:
-            chosen.append(span)
     return chosen
 
 
-def _not_found(text: str, edit: Edit) -> str:
+def _apart(spans: Iterable[Span]) -> Iterable[Span]:
+    """Each span that does not overlap the one before."""
+    end = 0
+    for span in spans:
+        if span.start >= end:
+            yield span
+            end = span.end
+
+
+def _line_of(text: Rope, span: Span) -> int:
+    return text.newlines_before(span.start) + 1
+
+
+def _not_found(text: Rope, edit: Edit) -> str:
     message = f"{edit.old_name} not found in file content"
     like = nearest(text, edit.old)
     if not like:
@@ -81,16 +102,16 @@ def _not_found(text: str, edit: Edit) -> str:
     return f"{message}. The nearest text (spaces at the ends of lines shown as ·, tabs as →) is:\n{like}"
 
 
-def _spliced(text: str, spans: list[Span], new: str) -> str:
+def _spliced(text: Rope, spans: list[Span], new: str) -> Rope:
     pieces: list[str] = []
     done = 0
     for span in spans:
-        pieces += [text[done : span.start], _fitted(text, span, new)]
+        pieces += [*text.cut(done, span.start), _fitted(text, span, new)]
         done = span.end
-    return "".join([*pieces, text[done:]])
+    return Rope([*pieces, *text.cut(done, len(text))])
 
 
-def _fitted(text: str, span: Span, new: str) -> str:
+def _fitted(text: Rope, span: Span, new: str) -> str:
     """The replacement, indented as the place is, with the line ending that is used there."""
     if span.indent or span.outdent:
         new = "\n".join(_reindented(line, span) for line in new.split("\n"))
@@ -104,10 +125,10 @@ def _reindented(line: str, span: Span) -> str:
     return span.indent + line.removeprefix(span.outdent)
 
 
-def _newline_at(text: str, span: Span) -> str:
+def _newline_at(text: Rope, span: Span) -> str:
     """The line ending in the replaced text, else the nearest one after it, else before it."""
-    after = re.compile(r"\r\n|\r|\n").search(text, span.start)
-    if after:
-        return after.group()
-    before = re.findall(r"\r\n|\r|\n", text[: span.start])
-    return before[-1] if before else "\n"
+    start, end = text.next_break(span.start)
+    if start == end and (before := text.line_start(span.start)):
+        start, end = text.next_break(before - 1)
+        start -= text.slice(start - 1, end) == "\r\n"
+    return text.slice(start, end) or "\n"

@@ -1,18 +1,21 @@
 """Search in the text of files, in the same way on every backend."""
 
 import re
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
 from toolwright.backends.files._files import Files
 from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._paths import tree_order
+from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._text import is_binary, read_text
 from toolwright.backends.files._walk import walk
 from toolwright.errors import ToolError
 
-__all__ = ["BINARY_WITHIN", "CanGrep", "FileMatches", "Grepped", "Line", "Query", "grep",
-           "grep_by_reading", "shortened"]  # fmt: skip
+__all__ = ["BINARY_WITHIN", "CanGrep", "FileMatches", "Grepped", "Line", "Mode", "Query", "compiled", "grep",
+           "grep_by_reading", "search_data", "shortened"]  # fmt: skip
 
 BINARY_WITHIN = 64 * 1024
 """A zero byte this early makes a file binary; later ones only end the search."""
@@ -35,7 +38,9 @@ class Query:
     """Lines to show before and after each match."""
     mode: Mode = "lines"
     limit: int = 10_000
-    """Matching lines (or files) after which the search may stop."""
+    """Matching lines that are wanted; those after them are only counted."""
+    gitignore: bool = False
+    """Leave out what `.gitignore` files name."""
 
     def __post_init__(self) -> None:
         if not self.pattern or "\n" in self.pattern or "\0" in self.pattern:
@@ -61,26 +66,36 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """What was found in one file: how many lines match, and the lines if they were asked for."""
+    """What was found in one file: how many lines match, and the first of them if asked for."""
 
     path: str
     count: int
     """In the mode `files` always 1: nobody counts on after the first."""
     lines: tuple[Line, ...] = ()
 
-    def in_mode(self, mode: Mode) -> "FileMatches":
-        """What of this a mode asks for."""
-        if mode == "lines":
-            return self
-        return FileMatches(path=self.path, count=self.count if mode == "counts" else 1)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grepped:
-    """What was found, by path; not all of it when there was too much."""
+    """What was found, as a tree is walked; `complete` unless there were too many files to list."""
 
     files: list[FileMatches]
     complete: bool = True
+
+    @classmethod
+    def within(cls, query: Query, files: list[FileMatches], complete: bool = True) -> "Grepped":
+        """These files in order, with no more lines than the query wants."""
+        files.sort(key=lambda item: tree_order(item.path))
+        room = query.limit
+        kept: list[FileMatches] = []
+        for item in files:
+            kept.append(item if item.count <= room else _first(item, room))
+            room = max(0, room - item.count)
+        return cls(files=kept, complete=complete)
+
+    @property
+    def total(self) -> int:
+        """How many lines match in all."""
+        return sum(item.count for item in self.files)
 
 
 @runtime_checkable
@@ -101,16 +116,19 @@ async def grep(files: Files, query: Query) -> Grepped:
 
 async def grep_by_reading(files: Files, query: Query) -> Grepped:
     """Search with nothing but `ls` and `read`."""
-    wanted = _compiled(query)
+    pattern = compiled(query)
     found: list[FileMatches] = []
-    total = 0
+    room = query.limit
     async for path in _searched(files, query):
-        if (matches := await _search_file(files, path, wanted, query)) is not None:
-            found.append(matches)
-            total += matches.count if query.mode == "lines" else 1
-            if total >= query.limit:
-                return Grepped(files=found, complete=False)
-    return Grepped(files=sorted(found, key=lambda item: item.path))
+        try:
+            data = (await files.read(path)).data
+        except OSError:
+            continue
+        item = await in_thread_if_long(len(data), search_data, path, data, pattern, query, room)
+        if item is not None:
+            found.append(item)
+            room = max(0, room - item.count)
+    return Grepped.within(query, found)
 
 
 def shortened(line: str) -> str:
@@ -119,7 +137,8 @@ def shortened(line: str) -> str:
     return line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + " […]"
 
 
-def _compiled(query: Query) -> re.Pattern[str]:
+def compiled(query: Query) -> re.Pattern[str]:
+    """The query's pattern; raises `ToolError` when it is none."""
     pattern = re.escape(query.pattern) if query.literal else query.pattern
     try:
         return re.compile(pattern, re.IGNORECASE if query.ignore_case else 0)
@@ -127,45 +146,81 @@ def _compiled(query: Query) -> re.Pattern[str]:
         raise ToolError(f"{query.pattern!r} is not a regular expression: {error}.") from error
 
 
+def search_data(
+    path: str, data: bytes, pattern: re.Pattern[str], query: Query, room: int
+) -> FileMatches | None:
+    """What a file with these bytes has of the pattern, and its first lines, as many as there is room."""
+    if is_binary(data[:BINARY_WITHIN]):
+        return None
+    text = read_text(data).rope
+    exact = query.literal and not query.ignore_case
+    if exact and next(text.occurrences(query.pattern), None) is None:
+        return None
+    shown = _Shown(query.context, room if query.mode == "lines" else 0)
+    count = 0
+    for number, line in enumerate(_lines(text), start=1):
+        is_match = pattern.search(line.removesuffix("\r")) is not None
+        shown.see(Line(number, line, is_match))
+        count += is_match
+        if count and query.mode == "files":
+            break
+    return FileMatches(path=path, count=count, lines=tuple(shown.lines)) if count else None
+
+
+class _Shown:
+    """Collects matching lines and those around them, each once, until there is no room for more."""
+
+    def __init__(self, context: int, room: int) -> None:
+        self.lines: list[Line] = []
+        self._context = context
+        self._room = room
+        self._before: deque[Line] = deque(maxlen=context)
+        self._after = 0
+
+    def see(self, line: Line) -> None:
+        """The next line of the file."""
+        if line.is_match and self._room:
+            self._room -= 1
+            self._after = self._context
+            self._keep(*self._before, line)
+            self._before.clear()
+        elif self._after:
+            self._after -= 1
+            self._keep(line)
+        else:
+            self._before.append(line)
+
+    def _keep(self, *lines: Line) -> None:
+        self.lines += [replace(line, text=shortened(line.text)) for line in lines]
+
+
 async def _searched(files: Files, query: Query) -> AsyncIterator[str]:
     try:
-        async for entry in walk(files, query.start):
+        async for entry in walk(files, query.start, gitignore=query.gitignore):
             if not entry.is_dir and query.wants(entry.path):
                 yield entry.path
     except NotADirectoryError:
         yield query.start
 
 
-async def _search_file(
-    files: Files, path: str, wanted: re.Pattern[str], query: Query
-) -> FileMatches | None:
-    try:
-        data = (await files.read(path)).data
-    except OSError:
-        return None
-    if is_binary(data[:BINARY_WITHIN]):
-        return None
-    lines = _text_of(data).split("\n")
-    numbers = [at for at, line in enumerate(lines) if wanted.search(line.removesuffix("\r"))]
-    if not numbers:
-        return None
-    shown = tuple(_around(lines, numbers, query.context))
-    return FileMatches(path=path, count=len(numbers), lines=shown).in_mode(query.mode)
+def _lines(text: Rope) -> Iterator[str]:
+    """Lines up to a zero byte, with the `\\r` that ends them; `\\n` alone begins a line."""
+    for line in text.newline_lines():
+        before, zero, _ = line.partition("\0")
+        if not zero:
+            yield line
+        else:
+            if before:
+                yield before
+            return
 
 
-def _text_of(data: bytes) -> str:
-    """Text up to a zero byte; what is not UTF-8 and has no mark is shown as unreadable."""
-    known = read_text(data)
-    text = data.decode("utf-8", "replace") if known.encoding == "latin-1" else known.text
-    return text.partition("\0")[0].removesuffix("\n")
-
-
-def _around(lines: list[str], numbers: list[int], context: int) -> Iterator[Line]:
-    """The matching lines and those around them, each once."""
-    matching = set(numbers)
-    shown = sorted(
-        {at for number in numbers for at in range(number - context, number + context + 1)}
-    )
-    for at in shown:
-        if 0 <= at < len(lines):
-            yield Line(at + 1, shortened(lines[at]), at in matching)
+def _first(item: FileMatches, room: int) -> FileMatches:
+    """The same with the lines up to the last match that there is room for."""
+    kept: list[Line] = []
+    for line in item.lines:
+        room -= line.is_match
+        if room < 0:
+            break
+        kept.append(line)
+    return replace(item, lines=tuple(kept))

@@ -13,11 +13,11 @@ try:
 except ImportError as error:
     raise ImportError("Searching files needs an extra: pip install 'toolwright[files]'") from error
 
-__all__ = ["NEVER_SEARCHED", "IgnoreRules", "rules_above"]
+__all__ = ["IGNORE_FILE", "NEVER_SEARCHED", "IgnoreRules", "rules_above", "rules_in"]
 
 NEVER_SEARCHED = (".git", ".hg", ".svn", ".jj")
 """Directories of version control systems; what is in them is not for reading."""
-_FILE = ".gitignore"
+IGNORE_FILE = ".gitignore"
 _Rule = tuple[re.Pattern[str], bool]
 """What a rule fits, and whether that is to be ignored or, with `!`, not."""
 
@@ -51,7 +51,7 @@ class IgnoreRules:
 
     async def entering(self, files: Files, directory: str, entries: list[Entry]) -> "IgnoreRules":
         """The rules inside `directory`, which has these entries."""
-        path = f"{directory.rstrip('/')}/{_FILE}"
+        path = f"{directory.rstrip('/')}/{IGNORE_FILE}"
         if all(entry.path != path or entry.is_link for entry in entries):
             return self
         return self.adding(directory, await _lines(files, path))
@@ -64,7 +64,7 @@ async def rules_above(files: Files, start: str) -> list[str]:
     """
     rules: list[str] = []
     for directory in _ancestors(start)[:-1]:
-        path = f"{directory.rstrip('/')}/{_FILE}"
+        path = f"{directory.rstrip('/')}/{IGNORE_FILE}"
         if any(entry.path == path for entry in await files.ls(directory)):
             rules += _rebased(await _lines(files, path), directory)
     known = IgnoreRules().adding("/", rules)
@@ -97,9 +97,14 @@ def _ancestors(path: str) -> list[str]:
 
 async def _lines(files: Files, path: str) -> list[str]:
     try:
-        text = read_text((await files.read(path)).data).text
+        return rules_in((await files.read(path)).data)
     except OSError:
         return []
+
+
+def rules_in(data: bytes) -> list[str]:
+    """The rules in a `.gitignore` file of these bytes."""
+    text = read_text(data).text
     return [line for line in text.splitlines() if line.strip("/ ") and not line.startswith("#")]
 
 

@@ -13,12 +13,13 @@ from typing import TypeVar
 from toolwright._sealed import Sealed
 from toolwright.backends._truncate import format_size
 from toolwright.backends.files._confined import open_directory, open_file, open_parent
+from toolwright.backends.files._directories import directories_below
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
-from toolwright.backends.files._find import Found, find_by_walking
-from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._find import Found, Wanted, find_by_walking
 from toolwright.backends.files._grep import Grepped, Query, grep_by_reading
+from toolwright.backends.files._ignore import rules_above
 from toolwright.backends.files._locks import PathLocks
-from toolwright.backends.files._paths import virtual_path
+from toolwright.backends.files._paths import tree_order, virtual_path
 from toolwright.backends.files._ripgrep import Ripgrep, ripgrep_program
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
@@ -51,29 +52,33 @@ class FilesystemBackend(Sealed):
 
     async def read(self, path: str) -> Loaded:
         """A file's bytes."""
-        data = await _in_thread(_read, self.root, virtual_path(path))
-        return Loaded(data=data, version=version_of(data))
+        return await _in_thread(_load, self.root, virtual_path(path))
 
     async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
         """Replace a file in one step; its permissions stay, and missing directories are made."""
         path = virtual_path(path)
         async with self._locks.hold(path):
-            await _in_thread(_write, self.root, path, data, expected)
-        return version_of(data)
+            return await _in_thread(_write, self.root, path, data, expected)
 
-    async def find(self, glob: Glob, start: str, details: int) -> Found:
+    async def find(self, wanted: Wanted) -> Found:
         """Files that match, with ripgrep where it is installed."""
         if self._ripgrep is None:
-            return await find_by_walking(self, glob, start, details)
-        paths, complete = await self._ripgrep.find(self, glob, start)
-        entries = await _in_thread(_entries, self.root, paths[:details])
-        return Found(paths=paths, entries=entries, complete=complete)
+            return await find_by_walking(self, wanted)
+        paths, complete = await self._ripgrep.find(self, wanted)
+        entries = await _in_thread(_entries, self.root, paths[: wanted.details])
+        folders = await self._directories(wanted) if wanted.directories else ()
+        return Found(paths=paths, entries=entries, directories=folders, complete=complete)
 
     async def grep(self, query: Query) -> Grepped:
         """Lines that match, with ripgrep where it is installed."""
         if self._ripgrep is None:
             return await grep_by_reading(self, query)
         return await self._ripgrep.grep(self, query)
+
+    async def _directories(self, wanted: Wanted) -> tuple[str, ...]:
+        above = await rules_above(self, wanted.start) if wanted.gitignore else None
+        found = await _in_thread(directories_below, self.root, wanted.start, above)
+        return tuple(sorted(filter(wanted.matches, found), key=tree_order))
 
 
 async def _in_thread(func: Callable[..., T], *args: object) -> T:
@@ -89,6 +94,11 @@ def _ls(root: str, path: str) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.path)
 
 
+def _load(root: str, path: str) -> Loaded:
+    data = _read(root, path)
+    return Loaded(data=data, version=version_of(data))
+
+
 def _read(root: str, path: str) -> bytes:
     with open_file(root, path) as descriptor, open(descriptor, "rb", closefd=False) as file:
         data = file.read(_MAX_FILE + 1)
@@ -97,7 +107,7 @@ def _read(root: str, path: str) -> bytes:
     return data
 
 
-def _write(root: str, path: str, data: bytes, expected: str | None) -> None:
+def _write(root: str, path: str, data: bytes, expected: str | None) -> str:
     with open_parent(root, path, create=True) as (parent, name):
         if not name:
             raise IsADirectoryError(path)
@@ -112,6 +122,7 @@ def _write(root: str, path: str, data: bytes, expected: str | None) -> None:
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
             _put_in_place(parent, temporary, name, expected)
+            return version_of(data)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=parent)

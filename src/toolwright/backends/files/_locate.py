@@ -7,8 +7,14 @@ touched, and a looser way is tried only when all stricter ones have found nothin
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from toolwright.backends.files._rope import Rope
 
 __all__ = ["Located", "Span", "locate"]
+
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,51 +32,60 @@ class Span:
 class Located:
     """Where the text was found, and how: `exact`, or what had to be overlooked."""
 
-    spans: tuple[Span, ...]
+    spans: Iterator[Span]
+    """From the beginning of the text on; nobody searches for more of them than are taken."""
     how: str
 
 
-def locate(text: str, old: str) -> Located:
-    """All places where `old` is, by the strictest way that finds any; none if no way does."""
+def locate(text: Rope, old: str) -> Located:
+    """The places where `old` is, by the strictest way that finds any; none if no way does."""
+    searched = _Searched(text)
     for how, search in _LADDER:
-        spans = tuple(search(text, old))
-        if spans:
-            return Located(spans, how)
-    return Located((), "nowhere")
+        spans = search(searched, old)
+        if (first := next(spans, None)) is not None:
+            return Located(chain([first], spans), how)
+    return Located(iter(()), "nowhere")
 
 
-def _exactly(text: str, old: str) -> Iterator[Span]:
-    at = text.find(old)
-    while at >= 0:
-        yield Span(at, at + len(old))
-        # From the next character: overlapping places are as ambiguous as any.
-        at = text.find(old, at + 1)
+class _Searched:
+    """A text, and the same with plain characters for typographic ones, one for one."""
+
+    def __init__(self, text: Rope) -> None:
+        self.text = text
+
+    @cached_property
+    def plain(self) -> Rope:
+        return self.text.changed(_plain)
 
 
-def _any_line_ending(text: str, old: str) -> Iterator[Span]:
-    if not re.search(r"[\r\n]", old):
-        return
-    pieces = re.split(r"\r\n|\r|\n", old)
-    pattern = r"(?:\r\n|\r|\n)".join(re.escape(piece) for piece in pieces)
-    for match in re.finditer(pattern, text):
-        yield Span(match.start(), match.end())
+def _exactly(searched: _Searched, old: str) -> Iterator[Span]:
+    return (Span(at, at + len(old)) for at in searched.text.occurrences(old))
 
 
-def _like_characters(text: str, old: str) -> Iterator[Span]:
+def _any_line_ending(searched: _Searched, old: str) -> Iterator[Span]:
+    pieces = _BREAK.split(old)
+    if len(pieces) == 1:
+        return iter(())
+    pattern = re.compile(r"(?:\r\n|\r|\n)".join(re.escape(piece) for piece in pieces))
+    found = searched.text.matches(pattern, len(old) + len(pieces))
+    return (Span(start, end) for start, end in found)
+
+
+def _like_characters(searched: _Searched, old: str) -> Iterator[Span]:
     """Typographic quotes, dashes and spaces for plain ones, one character for one."""
-    yield from _exactly(text.translate(_PLAIN), old.translate(_PLAIN))
+    return (Span(at, at + len(old)) for at in searched.plain.occurrences(_plain(old)))
 
 
-def _trailing_space(text: str, old: str) -> Iterator[Span]:
-    yield from _by_lines(text, old, lambda line: line.translate(_PLAIN).rstrip(), _no_shift)
+def _trailing_space(searched: _Searched, old: str) -> Iterator[Span]:
+    return _by_lines(searched, old, str.rstrip, _no_shift)
 
 
-def _indentation(text: str, old: str) -> Iterator[Span]:
+def _indentation(searched: _Searched, old: str) -> Iterator[Span]:
     """Whole lines that differ by the same indentation throughout."""
-    yield from _by_lines(text, old, lambda line: line.translate(_PLAIN).strip(), _shift)
+    return _by_lines(searched, old, str.strip, _shift)
 
 
-_LADDER: tuple[tuple[str, Callable[[str, str], Iterator[Span]]], ...] = (
+_LADDER: tuple[tuple[str, Callable[[_Searched, str], Iterator[Span]]], ...] = (
     ("exact", _exactly),
     ("line endings", _any_line_ending),
     ("similar characters", _like_characters),
@@ -83,30 +98,63 @@ _ALIKE = {
     "-": "‐‑‒–—―−",
     " ": "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000",
 }
-_PLAIN = str.maketrans({char: plain for plain, alike in _ALIKE.items() for char in alike})
+
+
+def _plain(text: str) -> str:
+    for plain, alike in _ALIKE.items():
+        for char in alike:
+            text = text.replace(char, plain)
+    return text
 
 
 def _by_lines(
-    text: str,
+    searched: _Searched,
     old: str,
     key: Callable[[str], str],
     shift: Callable[[list[str], list[str]], tuple[str, str] | None],
 ) -> Iterator[Span]:
-    """Runs of whole lines that are the same as `old`'s under `key`."""
+    """Runs of whole lines that are the same as `old`'s under `key`.
+
+    Its longest line is searched for, and only what is around that is compared.
+    """
     wanted = _lines(old)
-    keys = [key(line) for line in wanted]
-    if not any(keys):
+    keys = [key(_plain(line)) for line in wanted]
+    anchor = max(range(len(keys)), key=lambda at: len(keys[at]))
+    if not keys[anchor]:
         return
-    lines = _lines(text)
-    starts = _starts(text)
-    found = [key(line) for line in lines]
-    for at in range(len(lines) - len(wanted) + 1):
-        if found[at] == keys[0] and found[at : at + len(keys)] == keys:
-            moved = shift(lines[at : at + len(keys)], wanted)
-            if moved is not None:
-                end = starts[at + len(keys) - 1] + len(lines[at + len(keys) - 1])
-                after = _ending(text, end) if old.endswith(("\n", "\r")) else 0
-                yield Span(starts[at], end + after, *moved)
+    text = searched.text
+    for at in searched.plain.occurrences(keys[anchor]):
+        if not _between_spaces(text, at, at + len(keys[anchor])):
+            continue
+        found = _run(text, at, before=anchor, after=len(keys) - anchor - 1)
+        lines = [text.slice(start, end) for start, end in found]
+        if [key(_plain(line)) for line in lines] != keys:
+            continue
+        moved = shift(lines, wanted)
+        if moved is not None:
+            end, after = text.next_break(found[-1][0])
+            whole = old.endswith(("\n", "\r"))
+            yield Span(found[0][0], after if whole else end, *moved)
+
+
+def _between_spaces(text: Rope, start: int, end: int) -> bool:
+    """Whether a piece may be all that is on its line, as far as its two neighbours tell."""
+    return not (text.slice(start - 1, start).strip() or text.slice(end, end + 1).strip())
+
+
+def _run(text: Rope, at: int, *, before: int, after: int) -> list[tuple[int, int]]:
+    """Start and end of the line around `at` and of so many before and after it, where there are."""
+    start = text.line_start(at)
+    for _ in range(before):
+        if start:
+            start = text.line_start(start - (2 if text.slice(start - 2, start) == "\r\n" else 1))
+    found: list[tuple[int, int]] = []
+    for _ in range(before + 1 + after):
+        if start < len(text) or not found:
+            end, following = text.next_break(start)
+            found.append((start, end))
+            start = following
+    return found
 
 
 def _no_shift(_found: list[str], _wanted: list[str]) -> tuple[str, str] | None:
@@ -137,14 +185,5 @@ def _indent(line: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """Lines without their ends; a newline at the very end begins no further line."""
-    lines = re.split(r"\r\n|\r|\n", text)
+    lines = _BREAK.split(text)
     return lines[:-1] if len(lines) > 1 and lines[-1] == "" else lines
-
-
-def _starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
-
-
-def _ending(text: str, at: int) -> int:
-    match = re.compile(r"\r\n|\r|\n").match(text, at)
-    return match.end() - at if match else 0

@@ -1,6 +1,9 @@
 """Show the part of a file that is most like a text which is not in it."""
 
 from difflib import SequenceMatcher
+from itertools import islice
+
+from toolwright.backends.files._rope import Rope
 
 __all__ = ["nearest"]
 
@@ -9,9 +12,9 @@ _MAX_WIDTH = 200
 _SHOWN = 12
 
 
-def nearest(text: str, old: str) -> str:
+def nearest(text: Rope, old: str) -> str:
     """The most similar lines, numbered, with whitespace made visible; '' when nothing is like it."""
-    lines = text.splitlines()[:_MAX_LINES]
+    lines = list(islice(text.lines(), _MAX_LINES))
     wanted = old.splitlines()[:_SHOWN] or [old]
     best = _best_start(lines, wanted)
     if best is None:

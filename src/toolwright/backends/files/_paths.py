@@ -4,7 +4,7 @@ import re
 
 from toolwright.errors import ToolError
 
-__all__ = ["inside", "parent_of", "virtual_path"]
+__all__ = ["inside", "parent_of", "tree_order", "virtual_path"]
 
 _DRIVE = re.compile(r"^/?[A-Za-z]:([\\/]|$)")
 
@@ -31,3 +31,8 @@ def inside(path: str, directory: str) -> bool:
 def parent_of(path: str) -> str:
     """The directory that holds `path`."""
     return path.rpartition("/")[0] or "/"
+
+
+def tree_order(path: str) -> list[str]:
+    """A key that sorts paths as a tree is walked: what is in a directory comes right after it."""
+    return path.split("/")

@@ -6,23 +6,34 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
 from toolwright.backends.files._confined import open_directory, open_file
 from toolwright.backends.files._files import Files
+from toolwright.backends.files._find import Wanted
 from toolwright.backends.files._glob import Glob
-from toolwright.backends.files._grep import Grepped, Query
+from toolwright.backends.files._grep import (
+    FileMatches,
+    Grepped,
+    Mode,
+    Query,
+    compiled,
+    search_data,
+)
 from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
 from toolwright.backends.files._landlock import start_confined
+from toolwright.backends.files._paths import tree_order
 from toolwright.backends.files._ripgrep_output import (
     parse_counts,
     parse_files,
     parse_lines,
     parse_paths,
 )
+from toolwright.backends.files._rope import in_thread_if_long
+from toolwright.backends.files._text import read_text
 from toolwright.concurrency import in_io_thread, wait_in_thread
 from toolwright.errors import ToolError
 
@@ -40,8 +51,8 @@ _ALWAYS = (
     "--null",
     *(f"--glob=!{name}/" for name in NEVER_SEARCHED),
 )
-"""No settings of the machine or its user, and of the ignore files only `.gitignore`."""
-_MODES = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
+"""No settings of the machine or its user, and of the ignore files at most `.gitignore`."""
+_MODES: dict[Mode, str] = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
 _PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
 _MAX_OUTPUT = 16 * 1024 * 1024
 _TIMEOUT = 60.0
@@ -60,40 +71,89 @@ class Ripgrep:
         self._program = program
         self._root = root
 
-    async def find(self, files: Files, glob: Glob, start: str) -> tuple[list[str], bool]:
-        """Paths of the files below `start` that match, and whether these are all."""
-        await in_io_thread(_demand_directory, self._root, start)
-        ran = await self._run(files, ["--files", *_only(glob)], start)
+    async def find(self, files: Files, wanted: Wanted) -> tuple[list[str], bool]:
+        """Paths of the files that are wanted, and whether these are all."""
+        await in_io_thread(_demand_directory, self._root, wanted.start)
+        ran = await self._run(files, ["--files", *_only(wanted.glob)], wanted)
         paths = parse_paths(ran.output)
-        if glob.simple_name is None:
-            skip = len(start.rstrip("/")) + 1
-            paths = [path for path in paths if glob.matches(path[skip:])]
-        return sorted(paths), ran.complete
+        if wanted.glob.simple_name is None:
+            paths = [path for path in paths if wanted.matches(path)]
+        return sorted(paths, key=tree_order), ran.complete
 
     async def grep(self, files: Files, query: Query) -> Grepped:
         """All that `query` asks for."""
         try:
             await in_io_thread(_demand_directory, self._root, query.start)
         except NotADirectoryError:
-            return await self._grep_file(query)
-        ran = await self._run(files, _options(query), query.start)
-        parse = _PARSERS[query.mode]
-        found = await in_io_thread(parse, ran.output)
-        wanted = sorted((item for item in found if query.wants(item.path)), key=lambda i: i.path)
-        return Grepped(files=wanted, complete=ran.complete)
+            found, others = await self._in_file(query), [query.start]
+        else:
+            found = await self._below(files, query)
+            others = await self._not_utf8(files, query)
+        matches = {item.path: item for item in found.files}
+        await _search_again(files, query, others, matches)
+        return Grepped.within(query, list(matches.values()), found.complete)
 
-    async def _grep_file(self, query: Query) -> Grepped:
+    async def _below(self, files: Files, query: Query) -> Grepped:
+        """Search a directory; when there are more lines than wanted, count them all apart."""
+
+        async def run(mode: Mode, *more: str) -> Grepped:
+            ran = await self._run(files, [*more, *_options(query, mode)], query)
+            found = await in_io_thread(_PARSERS[mode], ran.output)
+            wanted = [item for item in found if query.wants(item.path)]
+            return Grepped(files=wanted, complete=ran.complete)
+
+        found = await run(query.mode)
+        if query.mode != "lines" or (found.complete and found.total < query.limit):
+            return found
+        counted = await run("counts")
+        # In order, so that what there is room for is the beginning.
+        return _with_lines(counted, await run("lines", "--sort=path"))
+
+    async def _in_file(self, query: Query) -> Grepped:
         """Search one file, handed over already opened."""
-        with open_file(self._root, query.start) as descriptor:
-            ran = await self._finish([*_ALWAYS, *_options(query, "lines"), "-"], descriptor)
-        found = parse_lines(ran.output, named=query.start)
-        return Grepped(files=[f.in_mode(query.mode) for f in found], complete=ran.complete)
 
-    async def _run(self, files: Files, options: Sequence[str], start: str) -> "_Ran":
-        with _ignoring(await rules_above(files, start)) as rules:
+        async def run(mode: Mode) -> Grepped:
+            with open_file(self._root, query.start) as descriptor:
+                options = [*_ALWAYS, "--with-filename", *_options(query, mode), "-"]
+                ran = await self._finish(options, descriptor)
+            found = await in_io_thread(_PARSERS[mode], ran.output)
+            named = [replace(item, path=query.start) for item in found]
+            return Grepped(files=named, complete=ran.complete)
+
+        # Only the lines come with the news that a file is binary.
+        found = await run("lines")
+        if found.files and not (found.complete and found.total < query.limit):
+            found = _with_lines(await run("counts"), found)
+        if query.mode == "lines":
+            return found
+        only_named = query.mode == "files"
+        return Grepped(
+            files=[
+                FileMatches(path=item.path, count=1 if only_named else item.count)
+                for item in found.files
+            ]
+        )
+
+    async def _not_utf8(self, files: Files, query: Query) -> list[str]:
+        """Files that ripgrep may have understood otherwise than they are shown.
+
+        Plain ASCII is found whatever a file's encoding is; anything else may be another character
+        in it.
+        """
+        if query.literal and query.pattern.isascii() and query.mode != "lines":
+            return []
+        every_line = ["--files-with-matches", "--invert-match", "--line-regexp", "--regexp=.*"]
+        ran = await self._run(files, [*every_line, *_only(query.glob)], query)
+        return [path for path in parse_paths(ran.output) if query.wants(path)]
+
+    async def _run(self, files: Files, options: Sequence[str], where: Query | Wanted) -> "_Ran":
+        above = await rules_above(files, where.start) if where.gitignore else []
+        with _ignoring(above) as rules:
             ignoring = [f"--ignore-file={path}" for path in rules]
+            if not where.gitignore:
+                ignoring.append("--no-ignore")
             # The path comes after `--`, and begins with `./`: it can never be an option.
-            arguments = [*_ALWAYS, *ignoring, *options, "--", f".{start}"]
+            arguments = [*_ALWAYS, *ignoring, *options, "--", f".{where.start}"]
             return await self._finish(arguments, readable=[self._root, *rules])
 
     async def _finish(
@@ -160,14 +220,47 @@ def _ignoring(rules: Sequence[str]) -> Iterator[list[str]]:
         yield [file.name]
 
 
-def _options(query: Query, mode: str = "") -> list[str]:
+def _with_lines(counted: Grepped, shown: Grepped) -> Grepped:
+    """All the files with their counts, and the lines of those whose lines were read."""
+    lines = {item.path: item.lines for item in shown.files}
+    files = [replace(item, lines=lines.get(item.path, ())) for item in counted.files]
+    return Grepped(files=files, complete=counted.complete)
+
+
+async def _search_again(
+    files: Files, query: Query, paths: Sequence[str], found: dict[str, FileMatches]
+) -> None:
+    """Search those of these files that are not UTF-8 as they are shown, in place of what was found."""
+    try:
+        pattern = compiled(query)
+    except ToolError:
+        return  # Ripgrep understands more than Python; what it has found must do.
+    for path in paths:
+        try:
+            data = (await files.read(path)).data
+        except OSError:
+            continue
+        if await in_thread_if_long(len(data), _is_latin, data):
+            found.pop(path, None)
+            size, limit = len(data), query.limit
+            item = await in_thread_if_long(size, search_data, path, data, pattern, query, limit)
+            if item is not None:
+                found[path] = item
+
+
+def _is_latin(data: bytes) -> bool:
+    return read_text(data).encoding == "latin-1"
+
+
+def _options(query: Query, mode: Mode) -> list[str]:
     """Options for `query`. Text from outside stands only behind an `=`."""
-    options = [_MODES[mode or query.mode], "--crlf", f"--max-count={query.limit}"]
+    options = [_MODES[mode], "--crlf"]
+    if mode == "lines":
+        options.append(f"--max-count={query.limit}")
+        options.append(f"--context={query.context}")
     options.append("--ignore-case" if query.ignore_case else "--case-sensitive")
     if query.literal:
         options.append("--fixed-strings")
-    if query.context:
-        options.append(f"--context={query.context}")
     return [*options, *_only(query.glob), f"--regexp={query.pattern}"]
 
 

@@ -32,20 +32,26 @@ def parse_counts(output: bytes) -> list[FileMatches]:
 def parse_lines(output: bytes, named: str | None = None) -> list[FileMatches]:
     """JSON messages: `begin` and `end` of each file, with matches and context between them.
 
-    `named` is the path to report when ripgrep read its standard input.
+    `named` is the path to report when ripgrep read its standard input. Of the last file, the end may
+    be missing: there was too much to read.
     """
     found: list[FileMatches] = []
     lines: list[Line] = []
+    path = ""
     for kind, body in _messages(output):
         if kind == "begin":
-            lines = []
+            path, lines = named or _text(body["path"], "utf-8")[1:], []
         elif kind in ("match", "context"):
             lines.append(_line(body, is_match=kind == "match"))
-        elif kind == "end" and not _is_binary(body):
-            path = named or _text(body["path"])[1:]
-            count = sum(line.is_match for line in lines)
-            found.append(FileMatches(path=path, count=count, lines=tuple(lines)))
-    return found
+        elif kind == "end":
+            if not _is_binary(body):
+                found.append(_matches(path, lines))
+            lines = []
+    return [*found, _matches(path, lines)] if lines else found
+
+
+def _matches(path: str, lines: list[Line]) -> FileMatches:
+    return FileMatches(path=path, count=sum(line.is_match for line in lines), lines=tuple(lines))
 
 
 def _messages(output: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -55,7 +61,7 @@ def _messages(output: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _line(body: dict[str, Any], *, is_match: bool) -> Line:
-    return Line(body["line_number"], shortened(_text(body["lines"])), is_match)
+    return Line(body["line_number"], shortened(_text(body["lines"], "latin-1")), is_match)
 
 
 def _is_binary(body: dict[str, Any]) -> bool:
@@ -63,8 +69,8 @@ def _is_binary(body: dict[str, Any]) -> bool:
     return offset is not None and offset < BINARY_WITHIN
 
 
-def _text(value: dict[str, str]) -> str:
+def _text(value: dict[str, str], otherwise: str) -> str:
     """Text, which ripgrep writes in base64 when it is not UTF-8."""
     if "text" in value:
         return value["text"]
-    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+    return base64.b64decode(value["bytes"]).decode(otherwise, "replace")

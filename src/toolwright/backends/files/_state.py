@@ -1,13 +1,16 @@
 """Files in the session's state: they live and are stored with the conversation."""
 
 import base64
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import islice, takewhile
 from typing import Any, Protocol, runtime_checkable
 
 from toolwright._sealed import Sealed
 from toolwright.backends.files._files import ABSENT, Entry, FileChanged, Loaded, version_of
 from toolwright.backends.files._paths import parent_of, virtual_path
+from toolwright.backends.files._rope import in_thread_if_long
 from toolwright.backends.files._tree import children, demand_file, demand_no_clash
 
 __all__ = ["SharedState", "StateBackend"]
@@ -52,8 +55,15 @@ class StateBackend(Sealed):
 
     async def ls(self, path: str) -> list[Entry]:
         """What is directly in a directory."""
-        kept = self._kept()
-        return children([_entry(name, kept[name]) for name in sorted(kept)], virtual_path(path))
+        path = virtual_path(path)
+        names = self._state.names(self._key)
+        prefix = path.rstrip("/") + "/"
+        begin = bisect_left(names, prefix)
+        inside = takewhile(lambda name: name.startswith(prefix), islice(names, begin, None))
+        found = [_entry(name, self._state.member(self._key, name)) for name in inside]
+        if not found and self._state.member(self._key, path) is not None:
+            raise NotADirectoryError(path)
+        return children(found, path)
 
     async def read(self, path: str) -> Loaded:
         """A file's bytes."""
@@ -62,7 +72,8 @@ class StateBackend(Sealed):
         if record is None:
             demand_file(self._state.names(self._key), path)
         data = _data(record)
-        return Loaded(data=data, version=version_of(data))
+        version = await in_thread_if_long(len(data), version_of, data)
+        return Loaded(data=data, version=version)
 
     async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
         """Store a file; parallel calls never lose each other's files."""
@@ -88,9 +99,6 @@ class StateBackend(Sealed):
             near += [above] if self._state.member(self._key, above) is not None else []
             above = parent_of(above)
         demand_no_clash(near, path)
-
-    def _kept(self) -> dict[str, Any]:
-        return self._state.get(self._key) or {}
 
 
 class _ToRead:
@@ -142,4 +150,10 @@ def _data(record: Any) -> bytes:
 
 def _entry(path: str, record: Any) -> Entry:
     modified_at = "" if isinstance(record, str) else record.get("modified_at", "")
-    return Entry(path=path, size=len(_data(record)), modified_at=modified_at)
+    return Entry(path=path, size=_size(record), modified_at=modified_at)
+
+
+def _size(record: Any) -> int:
+    text = record if isinstance(record, str) else record["content"]
+    plain = isinstance(record, str) or record.get("encoding") != "base64"
+    return len(text) if plain and text.isascii() else len(_data(record))

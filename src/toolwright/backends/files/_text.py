@@ -3,6 +3,7 @@
 import codecs
 from dataclasses import dataclass
 
+from toolwright.backends.files._rope import Rope
 from toolwright.errors import ToolError
 
 __all__ = ["Text", "is_binary", "read_text"]
@@ -21,17 +22,22 @@ _MARKS = (
 class Text:
     """Text with all that is needed to write it back: line endings are kept as they are."""
 
-    text: str
+    rope: Rope
     encoding: str = "utf-8"
     mark: bytes = b""
     """The byte order mark in front of it."""
 
-    def to_bytes(self, text: str) -> bytes:
+    @property
+    def text(self) -> str:
+        """All of it as one string."""
+        return str(self.rope)
+
+    def to_bytes(self, text: Rope) -> bytes:
         """`text` in this file's encoding, byte order mark included."""
         try:
-            return self.mark + text.encode(self.encoding)
+            return self.mark + text.encoded(self.encoding)
         except UnicodeEncodeError as error:
-            wrong = text[error.start : error.end][:20]
+            wrong = error.object[error.start : error.end][:20]
             raise ToolError(
                 f"The file is encoded as {self.encoding}, which has no {wrong!r}; "
                 "use characters that it has, or write the whole file anew."
@@ -41,11 +47,11 @@ class Text:
 def read_text(data: bytes) -> Text:
     """Text in the encoding that its mark names, else UTF-8, else Latin-1, which fits any bytes."""
     for mark, encoding in _MARKS:
-        if data.startswith(mark) and (text := _decoded(data[len(mark) :], encoding)) is not None:
-            return Text(text=text, encoding=encoding, mark=mark)
-    if (text := _decoded(data, "utf-8")) is not None:
-        return Text(text=text)
-    return Text(text=data.decode("latin-1"), encoding="latin-1")
+        if data.startswith(mark) and (rope := _decoded(data[len(mark) :], encoding)) is not None:
+            return Text(rope=rope, encoding=encoding, mark=mark)
+    if (rope := _decoded(data, "utf-8")) is not None:
+        return Text(rope=rope)
+    return Text(rope=Rope.decoded(data, "latin-1"), encoding="latin-1")
 
 
 def is_binary(data: bytes) -> bool:
@@ -53,9 +59,8 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in data and read_text(data).encoding in ("utf-8", "latin-1")
 
 
-def _decoded(data: bytes, encoding: str) -> str | None:
+def _decoded(data: bytes, encoding: str) -> Rope | None:
     try:
-        text = data.decode(encoding)
-        return text if text.encode(encoding) == data else None
+        return Rope.decoded(data, encoding)
     except UnicodeError:
         return None

@@ -187,8 +187,11 @@ def _size(value: Any) -> int:
 
 
 def _value(stub: Stub, result: ToolResult) -> Any:
-    """What the code gets: data meant for programs, else JSON, else the text."""
-    if result.status != "ok":
+    """What the code gets: data meant for programs, else JSON, else the text.
+
+    Of a command that failed too: code looks at its exit code.
+    """
+    if result.status != "ok" and not result.failed:
         return CallFailed(f"{stub.function}: {result.text}")
     if result.data is not None:
         return result.data

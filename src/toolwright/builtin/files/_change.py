@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from toolwright.backends.files import ABSENT, Edit, Files, PathLocks, apply_edit, virtual_path
+from toolwright.backends.files import ABSENT, Edit, Files, PathLocks, edited, virtual_path
 from toolwright.builtin._seen import SeenVersions
 from toolwright.errors import ToolError
 from toolwright.tools import ToolContext
@@ -59,8 +59,8 @@ class ChangingTools:
         async with self._locks.hold(path):
             loaded = await files.read(path)
             self._seen.demand_current(tool_context, path, loaded.version)
-            edited = apply_edit(loaded.data, edit)
-            version = await files.write(path, edited.data, expected=loaded.version)
+            done = await edited(loaded.data, edit)
+            version = await files.write(path, done.data, expected=loaded.version)
         self._seen.note(tool_context, path, version)
-        answer = {"status": "success", "path": path, "occurrences": edited.occurrences}
-        return answer if edited.how == "exact" else {**answer, "matched_despite": edited.how}
+        answer = {"status": "success", "path": path, "occurrences": done.occurrences}
+        return answer if done.how == "exact" else {**answer, "matched_despite": done.how}

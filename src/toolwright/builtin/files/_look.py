@@ -7,16 +7,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from toolwright.backends import format_size
+from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.backends.files import (
     Entry,
     Files,
-    cut_page,
-    fitting,
+    in_thread_if_long,
     is_binary,
     numbered,
     read_text,
-    split_lines,
     virtual_path,
 )
 from toolwright.builtin._images import image_part
@@ -62,10 +60,8 @@ class LookingTools:
         self._seen.note(tool_context, path, loaded.version)
         if (image := image_part(path, loaded.data)) is not None:
             return _image(image)
-        if is_binary(loaded.data):
-            size = format_size(len(loaded.data))
-            raise ToolError(f"Error: {path} is a binary file of {size} and cannot be shown.")
-        return {"status": "success", "content": _page(loaded.data, offset, limit)}
+        content = await in_thread_if_long(len(loaded.data), _page, path, loaded.data, offset, limit)
+        return {"status": "success", "content": content}
 
 
 def listing(entries: Sequence[Entry], total: int | None = None) -> dict[str, Any]:
@@ -85,21 +81,26 @@ def _shown(entry: Entry) -> dict[str, Any]:
     return shown if entry.is_link else {key: shown[key] for key in shown if key != "is_link"}
 
 
-def _page(data: bytes, offset: int, limit: int) -> str:
-    lines = split_lines(read_text(data).text)
+def _page(path: str, data: bytes, offset: int, limit: int) -> str:
+    if is_binary(data):
+        size = format_size(len(data))
+        raise ToolError(f"Error: {path} is a binary file of {size} and cannot be shown.")
     if offset < 0 or limit < 1:
         raise ToolError(f"Error: offset must be 0 or more and limit 1 or more: {offset}, {limit}")
-    if offset >= len(lines) and offset > 0:
-        raise ToolError(f"Error: offset {offset} is past the end of the file ({len(lines)} lines)")
-    rendered = numbered(lines[offset : offset + limit], offset + 1)
-    rendered = rendered[: fitting(rendered, _PAGE_BYTES)]
+    lines, total = read_text(data).rope.page(offset, limit)
+    if offset >= total and offset > 0:
+        raise ToolError(f"Error: offset {offset} is past the end of the file ({total} lines)")
+    rendered = numbered(lines, offset + 1)
+    rendered = rendered[: max(1, fitting(rendered, _PAGE_BYTES))]
     following = offset + len(rendered)
-    page, left_out = cut_page("\n".join(rendered), _PAGE_BYTES)
+    whole = "\n".join(rendered)
+    page = first_bytes(whole, _PAGE_BYTES)
+    left_out = len(whole) - len(page)
     if left_out:
         page += f"\n... (the line has {left_out} more characters; use grep in it)"
-    if following == len(lines):
+    if following == total:
         return page
-    rest = len(lines) - following
+    rest = total - following
     return f"{page}\n... ({rest} more lines. Use offset={following} to continue reading)"
 
 

@@ -36,6 +36,8 @@ class SearchingTools:
     ) -> dict[str, Any]:
         """Find files by a glob such as `**/*.py` or `src/{a,b}/*.ts`.
 
+        Hidden files count; directories of version control, such as .git, only when `path` is in one.
+
         Args:
             pattern: The glob; `**` stands for any number of directories.
             path: The directory to search from.
@@ -54,6 +56,8 @@ class SearchingTools:
     ) -> dict[str, Any]:
         """Search for a text in files. The text is taken literally, not as a regular expression.
 
+        Hidden files count; directories of version control, such as .git, only when `path` is in one.
+
         Args:
             pattern: The text to search for, within one line.
             path: A directory or file to limit the search to.
@@ -69,7 +73,9 @@ class SearchingTools:
         )
         found = await grep_files(self._files_for(tool_context), query)
         lines = [line for match in found.files for line in _shown(match, query.mode)]
-        return {"status": "success", "result": _bounded(lines, complete=found.complete)}
+        total = found.total if query.mode == "lines" else len(lines)
+        result = _bounded(lines, total, complete=found.complete)
+        return {"status": "success", "result": result}
 
 
 def _shown(match: FileMatches, mode: str) -> list[str]:
@@ -80,17 +86,18 @@ def _shown(match: FileMatches, mode: str) -> list[str]:
     return [f"{match.path}:{line.number}:{line.text}" for line in match.lines]
 
 
-def _bounded(lines: list[str], *, complete: bool) -> str:
+def _bounded(lines: list[str], total: int, *, complete: bool) -> str:
     if not lines:
         return "No matches found."
     size = 0
     for count, line in enumerate(lines):
         size += len(line) + 1
         if size > _MAX_CHARACTERS:
-            return "\n".join(lines[:count]) + _more(len(lines) - count)
-    return "\n".join(lines) + ("" if complete else _more(None))
-
-
-def _more(count: int | None) -> str:
-    how_many = "more" if count is None else f"{count} more lines"
-    return f"\n... ({how_many} left out. Search for a longer text, or in fewer files.)"
+            lines = lines[:count]
+            break
+    left_out = total - len(lines)
+    if not left_out and complete:
+        return "\n".join(lines)
+    how_many = f"{left_out} more lines" if complete else "more"
+    note = f"... ({how_many} left out. Search for a longer text, or in fewer files.)"
+    return "\n".join([*lines, note])

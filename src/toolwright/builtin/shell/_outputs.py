@@ -5,12 +5,18 @@ import weakref
 from pathlib import Path
 
 from toolwright._temporary import remove_tree, temporary_directory
-from toolwright.backends import format_size
+from toolwright.backends import (
+    DEFAULT_MAX_BYTES,
+    DEFAULT_MAX_LINES,
+    format_size,
+    truncate_head,
+    truncate_tail,
+)
 
 __all__ = ["MAX_BYTES", "MAX_LINES", "OutputFolder"]
 
-MAX_BYTES = 50 * 1024
-MAX_LINES = 2000
+MAX_BYTES = DEFAULT_MAX_BYTES
+MAX_LINES = DEFAULT_MAX_LINES
 _NOTE_LINES = 10
 """Room for notes, within the limit."""
 
@@ -39,15 +45,16 @@ class OutputFolder:
 
         The beginning and the end of it are kept: one says what was done, the other what came of it.
         """
-        lines = text.split("\n")
-        if spilled is None and len(lines) <= MAX_LINES:
+        lines = text.count("\n") + 1
+        if spilled is None and lines <= MAX_LINES:
             return text
+        hit = format_size(MAX_BYTES) if spilled is not None else f"{MAX_LINES} lines"
         if spilled is None:
             spilled = self.new_path()
             spilled.write_text(text, encoding="utf-8", errors="replace")
-        if len(lines) > MAX_LINES - _NOTE_LINES:
+        if lines > MAX_LINES - _NOTE_LINES:
             half = (MAX_LINES - _NOTE_LINES) // 2
-            left_out = f"[… {len(lines) - 2 * half} lines left out …]"
-            lines = [*lines[:half], left_out, *lines[-half:]]
-        note = f"[Output truncated at {format_size(MAX_BYTES)}. Full output saved to: {spilled}]"
-        return "\n".join([*lines, note])
+            left_out = f"[… {lines - 2 * half} lines left out …]"
+            head, tail = truncate_head(text, MAX_BYTES, half), truncate_tail(text, MAX_BYTES, half)
+            text = "\n".join([head.text, left_out, tail.text])
+        return f"{text}\n[Output truncated at {hit}. Full output saved to: {spilled}]"

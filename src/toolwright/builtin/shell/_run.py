@@ -34,6 +34,8 @@ async def run_command(
     spill: Path | None = None,
 ) -> Finished:
     """Run a command where the executor runs them, and show its output as it comes."""
+    if not command.strip():
+        raise ToolError("The command is empty; give the one to run.")
     return await executor.run(
         command,
         cwd=cwd,

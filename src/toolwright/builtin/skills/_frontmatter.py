@@ -24,15 +24,15 @@ _MOST_FIELDS = 100
 @sealed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillFrontmatter:
-    """The fields of the Agent Skills format; `UsageError` when one breaks its rules."""
+    """The fields of the Agent Skills format; `UsageError` for what cannot be used."""
 
     name: str
     """Lower-case letters of any alphabet, digits, `-` and `_`; at most 64; the folder's name."""
     description: str
-    """What the skill does and when to use it; at most 1024 characters."""
+    """What the skill does and when to use it; at most 1024 characters are advised."""
     license: str | None = None
     compatibility: str | None = None
-    """What the skill needs around it; at most 500 characters."""
+    """What the skill needs around it; at most 500 characters are advised."""
     metadata: dict[str, Any] = field(default_factory=dict)
     allowed_tools: tuple[str, ...] = ()
     """The tools it uses. Of a toolset's `additional_tools`, loading the skill unlocks these."""
@@ -42,11 +42,24 @@ class SkillFrontmatter:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        _check_text("description", self.description, _LONGEST_DESCRIPTION)
+        _check_text("description", self.description)
         if self.compatibility is not None:
-            _check_text("compatibility", self.compatibility, _LONGEST_COMPATIBILITY)
+            _check_text("compatibility", self.compatibility)
         if self.license is not None:
             _check_text("license", self.license)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The rules that it breaks although it can be used."""
+        return tuple(
+            f"{name!r} has {len(text)} characters; the format allows {longest}, "
+            "and other programs may refuse the skill"
+            for name, text, longest in (
+                ("description", self.description, _LONGEST_DESCRIPTION),
+                ("compatibility", self.compatibility or "", _LONGEST_COMPATIBILITY),
+            )
+            if len(text) > longest
+        )
 
 
 _FIELDS = tuple(f.name.replace("_", "-") for f in fields(SkillFrontmatter) if f.name != "extra")

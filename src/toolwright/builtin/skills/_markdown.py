@@ -38,7 +38,7 @@ def split_skill(text: str) -> tuple[dict[Any, Any], str]:
 
 def _load(text: str) -> Any:
     try:
-        return load_yaml(text, aliases=False)[0]
+        return load_yaml(text, aliases=False)
     except YamlError as error:
         # The text begins after the opening line, with its line break.
         where = "the fields are" if error.line is None else f"line {error.line} is"

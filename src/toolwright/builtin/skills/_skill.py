@@ -1,6 +1,7 @@
 """A skill: instructions for a kind of work, with the files that go with them."""
 
 import hashlib
+import logging
 import os
 import unicodedata
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from toolwright.builtin.skills._frontmatter import SkillFrontmatter, frontmatter
 from toolwright.errors import ToolError, UsageError
 
 __all__ = ["Skill"]
+
+_log = logging.getLogger("toolwright.skills")
 
 _LARGEST_MARKDOWN = 1024 * 1024
 _LARGEST_FILE = 10 * 1024 * 1024
@@ -51,15 +54,26 @@ class Skill:
         try:
             fields, instructions = split_skill(_read_markdown(file))
             frontmatter = frontmatter_from(fields)
-            _demand_same_name(frontmatter.name, directory.name)
         except UsageError as error:
             raise UsageError(f"{file}: {error}") from error
-        return cls(
+        skill = cls(
             name=frontmatter.name,
             frontmatter=frontmatter,
             instructions=instructions,
             directory=directory,
         )
+        for warning in skill.warnings:
+            _log.warning("%s: %s.", file, warning)
+        return skill
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The rules of the format that it breaks although it can be used."""
+        if self.directory is None or _is_named(self.directory, self.name):
+            return self.frontmatter.warnings
+        folder = self.directory.name
+        told = f"its name is {self.name!r}, but its folder is {folder!r}; rename one"
+        return (*self.frontmatter.warnings, told)
 
     @property
     def description(self) -> str:
@@ -146,10 +160,9 @@ def _read_markdown(file: Path) -> str:
         raise UsageError(f"it is not UTF-8 text (byte {error.start}).") from error
 
 
-def _demand_same_name(name: str, folder: str) -> None:
+def _is_named(directory: Path, name: str) -> bool:
     # Some file systems store accented letters in two pieces.
-    if name != unicodedata.normalize("NFKC", folder):
-        raise UsageError(f"the skill's name is {name!r}, but its folder is {folder!r}; rename one.")
+    return name == unicodedata.normalize("NFKC", directory.name)
 
 
 def _inside(path: str) -> str:

@@ -80,6 +80,16 @@ class SkillToolset(Toolset):
         loaded = readonly_context.state.get(self._key(readonly_context), ())
         return [*self._tools, *await self._unlocked(loaded, readonly_context)]
 
+    async def warnings(self) -> list[str]:
+        """The skills that break a rule of their format, and those that were left out for it."""
+        skills = dict(self._static)
+        refused: list[str] = []
+        if self._registry is not None:
+            skills = {**await in_io_thread(self._registry.skills), **skills}
+            refused = [problem.reason for problem in self._registry.problems()]
+        broken = [f"skill {s.name!r}: {text}" for s in skills.values() for text in s.warnings]
+        return [*(f"a skill is left out: {reason}" for reason in refused), *broken]
+
     async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
         """The tools for skills, and all that a skill may unlock."""
         found = [await toolset.all_tools(context) for toolset in self._toolsets]

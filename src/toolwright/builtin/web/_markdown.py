@@ -21,6 +21,12 @@ _TITLE = re.compile(r"<title\b[^<>]*>([^<]*)</title", re.IGNORECASE)
 _IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 _ALT = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _CODE_OR_LINK = re.compile(r"<(/?)(pre|a)\b[^<>]*>", re.IGNORECASE)
+_NESTING = re.compile(
+    r"<(/?)(?:div|span|section|article|blockquote|center|font|b|i|em|strong)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_DEEPEST = 500
+"""Nested so deep, nothing has a meaning any more; the converter drops what is much deeper."""
 _ANCHOR = re.compile(r"(^#+ .*?)\s?\[[§#¶]\]\([^)\s]{0,500}\)", re.MULTILINE)
 
 
@@ -54,8 +60,20 @@ def _converted(html: str, url: str) -> str:
         exclude_selectors=_AROUND,
         preprocessing=PreprocessingOptions(preset="aggressive"),
     )
-    html = _IMAGE.sub(_described, _without_links_in_code(html))
+    html = _IMAGE.sub(_described, _without_links_in_code(_flattened(html)))
     return _ANCHOR.sub(r"\1", convert(html, options).content or "").strip()
+
+
+def _flattened(html: str) -> str:
+    """The page without the tags that are nested deeper than anybody means."""
+    depth = 0
+
+    def keep(tag: re.Match[str]) -> str:
+        nonlocal depth
+        depth = max(0, depth - 1) if tag.group(1) else depth + 1
+        return tag.group() if depth + bool(tag.group(1)) <= _DEEPEST else " "
+
+    return _NESTING.sub(keep, html)
 
 
 def _without_links_in_code(html: str) -> str:

@@ -55,13 +55,16 @@ def web_tools(
         return _listed(results) or f"No results for {query!r}.", results
 
     async def web_fetch(
-        url: str, max_bytes: Annotated[int, Field(ge=1, le=_MAX_BYTES)] = _DEFAULT_BYTES
+        url: str,
+        max_bytes: Annotated[int, Field(ge=1, le=_MAX_BYTES)] = _DEFAULT_BYTES,
+        offset: Annotated[int, Field(ge=0)] = 0,
     ) -> str | BlobPart:
         """Read a web page as Markdown; other text as it is, and images as images.
 
         Args:
             url: The address.
             max_bytes: How much text to return at most.
+            offset: The character to start from; a long page says with which one to go on.
         """
         page = await reader.get(url)
         if page.status >= 400:
@@ -69,7 +72,7 @@ def web_tools(
         if page.content_type in _IMAGES and not page.truncated:
             return BlobPart(media_type=page.content_type, data=page.data)
         text = await in_io_thread(_readable, page)
-        return _cut(text, max_bytes, page)
+        return _cut(text, max_bytes, offset, page)
 
     return [
         FunctionTool(web_search, effects="read", idempotent=True),
@@ -100,15 +103,22 @@ def _readable(page: Fetched) -> str:
     )
 
 
-def _cut(text: str, max_bytes: int, page: Fetched) -> str:
-    kept = truncate_head(text, max_bytes, max_bytes)
-    notes = [f"[Truncated at {format_size(max_bytes)} of {format_size(kept.total_bytes)}.]"]
+def _cut(text: str, max_bytes: int, offset: int, page: Fetched) -> str:
+    if offset and offset >= len(text):
+        raise ToolError(f"offset {offset} is past the end of the page ({len(text)} characters).")
+    kept = truncate_head(text[offset:], max_bytes, max_bytes)
+    notes: list[str] = []
+    if kept.truncated:
+        end = offset + kept.kept
+        notes.append(
+            f"[Truncated at {format_size(max_bytes)}: characters {offset}-{end} of {len(text)}. "
+            f"Use offset={end} to read on.]"
+        )
     if page.truncated:
         notes.append(
             f"[The page is longer than {format_size(len(page.data))}; the rest was not read.]"
         )
-    shown = notes if kept.truncated else notes[1:]
-    return "\n".join([kept.text.rstrip() if shown else kept.text, *shown])
+    return "\n".join([kept.text.rstrip() if notes else kept.text, *notes])
 
 
 def _excerpt(page: Fetched) -> str:

@@ -3,13 +3,25 @@
 from typing import Literal
 
 from toolwright.backends import format_size
-from toolwright.backends.files import Entry, FileMatches, Files, Glob, Line, Query, parent_of
-from toolwright.backends.files import find as find_files
+from toolwright.backends.files import (
+    Entry,
+    FileMatches,
+    Files,
+    Glob,
+    Line,
+    Query,
+    Wanted,
+    find_in,
+    tree_order,
+)
 from toolwright.backends.files import grep as grep_files
 from toolwright.builtin.workspace._paths import WorkspacePaths
 from toolwright.errors import ToolError
 
 __all__ = ["LookTools"]
+
+_LIMIT = 10_000
+"""Matches that are always read, so that the usual search is one pass."""
 
 
 class LookTools:
@@ -44,14 +56,15 @@ class LookTools:
             glob=Glob(glob, anywhere=True) if glob else None,
             ignore_case=not case_sensitive,
             context=min(max(context_lines, 0), 50),
+            limit=max(_demanded(max_results), _LIMIT),
+            gitignore=True,
         )
         found = await grep_files(self._files, query)
-        lines, shown = self._matches(found.files, _demanded(max_results))
-        total = sum(match.count for match in found.files)
+        lines, shown = self._matches(found.files, max_results)
         if not lines:
             return "No matches found."
-        if shown < total or not found.complete:
-            lines.append(f"[{shown} of {total} matches; narrow the search or raise max_results]")
+        if shown < found.total or not found.complete:
+            lines.append(_note(shown, found.total, "matches", found.complete))
         return "\n".join(lines)
 
     async def find(
@@ -69,19 +82,21 @@ class LookTools:
             type: "file", "dir", or "" for both.
             max_results: How many results to show at most.
         """
-        start = self._paths.inner(path)
-        found = await find_files(self._files, "**", start)
-        names = _files_and_directories(found.paths, start, type)
-        skip = len(start.rstrip("/")) + 1
-        wanted = _name_glob(pattern)
-        matching = [name for name in names if wanted.matches(name[skip:].rstrip("/"))]
+        wanted = Wanted(
+            glob=_name_glob(pattern),
+            start=self._paths.inner(path),
+            directories=type != "file",
+            gitignore=True,
+        )
+        found = await find_in(self._files, wanted)
+        files = found.paths if type != "dir" else []
+        folders = {path + "/" for path in found.directories}
+        matching = sorted([*files, *folders], key=tree_order)
         lines = [self._paths.shown(name) for name in matching[: _demanded(max_results)]]
         if not lines:
             return "Nothing found."
         if len(matching) > len(lines) or not found.complete:
-            lines.append(
-                f"[{len(lines)} of {len(matching)} results; narrow the search or raise max_results]"
-            )
+            lines.append(_note(len(lines), len(matching), "results", found.complete))
         return "\n".join(lines)
 
     async def ls(self, path: str = ".", show_hidden: bool = False) -> str:
@@ -136,17 +151,9 @@ def _name_glob(pattern: str) -> Glob:
     return Glob(pattern if is_glob else f"*{pattern}*", anywhere=True)
 
 
-def _files_and_directories(files: list[str], start: str, kind: str) -> list[str]:
-    """Paths of the files and of the directories that hold them, those with a `/` at the end."""
-    if kind == "file":
-        return files
-    directories: set[str] = set()
-    for path in files:
-        above = parent_of(path)
-        while above not in (start, "/") and above + "/" not in directories:
-            directories.add(above + "/")
-            above = parent_of(above)
-    return sorted(directories) if kind == "dir" else sorted([*files, *directories])
+def _note(shown: int, total: int, things: str, complete: bool) -> str:
+    of = f"{total}" if complete else f"more than {total}"
+    return f"[{shown} of {of} {things}; narrow the search or raise max_results]"
 
 
 def _name(entry: Entry) -> str:

@@ -9,7 +9,7 @@ from toolwright.builtin.shell import BestExecutor, OutputFolder, bash_tool
 from toolwright.builtin.workspace._errors import with_explained_errors
 from toolwright.builtin.workspace._look import LookTools
 from toolwright.builtin.workspace._paths import WorkspacePaths
-from toolwright.builtin.workspace._read import ReadTool
+from toolwright.builtin.workspace._read import PAGE_AND_NOTE, ReadTool
 from toolwright.builtin.workspace._write import WriteTools
 from toolwright.tools import FunctionTool, Tool
 
@@ -28,10 +28,11 @@ def workspace_tools(
     paths = WorkspacePaths(work_dir)
     seen = SeenVersions()
     outputs = OutputFolder()
+    reading = ReadTool(files, paths, seen, outputs)
     writing = WriteTools(files, paths, seen)
     looking = LookTools(files, paths)
     made = [
-        FunctionTool(ReadTool(files, paths, seen, outputs).read, effects="read", idempotent=True),
+        FunctionTool(reading.read, effects="read", idempotent=True, max_output=PAGE_AND_NOTE),
         FunctionTool(writing.write),
         FunctionTool(writing.edit),
         FunctionTool(looking.grep, effects="read", idempotent=True),

@@ -1,7 +1,7 @@
 """`write` and `edit`: change files of a working directory."""
 
 from toolwright.backends import format_size
-from toolwright.backends.files import ABSENT, Edit, Edited, Files, PathLocks, apply_edit
+from toolwright.backends.files import ABSENT, Edit, Edited, Files, PathLocks, edited
 from toolwright.builtin._seen import SeenVersions
 from toolwright.builtin.workspace._paths import WorkspacePaths
 from toolwright.tools import Output, ToolContext
@@ -49,10 +49,10 @@ class WriteTools:
         async with self._locks.hold(inner):
             loaded = await self._files.read(inner)
             self._seen.demand_current(tool_context, inner, loaded.version)
-            edited = apply_edit(loaded.data, edit)
-            version = await self._files.write(inner, edited.data, expected=loaded.version)
+            done = await edited(loaded.data, edit)
+            version = await self._files.write(inner, done.data, expected=loaded.version)
         self._seen.note(tool_context, inner, version)
-        return _told(self._paths.shown(inner), edit, edited)
+        return _told(self._paths.shown(inner), edit, done)
 
     async def _current_version(self, inner: str, ctx: ToolContext) -> str:
         try:
@@ -63,13 +63,13 @@ class WriteTools:
         return version
 
 
-def _told(path: str, edit: Edit, edited: Edited) -> Output:
-    how = "" if edited.how == "exact" else f" The text was found by overlooking {edited.how}."
+def _told(path: str, edit: Edit, done: Edited) -> Output:
+    how = "" if done.how == "exact" else f" The text was found by overlooking {done.how}."
     return Output(
-        text=f"Edited {path} at line {edited.first_line}.{how}",
+        text=f"Edited {path} at line {done.first_line}.{how}",
         data={
             "path": path,
-            "line": edited.first_line,
+            "line": done.first_line,
             "removed": edit.old,
             "added": edit.new,
         },

@@ -51,7 +51,7 @@ class BodyMaker:
             body["output_config"] = output
         if settings.cache_prompt:
             body["cache_control"] = _CACHE  # the end of the conversation so far
-        return body | settings.extra
+        return body | settings.given
 
     def _max_tokens(self, settings: ModelSettings) -> int:
         return self._traits.max_tokens if settings.max_tokens is None else settings.max_tokens

@@ -1,43 +1,63 @@
 """Anthropic's SDK: its client, and its errors in our words."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.models._errors import model_error, unreachable
+from toolwright.models._errors import model_error, parsing
 
 try:
     import anthropic
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
+
+    from toolwright.models._http import connection_error, transport_errors, watching
 except ImportError as error:
     raise ImportError("Claude models need an extra: pip install 'toolwright[anthropic]'") from error
 
-__all__ = ["AsyncAnthropic", "anthropic", "as_model_errors", "client_maker"]
+__all__ = [
+    "AsyncAnthropic",
+    "anthropic",
+    "as_model_errors",
+    "client_maker",
+    "post",
+    "post_streamed",
+]
+
+_PATH = "/v1/messages"
+_OPTIONS: Any = {"timeout": 600.0}
 
 
-def client_maker(api_key: str | None, base_url: str | None) -> Callable[[], AsyncAnthropic]:
-    """Makes clients; raises `UsageError` now when there is no key."""
+def client_maker(
+    name: str, api_key: str | None, base_url: str | None
+) -> Callable[[], AsyncAnthropic]:
+    """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
     key = api_key or os.environ.get("ANTHROPIC_API_KEY")
     if not key and not os.environ.get("ANTHROPIC_AUTH_TOKEN"):
         raise UsageError(
             "No API key for 'anthropic': set the environment variable ANTHROPIC_API_KEY, "
             "or pass api_key=… to the model."
         )
-    # Retries are made in one place, for all providers: `ask`.
-    return lambda: AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0)
+
+    def make() -> AsyncAnthropic:
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        # Retries are made in one place, for all providers: `ask`.
+        return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, http_client=http)
+
+    return make
 
 
 @contextmanager
 def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK raises into `ModelError`."""
     try:
-        yield
+        with transport_errors(name):
+            yield
     except anthropic.APITimeoutError as error:
         raise model_error(name, error.message, reason="timeout", url=error.request.url) from error
     except anthropic.APIConnectionError as error:
-        detail = f"{error.message} {error.__cause__ or ''}".strip()
-        raise unreachable(name, error.request.url, detail) from error
+        raise connection_error(name, error.request.url, error) from error
     except anthropic.APIStatusError as error:
         message = f"HTTP {error.status_code}: {error.api_message or error.message}"
         headers = error.response.headers
@@ -48,3 +68,32 @@ def as_model_errors(name: str) -> Iterator[None]:
         ) from error
     except anthropic.APIError as error:
         raise model_error(name, error.message, url=error.request.url) from error
+
+
+# Bodies go out and answers come in as they are: the SDK would walk through all of the history each
+# turn, drop the blocks that it does not know, and warn about them.
+
+
+async def post(client: AsyncAnthropic, body: dict[str, Any], name: str) -> Any:
+    """The answer to `body`."""
+    with parsing(name, _url(client)):
+        return await client.post(_PATH, cast_to=object, body=body, options=_OPTIONS)
+
+
+async def post_streamed(
+    client: AsyncAnthropic, body: dict[str, Any], name: str
+) -> AsyncGenerator[Any, None]:
+    """The events of the answer to `body`, as they come."""
+    body = {**body, "stream": True}
+    kind = AsyncStream[object]
+    with parsing(name, _url(client)):
+        stream = await client.post(
+            _PATH, cast_to=object, body=body, options=_OPTIONS, stream=True, stream_cls=kind
+        )
+        async with stream:
+            async for event in stream:
+                yield event
+
+
+def _url(client: AsyncAnthropic) -> str:
+    return f"{str(client.base_url).rstrip('/')}{_PATH}"

@@ -1,22 +1,32 @@
 """Anthropic's models over the Messages API."""
 
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage
 from toolwright.models._anthropic.body import BodyMaker
-from toolwright.models._anthropic.client import AsyncAnthropic, as_model_errors, client_maker
+from toolwright.models._anthropic.client import (
+    AsyncAnthropic,
+    as_model_errors,
+    client_maker,
+    post,
+    post_streamed,
+)
 from toolwright.models._anthropic.stream import StreamedMessage
 from toolwright.models._anthropic.wire import read_message, to_messages
 from toolwright.models._ask import Retries, ask
+from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
 
 __all__ = ["AnthropicModel"]
 
-_TIMEOUT = 600.0
+
+_PAUSES = ("pause_turn", "compaction")
+"""Why a reply ends that is not at its end."""
+_MOST_PAUSES = 50
 
 
 class AnthropicModel(Sealed):
@@ -37,7 +47,7 @@ class AnthropicModel(Sealed):
         if client is not None:
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            self._client = PerLoop(client_maker(api_key, base_url))
+            self._client = PerLoop(client_maker(self.name, api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -49,10 +59,14 @@ class AnthropicModel(Sealed):
         body = self._bodies.make(request)
         reply = await self._ask(body, request, on_delta)
         # A long run of server tools comes in pieces: the reply so far is sent back to get the rest.
-        while reply.meta.get("paused"):
+        for _ in range(_MOST_PAUSES):
+            if not reply.meta.get("paused"):
+                return reply
             more = {**body, "messages": [*body["messages"], *to_messages(reply)]}
             reply = _joined(reply, await self._ask(more, request, on_delta))
-        return reply
+        raise model_error(
+            self.name, f"the reply paused {_MOST_PAUSES} times without an end", reason="server"
+        )
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -70,35 +84,28 @@ class AnthropicModel(Sealed):
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        reply = await self._client.get().messages.create(**_as_it_is(body), timeout=_TIMEOUT)
-        return _read(reply.to_dict(mode="json"), self.name)
+        return self._read(await post(self._client.get(), body, self.name))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        stream = await self._client.get().messages.create(
-            **_as_it_is(body), stream=True, timeout=_TIMEOUT
-        )
         streamed = StreamedMessage(listen)
-        async with stream:
-            async for event in stream:
-                streamed.hear(event.to_dict(mode="json"))
+        async with aclosing(post_streamed(self._client.get(), body, self.name)) as events:
+            async for event in events:
+                with reading(self.name, event):
+                    streamed.hear(event)
         if not streamed.ended:
-            raise ModelError(
-                f"{self.name}: the stream ended before the message did.",
-                reason="connection",
-                retryable=True,
-            )
-        return _read(streamed.message(), self.name)
+            raise broken_off(self.name, "the stream ended before the message did")
+        with reading(self.name):
+            message = streamed.message()
+        return self._read(message)
 
-
-def _as_it_is(body: dict[str, Any]) -> dict[str, Any]:
-    """Hand over the body ready-made: the SDK would walk through all of the history each turn."""
-    needed = {"model": body["model"], "max_tokens": body["max_tokens"], "messages": []}
-    return {**needed, "extra_body": body}
+    def _read(self, reply: Any) -> ModelMessage:
+        with reading(self.name, reply):
+            return _read(reply, self.name)
 
 
 def _read(reply: dict[str, Any], name: str) -> ModelMessage:
     message = read_message(reply, name)
-    if reply.get("stop_reason") != "pause_turn":
+    if reply.get("stop_reason") not in _PAUSES:
         return message
     return replace(message, meta={**message.meta, "paused": True})
 

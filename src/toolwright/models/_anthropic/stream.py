@@ -1,6 +1,7 @@
 """Put an Anthropic stream together into the message it stands for, handing on its pieces."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from toolwright.models._model import Delta, OnDelta
@@ -50,7 +51,6 @@ class StreamedMessage:
         if block["type"] == "tool_use":
             self._calls[index] = len(self._calls)
             self._listen(Delta(kind="call", index=self._calls[index], name=block["name"]))
-        if block["type"] in ("tool_use", "server_tool_use"):
             self._json[index] = []
 
     def _continue(self, index: int, delta: dict[str, Any]) -> None:
@@ -67,14 +67,28 @@ class StreamedMessage:
             case "citations_delta":
                 block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
             case "input_json_delta":
-                self._json[index].append(delta["partial_json"])
+                self._json.setdefault(index, []).append(delta["partial_json"])
                 if index in self._calls:
                     call = self._calls[index]
                     self._listen(Delta(kind="call", index=call, text=delta["partial_json"]))
+            case _:
+                _grow(block, delta)
 
     @staticmethod
     def _finish_json(block: dict[str, Any], text: str) -> None:
+        """A server's tool may have been cut off by the limit, and is then kept without its input."""
         if block["type"] == "tool_use":
             block["input"] = text or "{}"
-        elif text:
+            return
+        with suppress(ValueError):
             block["input"] = json.loads(text)
+
+
+def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add what a delta of another kind says, such as the summary of a compaction."""
+    for key, value in delta.items():
+        known = block.get(key)
+        if key == "type" or value is None:
+            continue
+        joins = isinstance(known, str | list) and type(known) is type(value)
+        block[key] = known + value if joins else value

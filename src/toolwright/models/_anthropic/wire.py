@@ -21,6 +21,7 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
+from toolwright.models._errors import model_error
 from toolwright.models._media import as_base64, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
@@ -140,7 +141,10 @@ def _input(call: ToolCall) -> dict[str, Any]:
 
 def read_message(reply: Mapping[str, Any], name: str) -> ModelMessage:
     """The whole reply, from the API's message as JSON."""
-    blocks = reply.get("content") or []
+    if reply.get("type") == "error":
+        error = reply["error"]
+        raise model_error(name, error["message"], code=error["type"])
+    blocks = reply["content"]
     parts = tuple(_read_block(block) for block in blocks)
     meta: dict[str, Any] = {"provider": PROVIDER, "id": reply.get("id")}
     citations = [block.get("citations") for block in blocks if block["type"] == "text"]
@@ -182,6 +186,12 @@ def _arguments(given: Any) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
+    """The whole usage; that of compactions is told apart, and not part of the sum."""
+    compactions = [one for one in usage.get("iterations") or () if one["type"] == "compaction"]
+    return sum((_counted(one, requests=0) for one in compactions), _counted(usage, requests=1))
+
+
+def _counted(usage: Mapping[str, Any], *, requests: int) -> Usage:
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
     details = usage.get("output_tokens_details") or {}
@@ -192,5 +202,5 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cached_tokens=read,
         cache_write_tokens=written,
         reasoning_tokens=details.get("thinking_tokens") or 0,
-        requests=1,
+        requests=requests,
     )

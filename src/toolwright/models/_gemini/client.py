@@ -1,24 +1,29 @@
 """Google's SDK: its client, and its errors in our words."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error, unreachable
+from toolwright.models._errors import model_error, parsing, reading
 
 try:
     import httpx2
     from google import genai
     from google.genai import errors, types
+
+    from toolwright.models._http import transport_errors, watching
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
 __all__ = ["Connection", "as_model_errors", "connector", "wants_vertex"]
 
 _TIMEOUT_MS = 600_000
+# What Google adds to its API is kept as it comes, and is no news for whoever runs a program.
+warnings.filterwarnings("ignore", message=".* is not a valid ", module=r"google\.genai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ def wants_vertex() -> bool:
 
 
 def connector(
+    name: str,
     *,
     vertex: bool,
     api_key: str | None,
@@ -54,7 +60,7 @@ def connector(
 
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient()
+        http = httpx2.AsyncClient(event_hooks=watching(name))
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )
@@ -89,17 +95,28 @@ def _vertex_options(
 
 
 @contextmanager
-def as_model_errors(name: str) -> Iterator[None]:
+def as_model_errors(name: str, url: object) -> Iterator[None]:
     """Turn what the SDK and its transport raise into `ModelError`."""
     try:
-        yield
+        # The SDK reads the reply by itself, so that its shape is met with in there.
+        with (
+            reading(name, None, url),
+            parsing(name, url),
+            _plain_json_errors(),
+            transport_errors(name),
+        ):
+            yield
     except errors.APIError as error:
         raise _from_status(name, error) from error
-    except httpx2.TimeoutException as error:
-        url = error.request.url
-        raise model_error(name, f"timed out: {error!r}", reason="timeout", url=url) from error
-    except httpx2.TransportError as error:
-        raise unreachable(name, error.request.url, str(error)) from error
+
+
+@contextmanager
+def _plain_json_errors() -> Iterator[None]:
+    """Without the SDK's own exception around the one that has the text."""
+    try:
+        yield
+    except errors.UnknownApiResponseError as error:
+        raise error.__cause__ or error from error
 
 
 def _from_status(name: str, error: errors.APIError) -> ModelError:

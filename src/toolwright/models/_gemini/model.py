@@ -55,13 +55,17 @@ class GeminiModel(Sealed):
         retries: Retries | None = None,
     ) -> None:
         self._model = model
+        self._base_url = base_url
         if client is not None:
-            self._vertex = bool(client.vertexai)
+            vertex = bool(client.vertexai)
+        self._vertex = wants_vertex() if vertex is None else vertex
+        self._provider = "vertex" if self._vertex else "google"
+        if client is not None:
             self._connection = PerLoop(lambda: Connection(client), owned=False)
         else:
-            self._vertex = wants_vertex() if vertex is None else vertex
             self._connection = PerLoop(
                 connector(
+                    self.name,
                     vertex=self._vertex,
                     api_key=api_key,
                     project=project,
@@ -70,7 +74,6 @@ class GeminiModel(Sealed):
                 )
             )
         self._newer = generation_of(model) >= 3
-        self._provider = "vertex" if self._vertex else "google"
         self._convert = converter(self._provider, newer=self._newer)
         self._configs = ConfigMaker(model, vertex=self._vertex)
         self._retries = retries or Retries()
@@ -86,7 +89,7 @@ class GeminiModel(Sealed):
         config = self._configs.make(request, plan)
         contents = list(chain.from_iterable(request.history.converted(self._convert)))
         tools = self._configs.tools(request, plan)
-        body = ({"tools": tools} if tools else {}) | request.settings.extra
+        body = ({"tools": tools} if tools else {}) | request.settings.given
 
         async def ask_model(more: Sequence[Wire], listen: OnDelta | None) -> ModelMessage:
             asked = {"contents": [*contents, *more], **body}
@@ -135,7 +138,7 @@ class GeminiModel(Sealed):
         }
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with as_model_errors(self.name):
+            with as_model_errors(self.name, self._base_url):
                 reply = await (
                     self._whole(asked) if listen is None else self._streamed(asked, listen)
                 )

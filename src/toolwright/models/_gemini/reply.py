@@ -34,11 +34,16 @@ _FINISH: dict[str, FinishReason] = {
     "BLOCKLIST": "refused",
     "PROHIBITED_CONTENT": "refused",
     "SPII": "refused",
+    "LANGUAGE": "refused",
+    "MODEL_ARMOR": "refused",
+    "JAILBREAK": "refused",
     "IMAGE_SAFETY": "refused",
     "IMAGE_PROHIBITED_CONTENT": "refused",
     "IMAGE_RECITATION": "refused",
 }
 _GARBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+_UNKNOWN_TOOL = "UNEXPECTED_TOOL_CALL"
+"""The model named a tool that it was not offered; the loop tells it so, like any other."""
 
 
 class Reply:
@@ -72,14 +77,14 @@ class Reply:
                 reason="connection",
                 retryable=True,
             )
-        if self._finish in _GARBLED:
+        parts = tuple(_read_parts(self._parts, self._provider))
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        if self._finish in _GARBLED and not (calls and self._finish == _UNKNOWN_TOOL):
             raise ModelError(
                 f"{name}: the model's reply could not be read ({self._finish}).",
                 reason="server",
                 retryable=True,
             )
-        parts = tuple(_read_parts(self._parts, self._provider))
-        calls = any(isinstance(part, ToolCall) for part in parts)
         return ModelMessage(
             parts=parts,
             usage=priced(price_name, _usage(self._usage)),
@@ -106,9 +111,10 @@ class Reply:
         if part.text:
             listen(Delta(kind="reasoning" if part.thought else "text", text=part.text))
         elif part.function_call is not None:
-            call = _read_parts([part], self._provider)[0]
-            if isinstance(call, ToolCall):
-                listen(Delta(kind="call", index=self._calls, name=call.name, text=call.arguments))
+            for call in _read_parts([part], self._provider):
+                if isinstance(call, ToolCall):
+                    text = call.arguments
+                    listen(Delta(kind="call", index=self._calls, name=call.name, text=text))
             self._calls += 1
 
 
@@ -171,6 +177,8 @@ def _read_part(part: types.Part, provider: str) -> list[ModelPart]:
     if part.text is not None:
         return _read_text(part.text, signature, provider)
     payload = part.model_dump(mode="json", exclude_none=True)
+    if not payload:
+        return []  # something that this SDK does not know, and has left out
     return [ServerToolPart(provider=provider, name=_server_name(part), payload=payload)]
 
 

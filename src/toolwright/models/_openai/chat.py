@@ -6,21 +6,23 @@ from itertools import chain
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, sendable_text
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
+from toolwright.models._errors import reading
 from toolwright.models._model import ModelRequest, ModelSettings, OnDelta
-from toolwright.models._openai.chat_stream import StreamedCompletion
-from toolwright.models._openai.chat_wire import converter, read_completion, to_function
+from toolwright.models._openai.chat_reply import ChatReply
+from toolwright.models._openai.chat_wire import converter, to_function
 from toolwright.models._openai.client import (
+    DONE,
     AsyncOpenAI,
     as_model_errors,
-    endpoint_for,
+    client_maker,
     post,
     post_streamed,
 )
+from toolwright.models._openai.servers import SERVERS, Server
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._server_tools import no_equivalent
@@ -33,8 +35,10 @@ _PATH = "/chat/completions"
 class OpenAIChatModel(Sealed):
     """A model at any address that speaks Chat Completions.
 
-    `provider` names a preset (`openai-chat`, `openrouter`, `ollama`, `vllm`, `llamacpp`,
-    `lmstudio`); with a `base_url` it is only the name that events and errors show.
+    `provider` names a kind of server, with its address and its habits (`openai-chat`, `openrouter`,
+    `groq`, `mistral`, `deepseek`, `together`, `ollama`, `vllm`, `llamacpp`, `lmstudio`); any other
+    name is only what events and errors show. `calls_in_text` takes calls for calls that the model
+    wrote into its text, where the server does not.
     """
 
     def __init__(
@@ -46,22 +50,24 @@ class OpenAIChatModel(Sealed):
         base_url: str | None = None,
         client: AsyncOpenAI | None = None,
         retries: Retries | None = None,
+        calls_in_text: bool = False,
     ) -> None:
         self._model = model
         self._provider = provider
         self._is_openai = provider == "openai-chat" and base_url is None
+        own = provider == "openai-chat" and not self._is_openai
+        self._server = Server() if own else SERVERS.get(provider, Server())
+        self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
-        self._convert = converter(provider)
+        self._convert = converter(provider, self._server.demands_reasoning)
         self._functions = ByIdentity(
-            lambda specs: [to_function(spec, strict=self._is_openai) for spec in specs]
+            lambda specs: [to_function(spec, strict=self._server.strict) for spec in specs]
         )
         self._output_formats = ByIdentity(_output_format)
         if client is not None:
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            key, url = endpoint_for(provider, api_key, base_url)
-            # Retries are made in one place, for all providers: `ask`.
-            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+            self._client = PerLoop(client_maker(self.name, provider, api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -71,10 +77,20 @@ class OpenAIChatModel(Sealed):
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         """Answer with the next turn; see `Model.respond`."""
         body = self._body(request)
+        tools = frozenset(tool.name for tool in request.tools) if self._calls_in_text else None
 
         async def send(listen: OnDelta | None) -> ModelMessage:
+            reply = ChatReply(
+                self.name,
+                self._provider,
+                listen,
+                thoughts=self._server.splits_thoughts,
+                tools=tools,
+            )
             with as_model_errors(self.name):
-                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+                return await (
+                    self._whole(body, reply) if listen is None else self._streamed(body, reply)
+                )
 
         return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
 
@@ -84,26 +100,26 @@ class OpenAIChatModel(Sealed):
         if client is not None:
             await client.close()
 
-    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return self._read(await post(self._client.get(), _PATH, body))
+    async def _whole(self, body: dict[str, Any], reply: ChatReply) -> ModelMessage:
+        completion = await post(self._client.get(), _PATH, body, self.name)
+        with reading(self.name, completion):
+            reply.hear(completion)
+            return self._priced(reply.end(done=True))
 
-    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        streamed = StreamedCompletion(listen)
-        # The caller's own settings come first, as in everything else that is sent.
-        asked = {"stream_options": {"include_usage": True}} | body
-        async with aclosing(post_streamed(self._client.get(), _PATH, asked)) as chunks:
+    async def _streamed(self, body: dict[str, Any], reply: ChatReply) -> ModelMessage:
+        done = False
+        if self._server.asks_for_usage:
+            # The caller's own settings come first, as in everything else that is sent.
+            body = {"stream_options": {"include_usage": True}} | body
+        async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as chunks:
             async for chunk in chunks:
-                streamed.hear(chunk)
-        if not streamed.ended:
-            raise ModelError(
-                f"{self.name}: the stream ended before the reply did.",
-                reason="connection",
-                retryable=True,
-            )
-        return self._read(streamed.completion())
+                done = done or chunk is DONE
+                with reading(self.name, chunk):
+                    reply.hear(chunk)
+        with reading(self.name):
+            return self._priced(reply.end(done=done))
 
-    def _read(self, completion: dict[str, Any]) -> ModelMessage:
-        message = read_completion(completion, self._provider, self.name)
+    def _priced(self, message: ModelMessage) -> ModelMessage:
         if message.usage.cost or not self._is_openai:
             return message
         return replace(message, usage=priced(f"openai:{self._model}", message.usage))
@@ -126,7 +142,7 @@ class OpenAIChatModel(Sealed):
         }
         if request.output_schema is not None:
             body["response_format"] = self._output_formats(request.output_schema)
-        return body | settings.extra
+        return body | settings.given
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         if not request.tools:
@@ -142,14 +158,12 @@ class OpenAIChatModel(Sealed):
         return settings
 
     def _sampling(self, settings: ModelSettings) -> dict[str, Any]:
-        # OpenAI has renamed the limit; the servers that copy it mostly have not.
-        limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         chosen = {
             "temperature": settings.temperature,
             "top_p": settings.top_p,
-            limit: settings.max_tokens,
+            self._server.limit: settings.max_tokens,
             "stop": list(settings.stop) or None,
-            "seed": settings.seed,
+            self._server.seed: settings.seed,
             "reasoning_effort": settings.reasoning,
         }
         return {key: value for key, value in chosen.items() if value is not None}

@@ -1,44 +1,30 @@
-"""Messages as the Chat Completions protocol writes them, and its replies as messages."""
+"""Messages and tools as the Chat Completions protocol writes them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from toolwright.errors import ModelError
 from toolwright.messages import (
     BlobPart,
     Content,
-    FinishReason,
     Message,
     ModelMessage,
-    ModelPart,
     ReasoningPart,
     TextPart,
     ToolCall,
     ToolMessage,
     ToolSpec,
-    Usage,
     UserMessage,
 )
-from toolwright.models._call_ids import new_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
 from toolwright.models._sendable import sendable
 
-__all__ = ["converter", "read_completion", "to_function"]
+__all__ = ["converter", "to_function"]
 
 Wire = dict[str, Any]
 
 _AUDIO = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-_FINISH: dict[str, FinishReason] = {
-    "stop": "stop",
-    "tool_calls": "calls",
-    "function_call": "calls",
-    "length": "length",
-    "content_filter": "refused",
-}
-_REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Where servers put their reasoning; OpenAI itself keeps it back."""
 
 
 def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
@@ -55,15 +41,20 @@ def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
 
 
 @cache
-def converter(provider: str) -> Callable[[Message], list[Wire]]:
-    """How `provider` is sent a message. The same function each time, so the work is done once."""
+def converter(
+    provider: str, demands_reasoning: str | None = None
+) -> Callable[[Message], list[Wire]]:
+    """How `provider` is sent a message. The same function each time, so the work is done once.
+
+    `demands_reasoning` names the field without which it refuses a turn with calls.
+    """
 
     @sendable
     def to_messages(message: Message) -> list[Wire]:
         if isinstance(message, UserMessage):
             return [{"role": "user", "content": _content(message.parts)}]
         if isinstance(message, ModelMessage):
-            return [_assistant(message, provider)]
+            return [_assistant(message, provider, demands_reasoning)]
         return _results(message)
 
     return to_messages
@@ -108,9 +99,11 @@ def _results(message: ToolMessage) -> list[Wire]:
     return [*wire, {"role": "user", "content": shown}] if shown else wire
 
 
-def _assistant(message: ModelMessage, provider: str) -> Wire:
+def _assistant(message: ModelMessage, provider: str, demands_reasoning: str | None) -> Wire:
     wire: Wire = {"role": "assistant", "content": message.text or None}
     if message.calls:
+        if demands_reasoning is not None:
+            wire[demands_reasoning] = ""
         wire["tool_calls"] = [_call(call) for call in message.calls]
     for part in message.parts:
         if isinstance(part, ReasoningPart) and part.provider == provider:
@@ -121,69 +114,3 @@ def _assistant(message: ModelMessage, provider: str) -> Wire:
 def _call(call: ToolCall) -> Wire:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.call_id, "type": "function", "function": function}
-
-
-def read_completion(completion: Mapping[str, Any], provider: str, name: str) -> ModelMessage:
-    """The whole reply, from a completion as JSON."""
-    choices = completion.get("choices") or []
-    if not choices:
-        raise ModelError(f"{name}: the server sent a completion without a choice.", reason="server")
-    message = choices[0].get("message") or {}
-    parts = _parts(message, provider)
-    calls = any(isinstance(part, ToolCall) for part in parts)
-    finish = _FINISH.get(choices[0].get("finish_reason") or "stop", "stop")
-    meta: Wire = {"id": completion.get("id")}
-    if message.get("annotations"):
-        meta["citations"] = message["annotations"]
-    return ModelMessage(
-        parts=parts,
-        usage=_usage(completion.get("usage") or {}),
-        model=name,
-        # Some servers say "stop" all the same.
-        finish_reason="calls" if calls and finish == "stop" else _refused(message) or finish,
-        meta=meta,
-    )
-
-
-def _refused(message: Wire) -> FinishReason | None:
-    return "refused" if message.get("refusal") else None
-
-
-def _parts(message: Wire, provider: str) -> tuple[ModelPart, ...]:
-    parts: list[ModelPart] = []
-    if reasoning := _reasoning(message, provider):
-        parts.append(reasoning)
-    if text := message.get("content") or message.get("refusal"):
-        parts.append(TextPart(text))
-    for call in message.get("tool_calls") or ():
-        function = call["function"]
-        call_id = call.get("id") or new_call_id()
-        arguments = function.get("arguments") or "{}"
-        parts.append(ToolCall(call_id=call_id, name=function["name"], arguments=arguments))
-    return tuple(parts)
-
-
-def _reasoning(message: Wire, provider: str) -> ReasoningPart | None:
-    """The reasoning, with the very fields that the server wants back."""
-    found = {key: message[key] for key in _REASONING_FIELDS if message.get(key)}
-    details = message.get("reasoning_details")
-    if not found and not details:
-        return None
-    # The details hold signatures; with them the text need not be repeated.
-    fields = {"reasoning_details": details} if details else found
-    text = next(iter(found.values()), "")
-    return ReasoningPart(text=text, provider=provider, meta={"fields": fields})
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    into = usage.get("prompt_tokens_details") or {}
-    out = usage.get("completion_tokens_details") or {}
-    return Usage(
-        input_tokens=usage.get("prompt_tokens") or 0,
-        output_tokens=usage.get("completion_tokens") or 0,
-        cached_tokens=into.get("cached_tokens") or 0,
-        cache_write_tokens=into.get("cache_write_tokens") or 0,
-        reasoning_tokens=out.get("reasoning_tokens") or 0,
-        cost=usage.get("cost") or 0.0,
-        requests=1,
-    )

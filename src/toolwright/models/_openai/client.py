@@ -1,77 +1,59 @@
 """What the two OpenAI protocols share: the SDK's client, its errors, and where it connects to."""
 
+import json
 import os
-import reprlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error, unreachable
+from toolwright.models._errors import model_error, not_a_reply, parsing
+from toolwright.models._openai.servers import SERVERS, Server
 
 try:
     import openai
-    from openai import AsyncOpenAI, AsyncStream
+    from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
+
+    from toolwright.models._http import connection_error, transport_errors, watching
 except ImportError as error:
     raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
 
-__all__ = ["AsyncOpenAI", "Endpoint", "as_model_errors", "endpoint_for", "post", "post_streamed"]
+__all__ = [
+    "DONE",
+    "AsyncOpenAI",
+    "as_model_errors",
+    "client_maker",
+    "get",
+    "post",
+    "post_streamed",
+]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where a provider that speaks OpenAI's protocol is, and which key it takes."""
-
-    base_url: str | None = None
-    """None: OpenAI itself, or what OPENAI_BASE_URL says."""
-    key_variable: str = "OPENAI_API_KEY"
-    url_variable: str = "OPENAI_BASE_URL"
-    needs_key: bool = True
-
-
-_ENDPOINTS = {
-    "openai": Endpoint(),
-    "openai-chat": Endpoint(),
-    "openrouter": Endpoint(
-        base_url="https://openrouter.ai/api/v1",
-        key_variable="OPENROUTER_API_KEY",
-        url_variable="OPENROUTER_BASE_URL",
-    ),
-    "ollama": Endpoint(
-        base_url="http://localhost:11434/v1",
-        key_variable="OLLAMA_API_KEY",
-        url_variable="OLLAMA_BASE_URL",
-        needs_key=False,
-    ),
-    "vllm": Endpoint(
-        base_url="http://localhost:8000/v1",
-        key_variable="VLLM_API_KEY",
-        url_variable="VLLM_BASE_URL",
-        needs_key=False,
-    ),
-    "llamacpp": Endpoint(
-        base_url="http://localhost:8080/v1",
-        key_variable="LLAMACPP_API_KEY",
-        url_variable="LLAMACPP_BASE_URL",
-        needs_key=False,
-    ),
-    "lmstudio": Endpoint(
-        base_url="http://localhost:1234/v1",
-        key_variable="LMSTUDIO_API_KEY",
-        url_variable="LMSTUDIO_BASE_URL",
-        needs_key=False,
-    ),
-}
+DONE: dict[str, Any] = {}
+"""Comes after the last event, as itself, where the server has sent its own sign of the end."""
 _NO_KEY = "none"
 """The SDK insists on a key; local servers ignore it."""
 
 
-def endpoint_for(
+def client_maker(
+    name: str, provider: str, api_key: str | None, base_url: str | None
+) -> Callable[[], AsyncOpenAI]:
+    """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
+    key, url = _endpoint_for(provider, api_key, base_url)
+
+    def make() -> AsyncOpenAI:
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        # Retries are made in one place, for all providers: `ask`.
+        return AsyncOpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
+
+    return make
+
+
+def _endpoint_for(
     provider: str, api_key: str | None, base_url: str | None
 ) -> tuple[str, str | None]:
     """The key and base URL to use: what was given, else the environment, else the preset."""
-    preset = _ENDPOINTS.get(provider, Endpoint(needs_key=False))
+    preset = SERVERS.get(provider, Server(needs_key=False))
     url = base_url or os.environ.get(preset.url_variable) or preset.base_url
     key = api_key or os.environ.get(preset.key_variable)
     # A base URL of one's own is a server of one's own, which may well take no key.
@@ -87,21 +69,29 @@ def endpoint_for(
 def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK raises into `ModelError`."""
     try:
-        yield
+        with transport_errors(name):
+            yield
     except openai.APITimeoutError as error:
         raise model_error(name, str(error), reason="timeout", url=error.request.url) from error
     except openai.APIConnectionError as error:
-        detail = f"{error} {error.__cause__ or ''}".strip()
-        raise unreachable(name, error.request.url, detail) from error
+        raise connection_error(name, error.request.url, error) from error
     except openai.APIStatusError as error:
         raise _from_status(name, error) from error
     except openai.APIError as error:
-        raise model_error(name, error.message, code=_code(error), url=error.request.url) from error
+        raise _from_stream(name, error) from error
 
 
 def _code(error: openai.APIError) -> str | None:
     code: object = error.code or error.type
     return None if code is None else str(code)  # some compatible servers send a number
+
+
+def _from_stream(name: str, error: openai.APIError) -> ModelError:
+    """Some servers send their error as a text alone, which the SDK does not repeat."""
+    url = error.request.url
+    if isinstance(error.body, str):
+        return model_error(name, error.body, reason="server", url=url)
+    return model_error(name, error.message, code=_code(error), url=url)
 
 
 def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
@@ -127,30 +117,63 @@ _KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 """Never the administrator's key, which the SDK would find in the environment."""
 
 
-async def post(client: AsyncOpenAI, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
-    return _object(await client.post(path, cast_to=object, body=body, options=_KEY_ONLY))
+    url = _url(client, path)
+    with parsing(name, url):
+        answer = await client.post(path, cast_to=object, body=body, options=_KEY_ONLY)
+    return _object(answer, name, url)
+
+
+async def get(client: AsyncOpenAI, path: str, name: str) -> dict[str, Any]:
+    """What is at `path` now."""
+    url = _url(client, path)
+    with parsing(name, url):
+        answer = await client.get(path, cast_to=object, options=_KEY_ONLY)
+    return _object(answer, name, url)
+
+
+class _Events(AsyncStream[object]):
+    """Notices the last event, which not all servers precede with the reason why the reply ends."""
+
+    done = False
+
+    async def _iter_events(self) -> AsyncIterator[Any]:
+        async for event in super()._iter_events():
+            self.done = self.done or event.data.startswith("[DONE]")
+            yield event
 
 
 async def post_streamed(
-    client: AsyncOpenAI, path: str, body: dict[str, Any]
+    client: AsyncOpenAI, path: str, body: dict[str, Any], name: str
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of the answer to `body`, as they come."""
+    """The events of the answer to `body`, as they come, and `DONE` where the server says so.
+
+    A server that does not stream sends one.
+    """
     body = {**body, "stream": True}
-    kind = AsyncStream[object]
-    stream = await client.post(
-        path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
-    )
-    async with stream:
-        async for event in stream:
-            yield _object(event)
+    url = _url(client, path)
+    with parsing(name, url):
+        stream = await client.post(
+            path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=_Events
+        )
+        async with stream:
+            if "json" in stream.response.headers.get("content-type", ""):
+                yield _object(json.loads(await stream.response.aread()), name, url)
+                yield DONE
+                return
+            async for event in stream:
+                yield _object(event, name, url)
+            if stream.done:
+                yield DONE
 
 
-def _object(answer: Any) -> dict[str, Any]:
+def _url(client: AsyncOpenAI, path: str) -> str:
+    return f"{str(client.base_url).rstrip('/')}{path}"
+
+
+def _object(answer: Any, name: str, url: str) -> dict[str, Any]:
     if isinstance(answer, dict):
         return answer
-    raise ModelError(
-        f"The server answered with {reprlib.repr(answer)}, which is no JSON object.",
-        reason="connection",
-        retryable=True,
-    )
+    shown = answer if isinstance(answer, str) else json.dumps(answer)
+    raise not_a_reply(name, "in place of a JSON object", shown, url=url, status=200)

@@ -5,18 +5,28 @@ from contextlib import aclosing
 from itertools import chain
 from typing import Any
 
+import anyio
+
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
-from toolwright.messages import ModelMessage, ServerTool, sendable_text
+from toolwright.messages import (
+    ModelMessage,
+    ReasoningPart,
+    ServerTool,
+    TextPart,
+    ToolCall,
+    sendable_text,
+)
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
-from toolwright.models._errors import model_error
+from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import (
+    DONE,
     AsyncOpenAI,
     as_model_errors,
-    endpoint_for,
+    client_maker,
+    get,
     post,
     post_streamed,
 )
@@ -26,6 +36,11 @@ from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIModel"]
 
+_PATH = "/responses"
+_UNFINISHED = ("queued", "in_progress")
+_FIRST_LOOK = 0.5
+_LONGEST_WAIT = 10.0
+"""Seconds between two looks at a response that is made in the background."""
 _NO_REASONING = re.compile(r"gpt-(3|4)|chatgpt-4o|ft:gpt-(3|4)")
 """Models from before reasoning; they refuse its settings, and the others refuse sampling's."""
 _SERVER_TOOLS: dict[str, dict[str, Any]] = {
@@ -60,9 +75,7 @@ class OpenAIModel(Sealed):
         if client is not None:
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            key, url = endpoint_for("openai", api_key, base_url)
-            # Retries are made in one place, for all providers: `ask`.
-            self._client = PerLoop(lambda: AsyncOpenAI(api_key=key, base_url=url, max_retries=0))
+            self._client = PerLoop(client_maker(self.name, "openai", api_key, base_url))
 
     @property
     def name(self) -> str:
@@ -86,20 +99,36 @@ class OpenAIModel(Sealed):
             await client.close()
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return read_response(await post(self._client.get(), "/responses", body), self.name)
+        return await self._awaited(await post(self._client.get(), _PATH, body, self.name))
+
+    async def _awaited(self, response: dict[str, Any]) -> ModelMessage:
+        """The message of a response that may be made in the background; it is asked for until then."""
+        wait = _FIRST_LOOK
+        while response.get("status") in _UNFINISHED:
+            await anyio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+            with reading(self.name, response):
+                path = f"{_PATH}/{response['id']}"
+            response = await get(self._client.get(), path, self.name)
+        return self._read(response)
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         listener = _Listener(listen)
-        async with aclosing(post_streamed(self._client.get(), "/responses", body)) as events:
+        async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as events:
             async for event in events:
-                ended = listener.hear(event, self.name)
+                if event is DONE:
+                    break
+                if event.get("object") == "response":  # the server does not stream
+                    return _told(await self._awaited(event), listen)
+                with reading(self.name, event):
+                    ended = listener.hear(event, self.name)
                 if ended is not None:
-                    return read_response(ended, self.name)
-        raise ModelError(
-            f"{self.name}: the stream ended before the response did.",
-            reason="connection",
-            retryable=True,
-        )
+                    return await self._awaited(ended)
+        raise broken_off(self.name, "the stream ended before the response did")
+
+    def _read(self, response: dict[str, Any]) -> ModelMessage:
+        with reading(self.name, response):
+            return read_response(response, self.name)
 
     # -- the request --------------------------------------------------------------------------
 
@@ -118,7 +147,7 @@ class OpenAIModel(Sealed):
             body["max_output_tokens"] = settings.max_tokens
         if request.output_schema is not None:
             body["text"] = {"format": self._output_formats(request.output_schema)}
-        return body | settings.extra
+        return body | settings.given
 
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
         tools = [*self._functions(request.tools), *map(self._server_tool, request.server_tools)]
@@ -163,6 +192,18 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
         "schema": strict or schema,
         "strict": strict is not None,
     }
+
+
+def _told(message: ModelMessage, listen: OnDelta) -> ModelMessage:
+    """`message`, after it was handed on as if it had come in pieces."""
+    calls = 0
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            listen(Delta(kind="call", index=calls, name=part.name, text=part.arguments))
+            calls += 1
+        elif isinstance(part, TextPart | ReasoningPart):
+            listen(Delta(kind=part.kind, text=part.text))
+    return message
 
 
 class _Listener:

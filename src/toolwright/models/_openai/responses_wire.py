@@ -1,6 +1,7 @@
 """Messages as items of OpenAI's Responses API, and its responses as messages."""
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,12 @@ from toolwright.models._sendable import sendable
 __all__ = ["read_response", "to_function", "to_items"]
 
 PROVIDER = "openai"
+CLIENT_SEARCH = "tool_search"
+"""The tool that answers when a model searches for tools and leaves the search to its client."""
 Item = dict[str, Any]
+_INTERPRETER = "code_interpreter_call"
+_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
+"""The fields of a call that are read; the others are kept and sent back."""
 
 
 def to_function(spec: ToolSpec) -> Item:
@@ -78,9 +84,22 @@ def _content(part: Content) -> Item:
 
 
 def _output_item(result: ToolResult) -> Item:
+    if result.name == CLIENT_SEARCH:
+        return _search_output(result)
     only_text = all(isinstance(part, TextPart) for part in result.content)
     output = result.text if only_text else _contents(result.content)
     return {"type": "function_call_output", "call_id": result.call_id, "output": output}
+
+
+def _search_output(result: ToolResult) -> Item:
+    """What a search by the client has found: the tools themselves, or none."""
+    try:
+        found = json.loads(result.text)
+    except ValueError:
+        found = []
+    tools = [tool for tool in found if isinstance(tool, dict)] if isinstance(found, list) else []
+    output = {"type": "tool_search_output", "call_id": result.call_id, "tools": tools}
+    return {**output, "execution": "client", "status": "completed"}
 
 
 def _model_items(message: ModelMessage) -> list[Item]:
@@ -96,7 +115,11 @@ def _model_items(message: ModelMessage) -> list[Item]:
     # The API refuses reasoning that nothing follows.
     while items and items[-1]["type"] == "reasoning":
         items.pop()
-    images = [part for part in message.parts if isinstance(part, BlobPart)]
+    # What its interpreter drew goes back with the interpreter's own item.
+    drawn = {item.get("id") for item in items if item["type"] == _INTERPRETER}
+    images = [
+        part for part in message.parts if isinstance(part, BlobPart) and part.name not in drawn
+    ]
     return [*items, _made_images(images)] if images else items
 
 
@@ -111,20 +134,27 @@ def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | Non
         case TextPart():
             return _text_item(part, detail)
         case ToolCall():
-            item_id = {"id": part.meta["openai_id"]} if "openai_id" in part.meta else {}
-            return {
-                "type": "function_call",
-                **item_id,
-                "call_id": part.call_id,
-                "name": part.name,
-                "arguments": part.arguments,
-            }
+            return _call_item(part)
         case ReasoningPart(provider="openai", signature=str()):
             return _reasoning_item(part)
         case ServerToolPart(provider="openai"):
             return part.payload
         case _:
             return None
+
+
+def _call_item(call: ToolCall) -> Item:
+    if call.name == CLIENT_SEARCH and "openai_item" in call.meta:
+        return call.meta["openai_item"]
+    item_id = {"id": call.meta["openai_id"]} if "openai_id" in call.meta else {}
+    return {
+        **call.meta.get("openai_more", {}),
+        "type": "function_call",
+        **item_id,
+        "call_id": call.call_id,
+        "name": call.name,
+        "arguments": call.arguments,
+    }
 
 
 def _text_item(part: TextPart, detail: Mapping[str, Any] | None) -> Item | None:
@@ -150,7 +180,7 @@ def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
     if response.get("status") in ("failed", "cancelled"):
         raise _failure(response, name)
     reader = _Reader()
-    for item in response.get("output", ()):
+    for item in response["output"]:
         reader.read(item)
     meta = {"provider": PROVIDER, "id": response.get("id"), "messages": reader.messages}
     if reader.citations:
@@ -182,11 +212,15 @@ class _Reader:
                 self.parts.append(_read_reasoning(item))
             case "function_call":
                 self.parts.append(_read_call(item))
+            case "tool_search_call" if item.get("execution") == "client":
+                self.parts.append(_read_search(item))
             case "image_generation_call" if item.get("result"):
                 self.parts.append(_read_image(item))
             case kind:
                 name = kind.removesuffix("_call")
                 self.parts.append(ServerToolPart(provider=PROVIDER, name=name, payload=item))
+                if kind == _INTERPRETER:
+                    self.parts += _drawn(item)
 
     def _message(self, item: Item) -> None:
         contents = item.get("content", ())
@@ -213,9 +247,38 @@ def _read_reasoning(item: Item) -> ReasoningPart:
 
 def _read_call(item: Item) -> ToolCall:
     meta = {"openai_id": item["id"]} if item.get("id") else {}
+    # A namespace, a caller, and what comes to the API later.
+    more = {key: value for key, value in item.items() if key not in _CALL and value is not None}
+    if more:
+        meta["openai_more"] = more
     return ToolCall(
         call_id=item["call_id"], name=item["name"], arguments=item["arguments"] or "{}", meta=meta
     )
+
+
+def _read_search(item: Item) -> ToolCall:
+    """A search for tools that is ours to make: a call, to a tool of that name."""
+    arguments = item.get("arguments") or {}
+    return ToolCall(
+        call_id=item.get("call_id") or item["id"],
+        name=CLIENT_SEARCH,
+        arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
+        meta={"openai_item": item},
+    )
+
+
+def _drawn(item: Item) -> list[BlobPart]:
+    """The images that the interpreter made, under the name of its call."""
+    images = [one["url"] for one in item.get("outputs") or () if one["type"] == "image"]
+    return [_image_at(url, item.get("id")) for url in images]
+
+
+def _image_at(url: str, name: str | None) -> BlobPart:
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        media_type = head.removeprefix("data:").removesuffix(";base64")
+        return BlobPart(media_type=media_type, data=base64.b64decode(data), name=name)
+    return BlobPart(media_type="image/png", url=url, name=name)
 
 
 def _read_image(item: Item) -> BlobPart:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError, UsageError
+from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
@@ -138,7 +138,7 @@ def _settings(settings: ModelSettings) -> TheirSettings:
         "tool_choice": choice if choice in ("none", "required") else [choice],
         "parallel_tool_calls": None if settings.parallel_tool_calls else False,
         "cache": settings.cache_prompt,
-        "extra_body": settings.extra or None,
+        "extra_body": settings.given or None,
     }
     if choice == "auto":
         del chosen["tool_choice"]
@@ -191,6 +191,11 @@ def _as_model_errors(name: str) -> Iterator[None]:
         raise _from_api_error(name, error) from error
     except exceptions.AgentRunError as error:
         raise model_error(name, str(error), reason="server") from error
+    except ToolwrightError:
+        raise
+    except Exception as error:
+        # Thirty SDKs raise their own, and none of them is worth a crash of the run.
+        raise model_error(name, f"{type(error).__name__}: {error}") from error
 
 
 def _from_api_error(name: str, error: exceptions.ModelAPIError) -> ModelError:

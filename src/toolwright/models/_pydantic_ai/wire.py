@@ -23,6 +23,7 @@ from toolwright.messages import (
     UserMessage,
     sendable_text,
 )
+from toolwright.models._errors import broken_off
 from toolwright.models._media import as_text, is_text
 
 try:
@@ -110,7 +111,10 @@ def _foreign(message: ModelMessage) -> theirs.ModelResponse:
 
 
 def read_response(response: theirs.ModelResponse, name: str) -> ModelMessage:
-    """The whole reply."""
+    """The whole reply; raises `ModelError` for a stream in which there was none."""
+    # A stream without a reply in it ends like one with an empty reply, but costs nothing.
+    if not response.parts and not response.usage.total_tokens:
+        raise broken_off(name, "the reply has neither content nor usage")
     parts = tuple(_read_part(part) for part in response.parts)
     calls = any(isinstance(part, ToolCall) for part in parts)
     return ModelMessage(

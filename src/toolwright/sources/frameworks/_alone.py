@@ -73,6 +73,10 @@ class LoneRun:
     def progress(self, path: str, call_id: str, text: str, data: Any) -> None:
         """Nobody watches."""
 
+    def turn_event(self, path: str) -> str:
+        """No model has asked for the call."""
+        return ""
+
     def idempotency_key(self, call_id: str) -> str:
         """Nobody goes on with this run: its id and the call's."""
         return f"{self.run_id}:{call_id}"

@@ -143,6 +143,11 @@ class McpToolset(Toolset):
             self._on_listing(tools)
         return tools or []
 
+    async def open(self, context: ReadonlyContext | None = None) -> None:
+        """Connect now, unless a sign-in must come first; `ToolError` when there is no server."""
+        if not (self._auth_config and await needs_sign_in(context, self._auth_config)):
+            await self._connections.get(context)
+
     def _listed_as(self, tool: Tool) -> str:
         """By what may make the server list other tools; the one for resources is ours."""
         return f"{self._key}#resources" if is_resource_tool(tool) else self._key

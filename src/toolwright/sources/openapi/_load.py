@@ -40,6 +40,6 @@ def _parse_json(text: str | bytes, origin: str) -> Any:
 
 def _parse_yaml(text: str | bytes, origin: str) -> Any:
     try:
-        return load_yaml(text, unique_keys=False, text_keys=True)[0]
+        return load_yaml(text, text_keys=True)
     except YamlError as error:
         raise UsageError(f"{origin} is not YAML: {error}") from error

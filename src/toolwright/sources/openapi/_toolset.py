@@ -1,6 +1,6 @@
 """The operations of an OpenAPI document as tools."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -72,7 +72,8 @@ class OpenAPIToolset(Toolset):
             auth_scheme: How to sign in to every operation; without it, as the document says.
             auth_credential: The credential, or the client to get one with.
             credential_key: Toolsets and tools with the same key share one credential.
-            tool_filter: Names to keep, a predicate, or `operations(tags=…, paths=…, methods=…)`.
+            tool_filter: Names or operationIds to keep, a predicate, or
+                `operations(tags=…, paths=…, methods=…)`.
             tool_name_prefix: Put before every tool's name.
             ssl_verify: False, a file or folder of certificates to trust, or an `ssl.SSLContext`.
             header_provider: Gives headers for each request from the `ReadonlyContext`.
@@ -86,9 +87,7 @@ class OpenAPIToolset(Toolset):
                 document's address or the name of its file.
             max_document_bytes: Of the document and the files that it refers to, together.
         """
-        super().__init__(
-            tool_filter=_with_prefix(tool_filter, tool_name_prefix), tool_name_prefix=None
-        )
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=None)
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
         self._prefix = _joined(tool_name_prefix)
         self._source = source
@@ -115,13 +114,31 @@ class OpenAPIToolset(Toolset):
         return list(self._tools.values())
 
     def get_tool(self, name: str) -> RestApiTool:
-        """The tool of one operation, by its name with or without the prefix."""
+        """The tool of one operation, by its name with or without the prefix, or its operationId."""
         tools = self._tools
-        tool = tools.get(name) or tools.get(self._prefix + name)
+        tool = tools.get(self._named(name, tools.values()))
         if tool is None:
             near = ", ".join(list(tools)[:10]) or "none"
             raise UsageError(f"This document has no operation {name!r}; it has: {near} …")
         return tool
+
+    def _names_kept(self, tools: Sequence[Tool]) -> ToolFilter:
+        """A filter may name tools with or without the prefix, and operations as the document does."""
+        keep = self.tool_filter
+        if isinstance(keep, str) or not isinstance(keep, Collection):
+            return keep
+        return {self._named(name, tools) for name in keep}
+
+    def _named(self, name: str, tools: Iterable[Tool]) -> str:
+        """The name of the tool that is meant by `name`; the same where none is."""
+        made = list(tools)
+        names = {tool.name for tool in made}
+        if name in names:
+            return name
+        if self._prefix + name in names:
+            return self._prefix + name
+        operations = (tool for tool in made if isinstance(tool, RestApiTool))
+        return next((t.name for t in operations if t.operation.operation_id == name), name)
 
     def problems(self) -> dict[str, tuple[str, ...]]:
         """Operations of which something could not be understood, and why. Looks at all of them."""
@@ -218,12 +235,3 @@ def _check_one_given(**sources: Any) -> None:
 
 def _joined(prefix: str | None) -> str:
     return "" if not prefix else prefix if prefix.endswith("_") else f"{prefix}_"
-
-
-def _with_prefix(tool_filter: ToolFilter, prefix: str | None) -> ToolFilter:
-    """Names in a filter are the document's; the tools are made with the prefix already on."""
-    if not isinstance(tool_filter, Collection):
-        return tool_filter
-    if isinstance(tool_filter, str):
-        raise UsageError(f"tool_filter is a list of names; got {tool_filter!r}.")
-    return {_joined(prefix) + name for name in tool_filter}

@@ -1,0 +1,47 @@
+"""Look at a reply before it is believed: a dataclass does not look at what it is made of."""
+
+from dataclasses import fields
+
+from toolwright.messages import (
+    BlobPart,
+    ModelMessage,
+    ModelPart,
+    ReasoningPart,
+    ServerToolPart,
+    TextPart,
+    ToolCall,
+    Usage,
+)
+from toolwright.models._errors import not_a_reply
+
+__all__ = ["checked"]
+
+_COUNTS = tuple(field.name for field in fields(Usage))
+
+
+def checked(message: ModelMessage) -> ModelMessage:
+    """`message` itself, if all that the provider filled in has the type that it must have."""
+    for part in message.parts:
+        if not _is_sound(part):
+            raise not_a_reply(message.model, "JSON of another shape:", repr(part), status=200)
+    for name in _COUNTS:
+        count = getattr(message.usage, name)
+        if isinstance(count, bool) or not isinstance(count, int | float) or not count >= 0:
+            raise not_a_reply(message.model, f"a usage of {name}={count!r}", status=200)
+    return message
+
+
+def _is_sound(part: ModelPart) -> bool:
+    match part:
+        case TextPart(text=str()):
+            return True
+        case ReasoningPart(text=str(), signature=str() | None):
+            return True
+        case ToolCall(call_id=str(call_id), name=str(name), arguments=str()):
+            return bool(call_id and name)
+        case ServerToolPart(name=str(), payload=dict()):
+            return True
+        case BlobPart(media_type=str(), data=bytes() | None, url=str() | None):
+            return True
+        case _:
+            return False

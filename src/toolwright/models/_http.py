@@ -1,0 +1,173 @@
+"""Hold a provider's HTTP client to bounds: replies of its protocol, of a size that can be kept."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+
+from toolwright.errors import ModelError
+from toolwright.models._errors import broken_off, model_error, not_a_reply, unreachable
+
+__all__ = ["connection_error", "transport_errors", "watching"]
+
+MOST_BYTES = 64 * 2**20
+"""Of one reply, unpacked. A page of images has a third of this; what is endless reaches it."""
+_SHOWN_BYTES = 400
+_BEGINNINGS = (b"{", b"[", b"data:", b"event:", b"id:", b"retry:", b":")
+"""Of JSON, and of server-sent events."""
+_PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
+"""A small piece of these cannot become a huge one in a single step."""
+_BREAKS = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
+"""Google's SDK takes these for ends of lines, in the middle of a text; JSON can write them so."""
+_KEEPS_THE_METHOD = frozenset({307, 308})
+
+Hook = Callable[[Any], Awaitable[None]]
+
+
+def watching(name: str) -> dict[str, list[Hook]]:
+    """The `event_hooks` with which an HTTP client refuses what is no reply, as a `ModelError`."""
+
+    async def on_request(request: httpx2.Request) -> None:
+        request.headers["accept-encoding"] = "gzip, deflate"
+
+    async def on_response(response: httpx2.Response) -> None:
+        if response.has_redirect_location:
+            _check_redirect(name, response)
+        _check_packing(name, response)
+        response.stream = watched = _Watched(name, response)
+        if response.is_success:
+            await watched.look()
+
+    return {"request": [on_request], "response": [on_response]}
+
+
+@contextmanager
+def transport_errors(name: str) -> Iterator[None]:
+    """Turn what the HTTP client itself raises into `ModelError`; some SDKs let it through."""
+    try:
+        yield
+    except httpx2.TimeoutException as error:
+        url = _url(error)
+        raise model_error(name, f"timed out: {error!r}", reason="timeout", url=url) from error
+    except httpx2.ConnectError as error:
+        raise unreachable(name, _url(error), str(error)) from error
+    except httpx2.HTTPError as error:
+        raise broken_off(name, str(error) or repr(error), url=_url(error)) from error
+
+
+def connection_error(name: str, url: object, error: Exception) -> ModelError:
+    """The error for what an SDK reports as a connection's, by what it has wrapped."""
+    cause = error.__cause__
+    if isinstance(cause, ModelError):
+        return cause
+    if cause is None or isinstance(cause, httpx2.ConnectError):
+        return unreachable(name, url, f"{error} {cause or ''}".strip())
+    return broken_off(name, str(cause) or repr(cause), url=url)
+
+
+def _url(error: httpx2.HTTPError) -> object:
+    return getattr(error, "_request", None) and error.request.url
+
+
+def _check_redirect(name: str, response: httpx2.Response) -> None:
+    """Only to the same server, and with the same method, is a request sent on.
+
+    Keys stand in headers of the providers' own, which a client would take along to any address.
+    """
+    there = response.url.join(response.headers["location"])
+    here = response.url
+    same = there.host == here.host and (
+        (there.scheme, there.port) == (here.scheme, here.port) or there.scheme == "https"
+    )
+    if same and response.status_code in _KEEPS_THE_METHOD:
+        return
+    raise not_a_reply(
+        name,
+        f"a redirect to {there.scheme}://{there.host}, which is not followed",
+        url=here,
+        status=response.status_code,
+    )
+
+
+def _check_packing(name: str, response: httpx2.Response) -> None:
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    if packing not in _PACKINGS:
+        what = f"a body packed as {packing!r}, which was not asked for"
+        raise not_a_reply(name, what, url=response.url, status=response.status_code)
+
+
+def _held_back(piece: bytes) -> tuple[bytes, bytes]:
+    """`piece` without, and only, the end that may be half a character."""
+    for size in (2, 1):
+        if any(len(char) > size and piece.endswith(char[:size]) for char in _BREAKS):
+            return piece[:-size], piece[-size:]
+    return piece, b""
+
+
+def _without_breaks(piece: bytes) -> bytes:
+    for char, escape in _BREAKS.items():
+        piece = piece.replace(char, escape)
+    return piece
+
+
+class _Watched(httpx2.AsyncByteStream):
+    """The unpacked body of a response, measured, and looked at where it begins."""
+
+    def __init__(self, name: str, response: httpx2.Response) -> None:
+        self._name = name
+        self._response = response
+        self._packed = httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=response.stream,
+            request=response.request,
+        )
+        self._pieces = self._packed.aiter_bytes()
+        self._size = 0
+        self._head = b""
+        for header in ("content-encoding", "content-length"):
+            response.headers.pop(header, None)
+
+    async def look(self) -> None:
+        """Read until the beginning tells what this is; raises `ModelError` if that is no reply."""
+        async for piece in self._pieces:
+            self._measure(piece)
+            self._head += piece
+            head = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
+            if head.startswith(_BEGINNINGS):
+                # The SDKs go by the header, and servers send JSON as text, or as nothing at all.
+                kind = "application/json" if head[:1] in b"{[" else "text/event-stream"
+                self._response.headers["content-type"] = kind
+                return
+            if not any(beginning.startswith(head) for beginning in _BEGINNINGS):
+                raise self._refused(f"{self._kind()} that begins with", self._head)
+        what = "the body ends where it begins" if self._head.strip() else "the body is empty"
+        raise broken_off(self._name, what, url=self._response.url, status=200)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        whole, held = _held_back(self._head)
+        self._head = b""
+        yield _without_breaks(whole)
+        async for piece in self._pieces:
+            self._measure(piece)
+            whole, held = _held_back(held + piece)
+            yield _without_breaks(whole)
+        yield _without_breaks(held)
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._packed.aclose()
+
+    def _measure(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > MOST_BYTES:
+            raise self._refused(f"more than {MOST_BYTES // 1024:,} KB without an end")
+
+    def _kind(self) -> str:
+        return self._response.headers.get("content-type", "no content type").partition(";")[0]
+
+    def _refused(self, what: str, shown: bytes | None = None) -> ModelError:
+        text = None if shown is None else shown[:_SHOWN_BYTES].decode(errors="replace")
+        response = self._response
+        return not_a_reply(self._name, what, text, url=response.url, status=response.status_code)

@@ -1,0 +1,246 @@
+"""What servers that copy OpenAI's protocol send is read, and sent back as they want it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models.compatible import HABITS, PARIS, USAGE, Habit, chunk, piece, whole
+from tests.models.requests import WEATHER, answered, ask, called, history, texts
+from tests.models.wire import Reply, Wire, sse
+
+from toolwright.errors import ModelError
+from toolwright.messages import ReasoningPart, user_message
+from toolwright.models import Delta, ModelSettings, OpenAIChatModel, Retries
+
+pytestmark = pytest.mark.anyio
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
+
+
+def model(wire: Wire, provider: str = "own", **settings: Any) -> OpenAIChatModel:
+    retries = Retries(attempts=1)
+    return OpenAIChatModel("m", provider=provider, base_url=wire.url, retries=retries, **settings)
+
+
+@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: f"{habit.server}: {habit.what}")
+async def test_a_habit_is_understood(wire: Wire, habit: Habit) -> None:
+    asked = model(wire, calls_in_text=habit.calls_in_text)
+    deltas: list[Delta] = []
+    if habit.streamed:
+        wire.will(sse(*habit.replies, done="[DONE]" if habit.done else ""))
+    else:
+        wire.will(*habit.replies)
+
+    reply = await asked.respond(ask(tools=(WEATHER,)), deltas.append if habit.streamed else None)
+
+    reasoning = [part for part in reply.parts if isinstance(part, ReasoningPart)]
+    usage = reply.usage
+    assert reply.text == habit.text
+    assert "".join(part.text for part in reasoning) == habit.reasoning
+    assert [(call.name, call.arguments) for call in reply.calls] == list(habit.calls)
+    assert len({call.call_id for call in reply.calls}) == len(habit.calls)
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == habit.usage
+    assert reply.finish_reason == habit.finish
+    if habit.streamed:
+        assert texts(deltas) == habit.text
+        assert texts(deltas, "reasoning") == habit.reasoning
+    wire.will(whole(content="Bye"))
+    await asked.respond(history(user_message("Hi"), reply, user_message("And?")))
+    turn = wire.bodies[-1]["messages"][1]
+    plain = {"role": "assistant", "content": habit.text or None}
+    assert {key: turn[key] for key in turn if key != "tool_calls"} == {**plain, **habit.sent_back}
+
+
+def test_the_guide_has_a_row_for_every_habit() -> None:
+    guide = GUIDE.read_text()
+    for habit in HABITS:
+        row = re.compile(rf"^\| {re.escape(habit.server)} \|.*{re.escape(habit.source)}", re.M)
+        assert row.search(guide), f"{habit.server}: {habit.source}"
+
+
+@pytest.mark.parametrize(
+    ("provider", "fields"),
+    [
+        ("openai-chat", {"max_tokens": 5, "seed": 7, "stream_options": {"include_usage": True}}),
+        ("mistral", {"max_tokens": 5, "random_seed": 7}),
+        (
+            "groq",
+            {"max_completion_tokens": 5, "seed": 7, "stream_options": {"include_usage": True}},
+        ),
+    ],
+)
+async def test_each_is_asked_in_its_own_words(wire: Wire, provider: str, fields: Any) -> None:
+    wire.will(sse(chunk("stop", content="Hi"), done="[DONE]"))
+
+    await model(wire, provider).respond(
+        ask(settings=ModelSettings(max_tokens=5, seed=7)), lambda delta: None
+    )
+
+    body = wire.bodies[0]
+    assert {key: body[key] for key in body.keys() - {"model", "messages", "stream"}} == fields
+
+
+async def test_deepseek_gets_the_field_that_it_demands_of_another_models_calls(wire: Wire) -> None:
+    turns = history(user_message("Hi"), called("get_weather", PARIS), answered("Sunny"))
+    wire.will(whole(content="Hi"), whole(content="Hi"))
+
+    await model(wire, "deepseek").respond(turns)
+    await model(wire, "together").respond(turns)
+
+    assert wire.bodies[0]["messages"][1]["reasoning_content"] == ""
+    assert "reasoning_content" not in wire.bodies[1]["messages"][1]
+
+
+async def test_calls_in_the_text_stay_text_unless_the_setting_says_otherwise(wire: Wire) -> None:
+    written = f'<tool_call>{{"name": "get_weather", "arguments": {PARIS}}}</tool_call>'
+    wire.will(whole(content=written))
+
+    reply = await model(wire).respond(ask(tools=(WEATHER,)))
+
+    assert (reply.text, reply.calls) == (written, ())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '<tool_call>{"name": "delete_all", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "get_weather"}</tool_call> is how one calls it.',
+        'Write `<tool_call>{"name": "get_weather"}</tool_call>` for it.',
+        '<tool_call>{"name": "get_weather", "arguments": {"ci',
+        "<function=get_weather>",
+        '{"name": "get_weather", "description": "a tool"}',
+        '{"name": 5}',
+        "[get_weather(**x)]",
+        "[get_weather(open('x'))]",
+        "[TOOL_CALLS] nothing",
+        "```json\n[1]\n```",
+        "[1, 2]",
+        "  ",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+async def test_what_only_looks_like_a_call_stays_text(wire: Wire, written: str, size: int) -> None:
+    pieces = [written[at : at + size] for at in range(0, len(written), size)]
+    wire.will(sse(*(chunk(content=one) for one in pieces), chunk("stop"), done="[DONE]"))
+    deltas: list[Delta] = []
+
+    reply = await model(wire, calls_in_text=True).respond(ask(tools=(WEATHER,)), deltas.append)
+
+    assert (reply.text, reply.calls, texts(deltas)) == (written, (), written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f'<tool_call>{{"name": "get_weather", "arguments": {PARIS}}}</tool_call>',
+        f'[TOOL_CALLS][{{"name": "get_weather", "arguments": {PARIS}}}]',
+        f"[TOOL_CALLS]get_weather[ARGS]{PARIS}",
+        f"[TOOL_CALLS]get_weather{PARIS}",
+        f'<|python_tag|>{{"name": "get_weather", "parameters": {PARIS}}}',
+        f'{{"type": "function", "function": {{"name": "get_weather", "parameters": {PARIS}}}}}',
+        '[get_weather(city="Paris")]',
+        "<function=get_weather><parameter=city>Paris</parameter></function>",
+    ],
+    ids=["hermes", "mistral", "mistral-args", "mistral-named", "llama", "json", "python", "coder"],
+)
+@pytest.mark.parametrize("before", ["", "Let me see.\n\n"], ids=["alone", "after"])
+async def test_the_common_formats_are_known(wire: Wire, written: str, before: str) -> None:
+    if before and written[0] in "{[" and not written.startswith("[TOOL"):
+        pytest.skip("without a mark, a call is one only where nothing precedes it")
+    text = before + written
+    wire.will(sse(*(chunk(content=char) for char in text), chunk("stop", USAGE), done="[DONE]"))
+    deltas: list[Delta] = []
+
+    reply = await model(wire, calls_in_text=True).respond(ask(tools=(WEATHER,)), deltas.append)
+
+    [call] = reply.calls
+    assert (reply.text, call.name, call.arguments) == (before.rstrip(), "get_weather", PARIS)
+    assert (texts(deltas), texts(deltas, "call"), reply.finish_reason) == (
+        before.rstrip(),
+        PARIS,
+        "calls",
+    )
+
+
+async def test_openai_itself_may_write_about_the_tag(wire: Wire, monkeypatch: Any) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", wire.url)
+    wire.will(whole(content="<think> is a tag."))
+
+    reply = await OpenAIChatModel("gpt-5", retries=Retries(attempts=1)).respond(ask())
+
+    assert reply.text == "<think> is a tag."
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reasoning", "text"),
+    [
+        (["<think>a</think>b <think>c</think>"], "a", "b <think>c</think>"),
+        (["<think>a</think>\n<think>b</think>\nc"], "ab", "c"),
+        ([" <th", "ink>\n", "a <", "/think", "> b"], "a ", "b"),
+        (["<think>", "\n", "\n", "a</think>b"], "a", "b"),
+        (["<thing>"], "", "<thing>"),
+        (["  <", "b>"], "", "  <b>"),
+        (["a<think>b</think>"], "", "a<think>b</think>"),
+        (["<think>a</think>"], "a", ""),
+        (["<th"], "", "<th"),
+    ],
+)
+async def test_thoughts_are_taken_from_the_beginning_alone(
+    wire: Wire, pieces: list[str], reasoning: str, text: str
+) -> None:
+    wire.will(sse(*(chunk(content=one) for one in pieces), chunk("stop"), done="[DONE]"))
+    deltas: list[Delta] = []
+
+    reply = await model(wire).respond(ask(), deltas.append)
+
+    assert (texts(deltas, "reasoning"), texts(deltas), reply.text) == (reasoning, text, text)
+
+
+async def test_a_stream_without_a_reason_or_a_sign_of_its_end_has_broken_off(wire: Wire) -> None:
+    wire.will(sse(chunk(content="Hi")))
+
+    with pytest.raises(ModelError, match="broke off") as caught:
+        await model(wire).respond(ask(), lambda delta: None)
+
+    assert caught.value.retryable
+
+
+async def test_a_server_that_does_not_stream_is_read_all_the_same(wire: Wire) -> None:
+    call = piece(None, id="a", name="get_weather", arguments=PARIS)
+    wire.will(whole("tool_calls", content="Hi", tool_calls=[call]))
+    deltas: list[Delta] = []
+
+    reply = await model(wire).respond(ask(), deltas.append)
+
+    assert (reply.text, texts(deltas), texts(deltas, "call")) == ("Hi", "Hi", PARIS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"error": {"code": 429, "message": "slow down"}}, "rate_limit"),
+        ({"error": {"code": 502, "message": "upstream"}, "user_id": "u"}, "server"),
+        (
+            {
+                "choices": [
+                    {"error": {"code": 502, "message": "upstream"}, "finish_reason": "error"}
+                ]
+            },
+            "server",
+        ),
+        ({"error": "model not loaded"}, "server"),
+        (whole("insufficient_system_resource", content="Half"), "server"),
+    ],
+)
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+async def test_an_error_under_a_good_status_is_one(
+    wire: Wire, answer: Any, reason: str, streamed: bool
+) -> None:
+    """OpenRouter's documentation: https://openrouter.ai/docs/api/reference/errors-and-debugging"""
+    wire.will(sse(answer, done="[DONE]") if streamed else Reply(body=answer))
+
+    with pytest.raises(ModelError) as caught:
+        await model(wire).respond(ask(), (lambda delta: None) if streamed else None)
+
+    assert (caught.value.reason, caught.value.retryable) == (reason, True)

@@ -1,0 +1,264 @@
+"""Whatever a server sends in place of a reply, the run gets a `ModelError` that says what came."""
+
+import gc
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic_ai.models.openai import OpenAIChatModel as TheirModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from tests.models.requests import ask
+from tests.models.wire import Reply, Wire, sse
+
+from toolwright.errors import ModelError
+from toolwright.models import (
+    AnthropicModel,
+    GeminiModel,
+    Model,
+    OpenAIChatModel,
+    OpenAIModel,
+    PydanticAIModel,
+    Retries,
+    _http,
+)
+
+pytestmark = pytest.mark.anyio
+
+ONCE = Retries(attempts=1)
+OURS: dict[str, Callable[[str], Model]] = {
+    "chat": lambda url: OpenAIChatModel("m", base_url=url, api_key="k", retries=ONCE),
+    "responses": lambda url: OpenAIModel("gpt-5", base_url=url, api_key="k", retries=ONCE),
+    "anthropic": lambda url: AnthropicModel("claude-5", base_url=url, api_key="k", retries=ONCE),
+    "gemini": lambda url: GeminiModel(
+        "gemini-3", base_url=url, api_key="k", vertex=False, retries=ONCE
+    ),
+}
+ALL = {
+    **OURS,
+    "pydantic-ai": lambda url: PydanticAIModel(
+        TheirModel("m", provider=OpenAIProvider(base_url=url, api_key="k"))
+    ),
+}
+PAGE = b"<!doctype html>\n<title>Sign in</title> token=abcdefgh12345"
+DEEP = b'{"a":' * 100_000
+each_of_ours = pytest.mark.parametrize("kind", OURS)
+each_way = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+
+
+async def failures(wire: Wire, kind: str, streamed: bool, *replies: Reply) -> list[ModelError]:
+    """What the model raises when the server answers with each of these."""
+    wire.will(*replies)
+    model = ALL[kind](wire.url)
+    raised = []
+    for _ in replies:
+        with pytest.raises(ModelError, match=f"^{model.name}: ") as caught:
+            await model.respond(ask(), (lambda delta: None) if streamed else None)
+        raised.append(caught.value)
+    return raised
+
+
+async def failure(wire: Wire, kind: str, streamed: bool, reply: Reply) -> ModelError:
+    return (await failures(wire, kind, streamed, reply))[0]
+
+
+def page(body: bytes, kind: str = "text/html", **headers: str) -> Reply:
+    return Reply(raw=body, headers={"content-type": kind, **headers})
+
+
+@each_way
+@each_of_ours
+async def test_a_page_in_place_of_a_reply_is_shown_with_a_hint(
+    wire: Wire, kind: str, streamed: bool
+) -> None:
+    types = ("text/html", "application/json", "text/event-stream")
+    for error in await failures(wire, kind, streamed, *(page(PAGE, one) for one in types)):
+        assert (error.reason, error.retryable, error.status) == ("protocol", False, 200)
+        shown = "'<!doctype html> <title>Sign in</title> token=[redacted]'"
+        assert f"{shown} [{wire.url}]" in str(error)
+        assert "check base_url" in str(error)
+
+
+@each_way
+@each_of_ours
+async def test_an_empty_body_may_be_asked_for_again(wire: Wire, kind: str, streamed: bool) -> None:
+    for error in await failures(wire, kind, streamed, page(b""), page(b" \n\n")):
+        assert (error.reason, error.retryable) == ("connection", True)
+        assert "the body is empty" in str(error)
+
+
+@each_of_ours
+async def test_json_that_breaks_off_may_be_asked_for_again(wire: Wire, kind: str) -> None:
+    error = await failure(wire, kind, False, page(b'{"id": "1", "cho', "application/json"))
+
+    assert (error.reason, error.retryable) == ("connection", True)
+    assert """after '{"id": "1", "cho'""" in str(error)
+
+
+@each_way
+@each_of_ours
+async def test_a_body_that_is_shorter_than_announced_may_be_asked_for_again(
+    wire: Wire, kind: str, streamed: bool
+) -> None:
+    cut = page(b'{"id": "1", "cho', "application/json", **{"content-length": "900"})
+
+    error = await failure(wire, kind, streamed, cut)
+
+    assert (error.reason, error.retryable) == ("connection", True)
+    assert "broke off" in str(error)
+
+
+EVENTS: dict[str, Any] = {
+    "chat": {"choices": [{"delta": {"content": "H"}}]},
+    "responses": {"type": "response.output_text.delta", "delta": "H"},
+    "anthropic": {"type": "message_start", "message": {"content": []}},
+    "gemini": {"candidates": [{"content": {"parts": [{"text": "H"}]}}]},
+}
+
+
+@each_of_ours
+async def test_a_stream_that_ends_too_early_may_be_asked_for_again(wire: Wire, kind: str) -> None:
+    error = await failure(wire, kind, True, sse(EVENTS[kind]))
+
+    assert (error.reason, error.retryable) == ("connection", True)
+
+
+@each_of_ours
+async def test_half_an_event_may_be_asked_for_again(wire: Wire, kind: str) -> None:
+    half = json.dumps(EVENTS[kind])[:-3]
+    name = f"event: {EVENTS[kind]['type']}\n" if "type" in EVENTS[kind] else ""
+    event = f"{name}data: {half}\n\n".encode()
+
+    error = await failure(wire, kind, True, page(event, "text/event-stream"))
+
+    assert (error.reason, error.retryable) == ("connection", True)
+
+
+@each_way
+@each_of_ours
+async def test_a_redirect_elsewhere_is_not_followed(wire: Wire, kind: str, streamed: bool) -> None:
+    places = ((302, "https://login.example/"), (307, "https://login.example/"), (303, "/login"))
+    redirects = [Reply(status=status, headers={"location": place}) for status, place in places]
+
+    raised = await failures(wire, kind, streamed, *redirects)
+
+    assert [error.status for error in raised] == [302, 307, 303]
+    assert {(error.reason, error.retryable) for error in raised} == {("protocol", False)}
+    assert all("a redirect to" in str(error) for error in raised)
+    assert len(wire.requests) == len(places)
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic"])
+async def test_a_redirect_on_the_same_server_is_followed(wire: Wire, kind: str) -> None:
+    moved = Reply(status=308, headers={"location": "/elsewhere"})
+    wire.will(moved, page(PAGE))
+
+    with pytest.raises(ModelError, match="Sign in"):
+        await OURS[kind](wire.url).respond(ask())
+
+    assert wire.requests[1].path == "/elsewhere"
+    assert wire.bodies[0] == wire.bodies[1]
+
+
+@each_way
+@each_of_ours
+async def test_what_does_not_end_is_given_up(
+    wire: Wire, kind: str, streamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http, "MOST_BYTES", 2**16)
+    endless = b'{"id": "' if not streamed else b"data: {"
+
+    error = await failure(wire, kind, streamed, page(endless + b"x" * 2**17, "application/json"))
+
+    assert (error.reason, error.retryable) == ("protocol", False)
+    assert "more than 64 KB" in str(error)
+
+
+@each_of_ours
+async def test_a_small_body_that_unpacks_into_a_large_one_is_given_up(
+    wire: Wire, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http, "MOST_BYTES", 2**16)
+    bomb = gzip.compress(b"{" + b" " * 2**20)
+
+    error = await failure(
+        wire, kind, False, page(bomb, "application/json", **{"content-encoding": "gzip"})
+    )
+
+    assert "more than 64 KB" in str(error)
+
+
+@each_of_ours
+async def test_a_packing_that_was_not_asked_for_is_not_unpacked(wire: Wire, kind: str) -> None:
+    odd = page(b"{}", "application/json", **{"content-encoding": "zstd"})
+
+    error = await failure(wire, kind, False, odd)
+
+    assert wire.requests[0].headers["accept-encoding"] == "gzip, deflate"
+    assert (error.reason, "packed as 'zstd'" in str(error)) == ("protocol", True)
+
+
+@each_of_ours
+async def test_an_error_page_that_does_not_end_is_given_up(
+    wire: Wire, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http, "MOST_BYTES", 2**16)
+    endless = [Reply(raw=b"x" * 2**17, status=status) for status in (500, 404)]
+
+    raised = await failures(wire, kind, False, *endless)
+
+    assert [error.status for error in raised] == [500, 404]
+    assert all("more than 64 KB" in str(error) for error in raised)
+
+
+@each_of_ours
+async def test_a_path_that_is_not_there_asks_about_the_base_url(wire: Wire, kind: str) -> None:
+    error = await failure(wire, kind, False, Reply(raw=b"404 page not found", status=404))
+
+    assert (error.reason, error.status) == ("bad_request", 404)
+    assert "check the model's name and base_url" in str(error)
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Finalizers of other tests would run while the stack is full of nested JSON, and complain."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+ODD = (
+    PAGE, b"", b"null", b"5", b'"text"', b"[]", b"[1]", b"{}", b'{"choices": 5}', b"\xff\xfe{",
+    b'{"message": "Welcome"}', b'{"choices": [5]}', b'{"choices": [{"message": {"content": 5}}]}',
+    b'{"output": 5}', b'{"content": [5]}', b'{"candidates": [5]}', b'{"candidates": 5}', DEEP,
+)  # fmt: skip
+
+
+@each_way
+@pytest.mark.parametrize("kind", ALL)
+async def test_anything_else_is_a_model_error_too(
+    wire: Wire, kind: str, streamed: bool, no_collection: None
+) -> None:
+    events = [b"event: message_start\ndata: " + body + b"\n\ndata: [DONE]\n\n" for body in ODD]
+    kinds = [page(event, "text/event-stream") for event in events] if streamed else map(page, ODD)
+
+    assert len(await failures(wire, kind, streamed, *kinds)) == len(ODD)
+
+
+async def test_json_with_another_content_type_is_read(wire: Wire) -> None:
+    completion = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}
+    wire.will(page(json.dumps(completion).encode(), "text/plain"))
+
+    assert (await OURS["chat"](wire.url).respond(ask())).text == "Hi"
+
+
+async def test_what_a_listener_raises_is_no_fault_of_the_model(wire: Wire) -> None:
+    wire.will(sse(EVENTS["chat"]))
+
+    def broken(delta: object) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await OURS["chat"](wire.url).respond(ask(), broken)

@@ -1,0 +1,191 @@
+"""Hand-written tools in the forms that users of ADK write them in."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from google.genai import types
+
+from toolwright import (
+    Agent,
+    AgentTool,
+    BaseTool,
+    BaseToolset,
+    FunctionTool,
+    LongRunningFunctionTool,
+    ReadonlyContext,
+    ToolContext,
+    UsageError,
+    get_user_choice,
+)
+from toolwright.messages import ToolSpec, UserMessage
+from toolwright.models import ModelRequest
+from toolwright.testing import ScriptedModel, call
+
+pytestmark = pytest.mark.anyio
+SCHEMA = {"type": "object", "properties": {"sku": {"type": "string"}}, "required": ["sku"]}
+DECLARATIONS = {
+    "spec": ToolSpec(name="lookup", description="Find it.", parameters=SCHEMA),
+    "dict": {"name": "lookup", "description": "Find it.", "parameters": SCHEMA},
+    "json schema": {"parameters_json_schema": SCHEMA},
+    "google's": types.FunctionDeclaration(
+        name="lookup",
+        description="Find it.",
+        parameters=types.Schema(
+            type=types.Type.OBJECT,
+            properties={"sku": types.Schema(type=types.Type.STRING)},
+            required=["sku"],
+        ),
+    ),
+    "google's json": types.FunctionDeclaration(name="lookup", parameters_json_schema=SCHEMA),
+}
+
+
+class Lookup(BaseTool):
+    """Looks up what it is told to."""
+
+    def __init__(self, declared: Any) -> None:
+        super().__init__(name="lookup", description="Find it.")
+        self._declared = declared
+
+    def _get_declaration(self) -> Any:
+        return self._declared
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Find it."""
+        return {"found": args["sku"]}
+
+
+def plain(x: int) -> int:
+    """Do it."""
+    return x
+
+
+@pytest.mark.row("004-H1")
+@pytest.mark.parametrize("form", DECLARATIONS)
+async def test_a_declaration_may_come_in_any_form(form: str) -> None:
+    offered: list[ToolSpec] = []
+
+    def first(request: ModelRequest) -> object:
+        offered.extend(request.tools)
+        return [call("lookup", sku="W-42"), call("lookup")]
+
+    agent = Agent(name="a", model=ScriptedModel(first, "ok"), tools=[Lookup(DECLARATIONS[form])])
+    result = await agent.run("x")
+    [spec] = offered
+    assert (spec.name, spec.description) == ("lookup", "Find it.")
+    assert spec.parameters["properties"]["sku"]["type"] == "string"
+    message = result.history[-2]
+    assert message.kind == "tool"
+    assert message.results[0].text == '{"found":"W-42"}'
+    assert [item.status for item in message.results] == ["ok", "error"]
+
+
+@pytest.mark.row("004-H2b")
+async def test_a_tool_without_a_declaration_is_neither_offered_nor_run() -> None:
+    def first(request: ModelRequest) -> object:
+        assert request.tools == ()
+        return call("lookup", sku="x")
+
+    agent = Agent(name="a", model=ScriptedModel(first, "ok"), tools=[Lookup(None)])
+    message = (await agent.run("x")).history[-2]
+    assert message.kind == "tool"
+    assert message.results[0].status == "error"
+
+
+@pytest.mark.parametrize("declared", [7, "lookup", {"nmae": "x"}])
+def test_another_declaration_is_a_clear_error(declared: Any) -> None:
+    with pytest.raises(UsageError, match=r"Lookup\._get_declaration"):
+        Agent(name="a", model=ScriptedModel(), tools=[Lookup(declared)])
+
+
+@pytest.mark.row("004-H2a")
+def test_changing_the_request_the_other_way_is_refused() -> None:
+    class Odd(Lookup):
+        async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
+            """Never called."""
+
+    with pytest.raises(UsageError, match="shape_request"):
+        Agent(name="a", model=ScriptedModel(), tools=[Odd(None)])
+
+
+async def test_a_hand_written_tool_may_change_the_request_too() -> None:
+    class Both(Lookup):
+        async def shape_request(self, ctx: ReadonlyContext, request: ModelRequest) -> ModelRequest:
+            """Say that it was here."""
+            return replace(request, instructions="shaped")
+
+    def look(request: ModelRequest) -> object:
+        return f"{request.instructions} {[spec.name for spec in request.tools]}"
+
+    agent = Agent(name="a", model=ScriptedModel(look), tools=[Both(DECLARATIONS["dict"])])
+    assert (await agent.run("x")).text == "shaped ['lookup']"
+
+
+@pytest.mark.row("004-L1a", "004-L1b", "004-H2c")
+async def test_every_tool_is_a_base_tool() -> None:
+    inner = Agent(name="inner", model=ScriptedModel())
+    for made in (FunctionTool(plain), AgentTool(agent=inner), LongRunningFunctionTool(plain)):
+        assert isinstance(made, BaseTool)
+        assert issubclass(type(made), BaseTool)
+        assert isinstance(made._get_declaration(), ToolSpec)
+    assert not isinstance(plain, BaseTool)
+    assert [t.is_long_running for t in (FunctionTool(plain), LongRunningFunctionTool(plain))] == [
+        False,
+        True,
+    ]
+    assert Lookup(None).is_long_running is False
+
+
+async def test_a_tool_can_be_run_as_a_base_tool_is() -> None:
+    values: list[Any] = []
+
+    async def outer(tool_context: ToolContext) -> str:
+        """Run the other one."""
+        values.append(await FunctionTool(plain).run_async(args={"x": 3}, tool_context=tool_context))
+        return "ran"
+
+    await Agent(name="a", model=ScriptedModel(call("outer"), "ok"), tools=[outer]).run("x")
+    assert values == [3]
+
+
+@pytest.mark.row("004-P:choice")
+def test_a_choice_is_a_long_running_tool() -> None:
+    assert isinstance(get_user_choice, LongRunningFunctionTool)
+    assert get_user_choice.name == "get_user_choice"
+    assert "LONG RUNNING" not in get_user_choice.description
+
+
+@pytest.mark.row("004-H4b")
+@pytest.mark.parametrize("where", ["class", "init"])
+async def test_the_cache_of_a_listing_is_turned_off_under_its_other_name(where: str) -> None:
+    listed: list[int] = []
+
+    class Counting(BaseToolset):
+        if where == "class":
+            _use_invocation_cache = False  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            super().__init__()
+            if where == "init":
+                self._use_invocation_cache = False
+
+        async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Any]:
+            """Count how often."""
+            listed.append(1)
+            return [FunctionTool(plain)]
+
+    model = ScriptedModel(call("plain", x=1), call("plain", x=2), "ok")
+    await Agent(name="a", model=model, tools=[Counting()]).run("x")
+    assert len(listed) >= 3
+
+
+@pytest.mark.row("004-F1b", "004-F1c")
+async def test_a_function_may_be_listed_plain_and_confirmed_under_two_names() -> None:
+    asking = FunctionTool(plain, name="plain_if_asked", require_confirmation=True)
+    model = ScriptedModel([call("plain", x=1), call("plain_if_asked", x=2)], "ok")
+    result = await Agent(name="a", model=model, tools=[plain, asking]).run("x")
+    assert [pending.name for pending in result.pending] == ["plain_if_asked"]
+    assert isinstance(result.history[0], UserMessage)
+    with pytest.raises(UsageError, match="two tools named 'plain'; rename one"):
+        Agent(name="a", model=model, tools=[plain, FunctionTool(plain, require_confirmation=True)])
