@@ -26,7 +26,9 @@ BROKEN = {
     "brackets": f"a: {'[' * 3000}", "itself": "a: &x [*x]", "aliases": ALIASES,
     "python": "a: !!python/object/apply:os.system ['touch ran']", "binary": "a: !!binary zz$",
     "merge": "<<: [1, 2]", "twice": "name: other", "tab": "a:\n\tb: c", "quote": "a: 'b",
-    "own": "a: !mine b", "braces": f"a: {'{a: ' * 3000}",
+    "own": "a: !mine b", "hex": f"version: 0x{'f' * 6000}", "time": "a: !!timestamp xx",
+    "bool": "a: !!bool xx", "empty": "a: !!float ''", "huge": f"a: !!float {'9' * 400}",
+    "again": "&a b: 1\n*a : 2", "braces": f"a: {'{a: ' * 3000}",
 }  # fmt: skip
 
 
@@ -121,3 +123,24 @@ def test_front_matter_that_is_too_much_is_refused_before_it_is_looked_at(tmp_pat
     assert "characters between the '---' lines; at most 65536" in reasons["long"]
     assert "fields; at most 100" in reasons["most"]
     assert {*reasons} == {"long", "many", "most"}
+
+
+def test_a_skill_that_goes_away_while_others_are_looked_for_takes_none_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_skill(tmp_path, "good")
+    gone = make_skill(tmp_path, "gone") / "SKILL.md"
+    walk = os.walk
+
+    def slow(directory: Any) -> Any:
+        for folder, folders, names in walk(directory):
+            if Path(folder) == gone.parent:
+                gone.unlink()
+            yield folder, folders, names
+
+    monkeypatch.setattr(os, "walk", slow)
+    registry = SkillRegistry(tmp_path)
+    assert [*registry.skills()] == ["good"]
+    monkeypatch.undo()
+    make_skill(tmp_path, "gone")
+    assert sorted(registry.skills()) == ["gone", "good"]
