@@ -92,7 +92,7 @@ def test_a_call_shows_its_arguments_and_is_approved_rejected_or_edited(chat: Ter
     chat.answer("edit")
     chat.expect("arguments>.*staging2")  # it starts as they are
     chat.type("\x15{")  # Ctrl-U empties the line
-    chat.expect("not JSON")
+    chat.expect("as JSON")
     chat.answer("e")
     chat.expect("arguments>.*staging2")
     chat.type('\x15{"scope": "elsewhere"}')

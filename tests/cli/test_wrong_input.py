@@ -96,7 +96,7 @@ def test_json_that_is_nested_too_deeply_is_none(tmp_path: Path, levels: int) -> 
     deep = nested(levels)
     with pytest.raises(ValueError, match=r"level|deep"):
         read_json(deep)
-    with pytest.raises(UsageError, match=r"not JSON: .*(level|deep)") as edited:
+    with pytest.raises(UsageError, match=r"as JSON: .*(level|deep)") as edited:
         parse_answer(CONFIRM, f"edit {deep}")
     assert len(str(edited.value)) < 200
     assert _tools.parse_pairs([f"a={deep}"]) == {"a": deep}

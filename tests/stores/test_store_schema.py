@@ -106,8 +106,7 @@ def _make_old(address: str, version: int) -> None:
     engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
     tables = [new for number, new in NEW.items() if number > version]
     with engine.begin() as connection:
-        for index in ("sessions_unfinished", "pending_answered"):
-            connection.execute(text(f"DROP INDEX toolwright_{index}"))
+        connection.execute(text("DROP INDEX toolwright_sessions_unfinished"))
         for table, columns in [item for new in tables for item in new.items()]:
             for column in columns:
                 connection.execute(text(f"ALTER TABLE toolwright_{table} DROP COLUMN {column}"))
@@ -136,7 +135,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
 @pytest.mark.parametrize(
     ("schema", "digests"),
     [
-        pytest.param(sessions, {4: "c78a6efbdd0e96da"}, id="sessions"),
+        pytest.param(sessions, {4: "4c71d20c040b0fad"}, id="sessions"),
         pytest.param(tasks, {1: "62bfcc769e79f817"}, id="tasks"),
         pytest.param(memory, {1: "cfa0520328609d3f"}, id="memory"),
     ],

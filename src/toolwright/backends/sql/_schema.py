@@ -77,12 +77,7 @@ SESSIONS = Table(
     Column("unfinished", Boolean),
     UniqueConstraint("app_name", "session_id"),
     Index("toolwright_sessions_latest", "app_name", "user_id", "updated_at"),
-)
-Index(
-    "toolwright_sessions_unfinished",
-    SESSIONS.c.app_name,
-    sqlite_where=SESSIONS.c.unfinished.is_not(None),
-    postgresql_where=SESSIONS.c.unfinished.is_not(None),
+    Index("toolwright_sessions_unfinished", "app_name", "unfinished"),
 )
 """`hold` is the run that holds the session, `holder` the name under which its process has signed in;
 `unfinished` is true when the log does not end with the end of a run, else null."""
@@ -133,12 +128,6 @@ PENDING = Table(
     Column("answer", Text),
     Column("closed", Boolean, nullable=False, default=False),
     Index("toolwright_pending_open", "closed", "session_key"),
-)
-Index(
-    "toolwright_pending_answered",
-    PENDING.c.session_key,
-    sqlite_where=PENDING.c.answer.is_not(None),
-    postgresql_where=PENDING.c.answer.is_not(None),
 )
 """Closed calls stay, so that a late answer is told from an unknown one; their answers do not.
 `position` is the order in which a session's calls were asked about."""

@@ -18,6 +18,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     update,
 )
 
@@ -104,7 +105,7 @@ SET_TITLE = (
 
 _HAS_ANSWER = select(PENDING.c.session_key).where(PENDING.c.answer.is_not(None), IS_OPEN)
 INTERRUPTED = select(SESSIONS).where(
-    SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.unfinished.is_not(None)
+    SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.unfinished == true()
 )
 ANSWERED = select(SESSIONS).where(
     SESSIONS.c.app_name == bindparam("app"),
