@@ -18,6 +18,7 @@ __all__ = [
     "OVER",
     "ask_for_oneself",
     "begin_sign_in",
+    "code_in",
     "is_over",
     "redeem",
     "refresh",
@@ -72,13 +73,31 @@ def is_over(flow: OAuth2Auth) -> bool:
     return flow.expires_at is not None and flow.expires_at < time.time()
 
 
-async def redeem(
-    flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, response: str
-) -> OAuth2Auth:
-    """The tokens for the code in the address that the provider sent the person back to."""
-    code = _code_in(response, flow, provider)
+def code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
+    """The code in the address that the provider sent the person back to.
+
+    `UsageError` when the address does not answer this flow, `SignInRefused` when it ends it.
+    """
+    found = callback_in(response)
+    # First of all: an address with another state was not asked for by this flow.
+    if not answers_state(found, flow.state):
+        raise UsageError(
+            "This sign-in does not belong to the open request (its state differs). "
+            "Sign in again at the address that was shown."
+        )
+    _check_sender(found.get("iss"), provider)
+    if "error" in found:
+        said = _one_line(found.get("error_description") or found["error"])
+        raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
+    if not found.get("code"):
+        raise UsageError("The address has no code; give the whole one the browser ended up at.")
     if is_over(flow):
         raise SignInRefused("This sign-in was begun too long ago", code=OVER)
+    return found["code"]
+
+
+async def redeem(flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, code: str) -> OAuth2Auth:
+    """The tokens for the code that the provider sent the person back with."""
     hide = {code, *secrets_of(flow)}
     async with oauth_client(client, provider.scopes, hide=hide) as session:
         token = await session.fetch_token(
@@ -157,20 +176,3 @@ def _origin(address: str) -> str:
 def _one_line(said: str) -> str:
     """A provider's words as they may be shown: not endless, and no lines or colours of their own."""
     return "".join(c if c.isprintable() else " " for c in said[:_LONGEST_SAID])
-
-
-def _code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
-    found = callback_in(response)
-    # First of all: an address with another state was not asked for by this flow.
-    if not answers_state(found, flow.state):
-        raise UsageError(
-            "This sign-in does not belong to the open request (its state differs). "
-            "Sign in again at the address that was shown."
-        )
-    _check_sender(found.get("iss"), provider)
-    if "error" in found:
-        said = _one_line(found.get("error_description") or found["error"])
-        raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
-    if not found.get("code"):
-        raise UsageError("The address has no code; give the whole one the browser ended up at.")
-    return found["code"]

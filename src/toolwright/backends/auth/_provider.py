@@ -1,6 +1,6 @@
 """Find out where a provider's endpoints are: from the scheme, or from its discovery document."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,7 +53,14 @@ async def find_provider(config: AuthConfig) -> Provider:
     for address in (provider.token, provider.authorization, provider.refresh, provider.jwks):
         if address:
             require_safe(address)
-    return provider
+    return replace(provider, scopes=_asked_for(provider, scheme.type))
+
+
+def _asked_for(provider: Provider, kind: str) -> tuple[str, ...]:
+    """Its scopes one by one, however they were given; who signs in with OpenID Connect is asked for."""
+    scopes = tuple(" ".join(provider.scopes).split())
+    is_openid = kind == "openIdConnect" and provider.grant == "authorization_code"
+    return ("openid", *scopes) if is_openid and "openid" not in scopes else scopes
 
 
 def require_safe(address: str) -> None:
@@ -89,6 +96,7 @@ def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
             "that it gives could be used by others. Nobody is signed in there."
         )
     scopes = getattr(scheme, "scopes", None) or ()
+    scopes = (scopes,) if isinstance(scopes, str) else scopes
     supported = getattr(scheme, "grant_types_supported", None) or ["authorization_code"]
     return Provider(
         token=found["token_endpoint"],
