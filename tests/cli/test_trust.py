@@ -57,7 +57,7 @@ ORDERS = {
 }
 TASKS = ("worker", "tasks")
 """Commands that are given code, and read no agent's file."""
-ELSEWHERE = {"config schema", "trust", "plugin test"}
+ELSEWHERE = {"config schema", "models probe", "trust", "plugin test"}
 """Commands that read no agent, and the one whose program is named by the person."""
 
 
