@@ -63,6 +63,10 @@ RETRY_SECONDS = 30.0
 """How long a write that the store refuses is tried again, unless the runner says otherwise."""
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
+_OVERWRITTEN = (
+    "app: or user: state was changed by another session after it had been read here, and is overwritten "
+    "by a call that waits, or by a hook; use state.change(key, update)"
+)
 NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 
 
@@ -299,9 +303,11 @@ class Log:
     def _conflict(self, event: Event, writes: SharedWrites, why: str) -> None:
         """Another session has changed what the call had read before it wrote it."""
         if not isinstance(event, ToolEnded):
-            # It waits, or is no call: nobody can be told.
+            # It waits, or is no call: the model cannot be told, and what it has begun goes on.
             _delta(event).update(writes.insist())
             why = writes.failure()
+            if not why:
+                logger.warning("session %s: %s", self.scope.session_id, _OVERWRITTEN)
         if why:
             self._not_kept(event, writes, why)
 
