@@ -228,3 +228,31 @@ async def test_a_call_whose_result_follows_later_counts_once_and_undoes_nothing(
         result = await runner.run("go", user_id="ada", session_id=name)
         assert result.status == ("paused" if waits else "done")
     assert await runner.state("s1") == {"app:orders": 2}
+
+
+async def test_a_waiting_call_that_overwrites_what_another_session_wrote_says_so(
+    make: MakeStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    together = Together(2)
+
+    @deferred_tool()
+    async def order(tool_context: ToolContext) -> None:
+        """Order."""
+        known = tool_context.state.get("app:orders", [])
+        tool_context.state["app:orders"] = [*known, tool_context.session.id]
+        await together.wait()
+
+    async def one(session_id: str) -> None:
+        model = ScriptedModel(call("order"), "ok")
+        runner = Runner(Agent(name="a", model=model, tools=[order]), store=make())
+        result = await runner.run("go", user_id="ada", session_id=session_id)
+        assert result.status == "paused"
+
+    async with anyio.create_task_group() as group:
+        for name in ("s1", "s2"):
+            group.start_soon(one, name)
+    runner = Runner(Agent(name="a", model=ScriptedModel(), tools=[order]), store=make())
+    [last] = (await runner.state("s1"))["app:orders"]
+    warned = [m for m in caplog.messages if "changed by another session" in m]
+    assert len(warned) == 1
+    assert warned[0].startswith(f"session {last}: ")

@@ -9,6 +9,8 @@ import httpx2
 import pytest
 
 from toolwright import Agent, Runner, ToolContext, deferred_tool
+from toolwright.agent import START, Workflow
+from toolwright.backends import MemoryStore
 from toolwright.serve import Links, ServeSettings, create_app
 from toolwright.testing import ScriptedModel, call
 
@@ -99,3 +101,29 @@ async def test_a_link_is_not_handed_on_in_a_referer() -> None:
         page = await http.get(urlsplit(mailed[0]).path)
         assert page.headers["referrer-policy"] == "same-origin"
         assert page.headers["cache-control"] == "no-store"
+
+
+async def test_a_link_answers_no_other_call_of_the_same_id() -> None:
+    mailed: list[str] = []
+
+    @deferred_tool(timeout=3600)
+    async def ask(cents: str, tool_context: ToolContext) -> None:
+        """Ask by mail before money is moved."""
+        mailed.append(urlsplit(LINKS.answer(tool_context, "approved")).path)
+
+    flow = Workflow(name="bank", nodes={"ask": ask}, edges=[(START, "ask")])
+    store = MemoryStore()
+    test = Runner(flow, store=store, app_name="test-bank")
+    in_test = await test.run("50", session_id="s")
+    runner = Runner(flow, store=store, app_name="bank")
+    before = await runner.run("50", session_id="s")
+    await runner.delete("s")
+    async with waiting(runner) as (http, _):
+        [pending] = await runner.pending("s")
+        assert {pending.call_id} == {p.call_id for p in (*in_test.pending, *before.pending)}
+        for other in mailed[:2]:
+            reply = await http.post(other)
+            assert reply.status_code == 404
+            assert "not waiting for an answer" in reply.text
+        assert len(await runner.pending("s")) == 1
+        assert (await http.post(mailed[2])).status_code == 200

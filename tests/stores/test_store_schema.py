@@ -1,6 +1,7 @@
 """A database remembers which version of the tables it has."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,10 +15,13 @@ from toolwright.backends.memory import _schema as memory
 from toolwright.backends.sql import _schema as sessions
 from toolwright.errors import StoreError
 from toolwright.messages import (
+    Event,
     Given,
     Pending,
     PendingAnswered,
     PendingOpened,
+    RunEnded,
+    RunStarted,
     Scope,
     StateChanged,
     ToolEnded,
@@ -91,6 +95,36 @@ async def test_a_database_of_an_older_version_gets_what_is_new_and_keeps_its_ses
     again = open_store(address)
     assert (await again.open(ADA)).last_seq == 4
     await again.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_runs_that_an_older_version_left_unfinished_are_found(
+    kind: str, tmp_path: Path
+) -> None:
+    address = _address(kind, tmp_path)
+    old = open_store(address)
+    asked = Pending(call_id="c", name="ask", kind="choice")
+    logs: dict[str, Sequence[Event]] = {
+        "empty": [],
+        "done": [RunStarted(seq=1), RunEnded(seq=2, status="done")],
+        "answered": [PendingOpened(seq=1, pending=asked), RunEnded(seq=2, status="paused")],
+        **{f"cut-off-{n}": [RunStarted(seq=1)] for n in range(201)},
+    }
+    for name, events in logs.items():
+        await old.open(Scope(app_name="app", user_id="ada", session_id=name))
+        if events:
+            await old.append(Scope(app_name="app", user_id="ada", session_id=name), events)
+    await old.close()
+    _make_old(address, 3)
+    store = open_store(address)
+    cut_off = {name for name in logs if name.startswith("cut-off")}
+    found = [row.scope.session_id for row in await store.unfinished("app")]
+    assert len(found) == len(cut_off)
+    assert set(found) == cut_off
+    await store.answer("app", "answered", "c", Given(value="x"))
+    found = [row.scope.session_id for row in await store.unfinished("app")]
+    assert set(found) == {*cut_off, "answered"}
+    await store.close()
 
 
 NEW = {

@@ -195,8 +195,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
         if (request := await credential_for(run, ctx, output.request)) is not None:
             return Output(status="pending", request=request)
         ctx.requested, ctx.arguments = None, args
-    if ctx.taken_actions() and ctx.actions.transfer_to_agent:
-        resolve_transfer(run.agent, ctx.actions.transfer_to_agent)
+    if ctx.transfer:
+        resolve_transfer(run.agent, ctx.transfer)
     return output if args is called else _noting_edits(run, output, args, called)
 
 

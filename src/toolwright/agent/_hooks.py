@@ -10,7 +10,7 @@ from toolwright._sealed import sealed
 from toolwright._settings import explain
 from toolwright.concurrency import call_user
 from toolwright.errors import ArgumentError, SettingError, UsageError
-from toolwright.messages import ModelMessage, StateChanged, ToolCall
+from toolwright.messages import ModelMessage, ToolCall
 from toolwright.models import ModelRequest
 from toolwright.tools import (
     Args,
@@ -18,6 +18,7 @@ from toolwright.tools import (
     NodeInfo,
     Output,
     RunInside,
+    State,
     Tool,
     ToolContext,
     copied,
@@ -93,8 +94,8 @@ class HookedRun(RunInside, Protocol):
     path: str
     node: NodeInfo | None
 
-    def emit(self, kind: Any, *, path: str | None = None, **fields: Any) -> None:
-        """Add an event to the log."""
+    def keep_state(self, state: State, path: str | None = None) -> None:
+        """Record what was written to the state and is in no event yet."""
         ...
 
 
@@ -107,9 +108,7 @@ async def call_hook(run: HookedRun, name: str, hook: Callable[..., Any], *values
         said = await call_user(hook, ctx, *values)
     finally:
         ctx.end()
-        actions = ctx.taken_actions()
-        if actions is not None and actions.state_delta:
-            run.emit(StateChanged, delta=actions.state_delta)
+        run.keep_state(ctx.state)
     if ctx.requested is not None:
         raise UsageError(
             f"The hook {name} asked for {ctx.requested.kind}; only a tool or a hook around one can "

@@ -63,9 +63,9 @@ RETRY_SECONDS = 30.0
 """How long a write that the store refuses is tried again, unless the runner says otherwise."""
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
-_CHANGED = (
-    "State {!r} was changed by another session after this call had read it, and what this call wrote "
-    "there was not kept; all else that it did is done. Read it again."
+_OVERWRITTEN = (
+    "app: or user: state was changed by another session after it had been read here, and is overwritten "
+    "by a call that waits, or by a hook; use state.change(key, update)"
 )
 NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 
@@ -214,14 +214,15 @@ class Log:
 
     def note_shared(self, writes: SharedWrites | None) -> None:
         """The event added last has what a call has changed of the state that other sessions share."""
-        if self.store is None or writes is None:
+        if writes is None:
             return
-        if not writes.is_recorded:
-            writes.is_recorded = True
-            self._shared[self.seq] = writes
+        event = self.events[-1]
+        if self.store is None:
+            writes.settle(_delta(event))
             return
-        for key in writes.basis:
-            _delta(self.events[-1]).pop(key, None)
+        self._shared[self.seq] = writes
+        if why := writes.failure():
+            self._conflict(event, writes, why)
 
     async def flush(self) -> None:
         """Return when all that has been added is stored; not cancelled halfway, nor forgotten.
@@ -253,7 +254,7 @@ class Log:
                     await store.append(self.scope, batch, hold)
                 break
             except StaleState as stale:
-                self._rebase(batch, dict(stale.values))
+                self._rebase(stale.values)
                 continue
             except Exception as error:
                 if isinstance(error, SessionHeld):
@@ -269,7 +270,8 @@ class Log:
             pause = min(2 * pause, _LONGEST_PAUSE)
         del self._unsaved[: len(batch)]
         for event in batch:
-            self._shared.pop(event.seq, None)
+            if writes := self._shared.pop(event.seq, None):
+                writes.settle(_delta(event))
         if hold is not None and hold.last:
             self.hold = None
         elif hold is not None and hold.first:
@@ -280,31 +282,38 @@ class Log:
         expected: dict[str, Any] = {}
         for event in batch:
             if event.seq in self._shared:
-                expected = {**self._shared[event.seq].basis, **expected}
+                expected |= self._shared[event.seq].expected()
         return expected
 
-    def _rebase(self, batch: Sequence[Event], now: dict[str, Any]) -> None:
-        """Have the events of the batch follow on what other sessions have made of the state."""
-        for event in batch:
-            writes = self._shared.get(event.seq)
-            if writes is None:
+    def _rebase(self, now: Mapping[str, Any]) -> None:
+        """Have what is unsaved follow on what other sessions have made of the state."""
+        held = [(event, self._shared[event.seq]) for event in self._unsaved
+                if event.seq in self._shared]  # fmt: skip
+        changed = held[0][1].follow(now)
+        for event, writes in held:
+            if why := writes.failure() or writes.conflict(changed):
+                self._conflict(event, writes, why)
                 continue
             try:
-                while (key := writes.rebase(_delta(event), now)) and not isinstance(
-                    event, ToolEnded
-                ):
-                    writes.forget(key)  # It waits, or is no call: nobody can be told.
+                _delta(event).update(writes.again(changed))
             except Exception as error:  # noqa: BLE001 - whatever the function that changes it raises
-                self._not_kept(event, now, f"State could not be changed once more: {error!r}.")
-            else:
-                if key:
-                    self._not_kept(event, now, _CHANGED.format(key))
+                why = f"State could not be changed once more: {error!r}."
+                self._not_kept(event, writes, why)
 
-    def _not_kept(self, event: Event, now: Mapping[str, Any], why: str) -> None:
+    def _conflict(self, event: Event, writes: SharedWrites, why: str) -> None:
+        """Another session has changed what the call had read before it wrote it."""
+        if not isinstance(event, ToolEnded):
+            # It waits, or is no call: the model cannot be told, and what it has begun goes on.
+            _delta(event).update(writes.insist())
+            why = writes.failure()
+            if not why:
+                logger.warning("session %s: %s", self.scope.session_id, _OVERWRITTEN)
+        if why:
+            self._not_kept(event, writes, why)
+
+    def _not_kept(self, event: Event, writes: SharedWrites, why: str) -> None:
         """The call has failed after all. Set in place: the event has its number, but is not stored."""
-        writes = self._shared.pop(event.seq)
-        writes.give_up(now)
-        for key in writes.basis:
+        for key in writes.give_up():
             _delta(event).pop(key, None)
         if isinstance(event, ToolEnded):
             result = replace(event.result, status="error", content=(TextPart(why),), data=None)

@@ -12,7 +12,6 @@ from typing import Any
 
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError, UsageError
-from toolwright.messages import StateChanged
 from toolwright.tools import (
     PINNED,
     Decision,
@@ -44,8 +43,7 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
         for key, tool in listed.items()
         if _listed_key(key) not in values and not tool.placeholder
     }
-    delta: dict[str, Any] = {}
-    state = State(run.table, delta)
+    state = State(run.table)
     for key, found in marks.items():
         if _listed_key(key) not in values:  # Another branch may have noted it meanwhile.
             state.note(_listed_key(key), found)
@@ -56,8 +54,7 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
         state.note(_at(run), {key: tool.source for key, tool in listed.items()})
     if toolsets and pinned_files(run.names) not in values and (files := await _files(toolsets)):
         state.note(pinned_files(run.names), files)
-    if delta:
-        run.emit(StateChanged, delta=delta)
+    run.keep_state(state)
 
 
 async def _files(toolsets: Sequence[Toolset]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
-import hashlib
 import json
 import threading
 import time
@@ -52,6 +51,7 @@ from toolwright.messages import (
     ToolResult,
     Usage,
     UserMessage,
+    call_key,
     call_of,
     jsonable,
     question_id,
@@ -64,6 +64,7 @@ from toolwright.tools import (
     NodeInfo,
     ReadonlyContext,
     Services,
+    State,
     StateTable,
     Tool,
     ToolContext,
@@ -239,7 +240,7 @@ class Run:
         record = self.log.record(ctx.function_call_id)
         pending = record.pending
         if pending is not None and record.answer is None:
-            self._keep_state(ctx)
+            self.keep_state(ctx.state, ctx.path)
             if request.kind != pending.kind:
                 # A tool that waits for its result asks something first: then that is the question.
                 pending = self._pending(ctx, request, record.asked, ran)
@@ -260,10 +261,7 @@ class Run:
 
     def idempotency_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
-        scope, born = self.log.scope, self.log.born
-        # As long for every call: services take keys of some 64 letters, ids may be longer.
-        whole = json.dumps([scope.app_name, scope.user_id, scope.session_id, born, call_id])
-        return hashlib.sha256(whole.encode()).hexdigest()[:40]
+        return call_key(self.log.scope, self.log.born, call_id)
 
     def pending_id(self, call_id: str) -> str:
         """The id of the question that a call has open, or else of the next one that it asks."""
@@ -279,12 +277,11 @@ class Run:
             return thread.turn_event
         return self.turn_event(path.rpartition("/")[0]) if path else ""
 
-    def _keep_state(self, ctx: ToolContext) -> None:
-        """Record what a call has written to the state since it was made answerable."""
-        actions = ctx.taken_actions()
-        if actions is not None and actions.state_delta:
-            self.emit(StateChanged, path=ctx.path, delta=actions.state_delta)
-            self.log.note_shared(ctx.shared_writes)
+    def keep_state(self, state: State, path: str | None = None) -> None:
+        """Record what was written to the state and is in no event yet."""
+        if delta := state.take():
+            self.emit(StateChanged, path=path, delta=delta)
+            self.log.note_shared(state.shared)
 
     def change_pending(self, pending: Pending, **changes: Any) -> None:
         """Record that something about a waiting call is different now."""

@@ -32,7 +32,6 @@ from toolwright.messages import (
     Prompt,
     RunStarted,
     Scope,
-    StateChanged,
     Status,
     StoredAnswer,
     TextPart,
@@ -231,10 +230,9 @@ def _is_behind(run: Run) -> bool:
 
 
 def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
-    delta: dict[str, Any] = {}
-    State(run.table, delta).update(given)
-    kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
-    run.emit(StateChanged, delta=kept)
+    state = State(run.table)
+    state.update(given)
+    run.keep_state(state)
 
 
 async def abandon(job: Job, reason: str) -> None:

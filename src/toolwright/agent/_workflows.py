@@ -14,7 +14,7 @@ from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.concurrency import first_cause
 from toolwright.errors import UsageError
-from toolwright.messages import Prompt, StateChanged, jsonable
+from toolwright.messages import Prompt, jsonable
 from toolwright.tools import State, ToolContext, tool
 
 __all__ = ["LoopAgent", "ParallelAgent", "SequentialAgent", "exit_loop"]
@@ -130,9 +130,9 @@ class LoopAgent(_Workflow):
 
 def remember_output(run: Run, name: str, output: Any) -> None:
     """Put a step's output into the state under its name."""
-    delta: dict[str, Any] = {}
-    State(run.table, delta).change(name, lambda _: jsonable(output))
-    run.emit(StateChanged, delta=delta)
+    state = State(run.table)
+    state.change(name, lambda _: jsonable(output))
+    run.keep_state(state)
 
 
 def _asked(run: Run) -> Prompt:

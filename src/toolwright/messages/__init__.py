@@ -111,7 +111,13 @@ from toolwright.messages._results import (
     question_id,
 )
 from toolwright.messages._sendable import sendable_json, sendable_text
-from toolwright.messages._services import ArtifactVersion, MemoryEntry, Scope, SearchMemoryResponse
+from toolwright.messages._services import (
+    ArtifactVersion,
+    MemoryEntry,
+    Scope,
+    SearchMemoryResponse,
+    call_key,
+)
 from toolwright.messages._shown import pretences, shown_json, shown_text
 from toolwright.messages._specs import Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
@@ -204,6 +210,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "as_auth_config",
+    "call_key",
     "call_of",
     "count_marks",
     "decode_event",

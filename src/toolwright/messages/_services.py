@@ -1,9 +1,11 @@
-"""Values exchanged with the services behind a tool's context: artifacts and memories."""
+"""Values exchanged with the services behind a tool's context: artifacts and memories, and whose they are."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ArtifactVersion", "MemoryEntry", "Scope", "SearchMemoryResponse"]
+__all__ = ["ArtifactVersion", "MemoryEntry", "Scope", "SearchMemoryResponse", "call_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +15,13 @@ class Scope:
     app_name: str
     user_id: str
     session_id: str
+
+
+def call_key(scope: Scope, born: float | None, call_id: str) -> str:
+    """Names a call of a session, made at `born`, among all calls of all sessions there ever were."""
+    # As long for every call: services take keys of some 64 letters, ids may be longer.
+    whole = json.dumps([scope.app_name, scope.user_id, scope.session_id, born, call_id])
+    return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

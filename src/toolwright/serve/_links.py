@@ -17,6 +17,7 @@ __all__ = ["LinkError", "Links", "SignedAnswer"]
 
 _DAY = 24 * 3600.0
 _MIN_SECRET = 16
+_FIELDS = 7
 
 
 class LinkError(Exception):
@@ -30,6 +31,8 @@ class SignedAnswer:
     place: Literal["session", "task"]
     id: str
     call_id: str
+    key: str
+    """Names the call among all there ever were: ids come again, in other apps and after a deletion."""
     label: str
     answer: Any
     expires_at: float
@@ -58,6 +61,7 @@ class Links(Sealed):
             place="task" if ctx.task_id else "session",
             id=ctx.task_id or ctx.session.id,
             call_id=ctx.pending_id,
+            key=ctx.idempotency_key,
             label=label,
             answer=jsonable(value),
             expires_at=time.time() + expires_in,
@@ -69,21 +73,27 @@ class Links(Sealed):
         body, _, signature = token.partition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(body).encode()):
             raise LinkError("This link was not made by this server, or has been changed.")
-        place, owner, call_id, label, answer, expires_at = json.loads(_decode(body))
+        fields = json.loads(_decode(body))
+        if len(fields) != _FIELDS:
+            raise LinkError(
+                "This link was made by another version of this server; ask for a new one."
+            )
+        place, owner, call_id, key, label, answer, expires_at = fields
         if time.time() >= expires_at:
             raise LinkError("This link has expired.")
         return SignedAnswer(
             place=place,
             id=owner,
             call_id=call_id,
+            key=key,
             label=label,
             answer=answer,
             expires_at=expires_at,
         )
 
     def _sign(self, signed: SignedAnswer) -> str:
-        fields = [signed.place, signed.id, signed.call_id, signed.label, signed.answer]
-        text = json.dumps([*fields, signed.expires_at], separators=(",", ":"))
+        fields = [signed.place, signed.id, signed.call_id, signed.key, signed.label]
+        text = json.dumps([*fields, signed.answer, signed.expires_at], separators=(",", ":"))
         body = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return f"{body}.{self._signature(body)}"
 

@@ -383,16 +383,20 @@ class ToolContext(ReadonlyContext):
 
     @property
     def shared_writes(self) -> SharedWrites | None:
-        """What it has changed of the state that other sessions share."""
-        found = None if self._state is None else self._state.shared
-        return found if found is not None and found.basis else None
+        """What the actions taken last have of the state that other sessions share."""
+        return None if self._state is None else self._state.shared
+
+    @property
+    def transfer(self) -> str | None:
+        """The agent that it hands over to, if any."""
+        return None if self._actions is None else self._actions.transfer_to_agent
 
     def taken_actions(self) -> Actions | None:
-        """The actions as they are recorded: none if nothing was done, and without `temp:` state."""
-        if not self._actions:
+        """The actions for the next event: none if nothing was done; of the state what no earlier
+        event of the call has, and nothing of `temp:`."""
+        if not self._actions or self._state is None:
             return None
-        delta = self._actions.state_delta
-        kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}
+        kept = self._state.take()
         taken: dict[str, Any] = {f.name: getattr(self._actions, f.name) for f in fields(Actions)}
         taken["state_delta"] = kept
         versions = self._actions.artifact_delta.items()

@@ -3,7 +3,7 @@
 import bisect
 import copy
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Self
 
 from toolwright._sealed import Sealed
@@ -16,6 +16,7 @@ from toolwright.messages import (
     member_key,
     refuse_long,
 )
+from toolwright.tools._state_writes import KeyWrites, Kind, Write
 
 __all__ = [
     "APPROVED",
@@ -63,6 +64,58 @@ class StateTable(Sealed):
             if found:
                 self.members.setdefault(key, set()).add(name)
         self._names: dict[str, list[str]] = {}
+        self.open: dict[str, KeyWrites] = {}
+        """The keys, and those of members, with writes that are not stored."""
+        self.events = 0
+        """How many events have held writes."""
+
+    def seen(self, key: str) -> Any:
+        """What a key, or that of a member, has with all writes; None for nothing."""
+        mapping, found, name = key.partition(MEMBER)
+        value = self.values.get(mapping)
+        return (value or {}).get(name) if found else value
+
+    def log(self, key: str, write: Write) -> None:
+        """A write is about to be made."""
+        if key not in self.open:
+            value = self.seen(key)
+            self.open[key] = KeyWrites(key, value, value)
+        self.open[key].writes.append(write)
+
+    def record(self, key: str, call: object, event: int) -> tuple[Any, list[Write]]:
+        """Have an event hold what a call has written to a key; what the key has with that."""
+        found = self.open.get(key)
+        if found is None:
+            return None, []
+        value = found.record(call, event, self.seen(key), is_apart=key in self.members)
+        held = [write for write in found.writes if write.event == event]
+        if held and not key.startswith(SHARED):
+            found.settle(value, held)
+            self.close(key)
+        return value, held
+
+    def close(self, key: str) -> None:
+        """Forget a key whose writes are all stored."""
+        if all(write.is_stored for write in self.open[key].writes):
+            del self.open[key]
+
+    def follow(self, now: Mapping[str, Any]) -> set[str]:
+        """Have all that is not stored follow on what the store has now; the keys that others changed."""
+        with self.lock:
+            changed = {key for key in now if self.open[key].stored != now[key]}
+            for key in changed:
+                self.open[key].follow(now[key])
+                self.show(key)
+        return changed
+
+    def show(self, key: str) -> None:
+        """Have the run see what the writes make of what the store has."""
+        value = self.open[key].seen()
+        if value is None:
+            self.values.pop(key, None)
+        else:
+            self.values[key] = value
+        self.versions[key] = self.versions.get(key, 0) + 1
 
     def names(self, key: str) -> list[str]:
         """The names in the mapping at `key`, sorted; kept, so that asking costs nothing."""
@@ -73,7 +126,9 @@ class StateTable(Sealed):
 
     def set_member(self, key: str, name: str, value: Any) -> None:
         """Change the mapping at `key` in place: copying it would cost more with each member."""
-        mapping = self.values.setdefault(key, {})
+        if key not in self.members:
+            self.values[key] = dict(self.values.get(key) or {})  # That one is in an event.
+        mapping = self.values[key]
         if name not in mapping:
             bisect.insort(self.names(key), name)
         mapping[name] = value
@@ -85,90 +140,104 @@ class StateTable(Sealed):
         return self.members.pop(key, set())
 
 
-_Update = tuple[Callable[[Any], Any], Any]
 SHARED = ("app:", "user:")
 """Begin the keys that other sessions may change at the same time."""
 
 
 class SharedWrites(Sealed):
-    """What one call has made of keys that other sessions share, so that it can be done once more."""
+    """What one event holds of keys that other sessions share, so that it can be done once more."""
 
-    def __init__(self, table: StateTable) -> None:
+    def __init__(self, table: StateTable, event: int, writes: dict[str, list[Write]]) -> None:
         self._table = table
-        self.basis: dict[str, Any] = {}
-        """What each key had before the call changed it; None for nothing."""
-        self.is_recorded = False
-        """An event has it; one more event of the same call must not have it again."""
-        self._updates: dict[str, list[_Update]] = {}
-        """How each was changed; those that were read, and written after that, are not among them."""
+        self._event = event
+        self._writes = writes
 
-    def note(self, key: str, update: _Update | None) -> None:
-        """The key is about to be changed, or written after it was read."""
-        if key not in self.basis:
-            self.basis[key] = copy.deepcopy(self._table.values.get(key))
-            self._updates[key] = []
-        if update is None:
-            self._updates.pop(key, None)
-        elif key in self._updates:
-            self._updates[key].append(update)
+    def expected(self) -> dict[str, Any]:
+        """What the store must have for the event to follow on it; what is written whatever was
+        there is not among it."""
+        return {
+            key: self._table.open[key].stored
+            for key, writes in self._writes.items()
+            if any(write.kind != "set" for write in writes)
+        }
 
-    def forget(self, key: str) -> None:
-        """The key is written whatever it had."""
-        self.basis.pop(key, None)
-        self._updates.pop(key, None)
+    def follow(self, now: Mapping[str, Any]) -> set[str]:
+        """Others have changed what the store has; returns the keys."""
+        return self._table.follow(now)
 
-    def rebase(self, delta: dict[str, Any], now: dict[str, Any]) -> str:
-        """Make `delta` follow on what the store has `now`, which then has it too; the first key that
-        was written after it had been read and had changed meanwhile, if there is one."""
-        for key, basis in self.basis.items():
-            found = now.get(key)
-            if found != basis and key not in self._updates:
-                return key
+    def failure(self) -> str:
+        """Why what was written cannot be kept, if another session had changed it before the end."""
+        failures = (write.failure for writes in self._writes.values() for write in writes)
+        return next(filter(None, failures), "")
+
+    def conflict(self, changed: Collection[str]) -> str:
+        """Why it cannot be kept now that others have changed these keys, if one was read before."""
+        found = (
+            self._table.open[key].conflict(writes)
+            for key, writes in self._writes.items()
+            if key in changed
+        )
+        return next(filter(None, found), "")
+
+    def insist(self) -> dict[str, Any]:
+        """What was written after it had been read is kept whatever others have made of it."""
         with self._table.lock:
-            for key, basis in self.basis.items():
-                if now.get(key) != basis:
-                    self.basis[key], delta[key] = now.get(key), self._again(key, now.get(key))
-                    self._set(key, delta[key])
-                now[key] = delta.get(key)
-        return ""
+            for key, writes in self._writes.items():
+                for write in writes:
+                    if write.kind == "read":
+                        write.kind, write.failure = "set", ""
+                self._table.show(key)
+        return self.again(self._writes)
 
-    def give_up(self, now: Mapping[str, Any]) -> None:
-        """Nothing of it is kept: the run goes on with what the store has `now`."""
+    def again(self, changed: Collection[str]) -> dict[str, Any]:
+        """What those keys have with this event, worked out once more; raises what a function does."""
         with self._table.lock:
-            for key in self.basis:
-                self._set(key, now.get(key))
+            return {
+                key: self._table.open[key].recorded(self._event)
+                for key in self._writes
+                if key in changed
+            }
 
-    def _again(self, key: str, value: Any) -> Any:
-        for update, default in self._updates[key]:
-            given = default if value is None else value
-            value = _checked(key, update(copy.deepcopy(given)))
-        return value
+    def give_up(self) -> list[str]:
+        """Nothing of it is kept, but what is written whatever was there; returns the keys."""
+        keys = list(self.expected())
+        with self._table.lock:
+            for key in keys:
+                found, dropped = self._table.open[key], self._writes.pop(key)
+                found.writes = [write for write in found.writes if write not in dropped]
+                self._table.show(key)
+                self._table.close(key)
+        return keys
 
-    def _set(self, key: str, value: Any) -> None:
-        if value is None:
-            self._table.values.pop(key, None)
-        else:
-            self._table.values[key] = value
-        self._table.versions[key] = self._table.versions.get(key, 0) + 1
+    def settle(self, delta: Mapping[str, Any]) -> None:
+        """The event is stored, with this delta."""
+        with self._table.lock:
+            for key, writes in self._writes.items():
+                self._table.open[key].settle(delta.get(key), writes)
+                self._table.close(key)
 
 
 class State(MutableMapping[str, Any]):
     """One call's hold on the state: reads give copies, writes are recorded in `delta`.
 
     A write fails with `StateConflict` when another call has changed the key since this one read
-    it; `change` reads and writes in one step and never conflicts. Of `app:` and `user:` keys that
-    holds among all sessions: that another one has changed the key shows when the call ends, which
-    then fails, and the function given to `change` is called again with what the key has by then.
+    it; `change` reads and writes in one step and never conflicts. What is written is stored when
+    the call ends; where calls that run at the same time change one key, the function given to
+    `change` is called again, with what those that have ended have made of it. Of `app:` and `user:`
+    keys all that holds among all sessions: that another one has changed the key shows when the call
+    ends, which then fails if it had read it.
     """
 
-    __slots__ = ("_seen", "_table", "delta", "ended", "shared")
+    __slots__ = ("_seen", "_table", "_written", "delta", "ended", "shared")
 
     def __init__(self, table: StateTable, delta: dict[str, Any] | None = None) -> None:
         self._table = table
         self._seen: dict[str, int] = {}
         self.delta: dict[str, Any] = {} if delta is None else delta
         """What was written, by key; a deleted key has the value None."""
-        self.shared = SharedWrites(table)
+        self.shared: SharedWrites | None = None
+        """What the event last taken holds of keys that other sessions share."""
+        self._written: dict[str, None] = {}
         self.ended = False
         """Whether the call is over, so that nothing it writes would be kept."""
 
@@ -183,17 +252,18 @@ class State(MutableMapping[str, Any]):
         with self._table.lock:
             self._refuse_when_ended(key)
             self._refuse_lost_write(key)
-            self._note_shared(key)
-            self._write(key, value)
+            self._write(key, value, "read" if key in self._seen else "set")
 
     def __delitem__(self, key: str) -> None:
         _refuse_reserved(key)
         with self._table.lock:
             self._refuse_when_ended(key)
             self._refuse_lost_write(key)
-            self._note_shared(key)
-            del self._table.values[key]
+            if key not in self._table.values:
+                raise KeyError(key)
+            self._log(key, "read" if key in self._seen else "set", lambda _: None)
             self._replaced(key)
+            del self._table.values[key]
             self._note(key, None)
 
     def change(self, key: str, update: Callable[[Any], Any], default: Any = None) -> Any:
@@ -201,9 +271,10 @@ class State(MutableMapping[str, Any]):
         _refuse_reserved(key)
         with self._table.lock:
             self._refuse_when_ended(key)
-            self._note_shared(key, (update, default))
-            value = update(copy.deepcopy(self._table.values.get(key, default)))
-            self._write(key, value)
+            value = update(_or_default(self._table.values.get(key), default))
+            self._write(
+                key, value, "change", lambda now: _checked(key, update(_or_default(now, default)))
+            )
             return value
 
     def names(self, key: str) -> list[str]:
@@ -232,16 +303,33 @@ class State(MutableMapping[str, Any]):
         with self._table.lock:
             self._refuse_when_ended(key)
             refuse_long(f"The name in the state {key!r}", member_key(key, name), KEY_BYTES)
-            value = _checked(key, update(self.member(key, name)))
+            value, full = _checked(key, update(self.member(key, name))), member_key(key, name)
+            self._log(full, "change", lambda now: _checked(key, update(copy.deepcopy(now))))
             self._table.set_member(key, name, value)
             self._bump(key)
-            dict.__setitem__(self.delta, member_key(key, name), value)
+            dict.__setitem__(self.delta, full, value)
             return value
 
     def note(self, key: str, value: Any) -> None:
         """Write a key that tools may not write; for the framework itself."""
         with self._table.lock:
-            self._write(key, value)
+            self._write(key, value, "set")
+
+    def take(self) -> dict[str, Any]:
+        """What the next event is to hold: all that was written and is in none yet, but `temp:`."""
+        delta: dict[str, Any] = {}
+        shared: dict[str, list[Write]] = {}
+        with self._table.lock:
+            self._table.events += 1
+            for key in self._written:
+                value, held = self._table.record(key, self, self._table.events)
+                if held:
+                    delta[key] = value
+                if held and key.startswith(SHARED):
+                    shared[key] = held
+            self._written.clear()
+            self.shared = SharedWrites(self._table, self._table.events, shared) if shared else None
+        return delta
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of everything."""
@@ -258,14 +346,10 @@ class State(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return f"State({self._table.values!r})"
 
-    def _note_shared(self, key: str, update: _Update | None = None) -> None:
-        if not str(key).startswith(SHARED):
-            return
-        # What is not stored under its own key cannot be compared with what is.
-        if key in self._table.members or (update is None and key not in self._seen):
-            self.shared.forget(key)
-        else:
-            self.shared.note(key, update)
+    def _log(self, key: str, kind: Kind, update: Callable[[Any], Any]) -> None:
+        if not key.startswith("temp:"):
+            self._table.log(key, Write(self, kind, update))
+            self._written[key] = None
 
     def _refuse_lost_write(self, key: str) -> None:
         seen = self._seen.get(key)
@@ -275,15 +359,26 @@ class State(MutableMapping[str, Any]):
                 "read it again, or use state.change(key, update)."
             )
 
-    def _write(self, key: str, value: Any) -> None:
+    def _write(
+        self, key: str, value: Any, kind: Kind, update: Callable[[Any], Any] | None = None
+    ) -> None:
         stored = value if str(key).startswith("temp:") else _checked(key, value)
-        self._table.values[key] = stored
+        # What is not stored under its own key can neither be compared nor changed there.
+        is_apart = update is None or key in self._table.members
+        self._log(
+            key,
+            "set" if key in self._table.members else kind,
+            (lambda _: stored) if is_apart else update,
+        )
         self._replaced(key)
+        self._table.values[key] = stored
         self._note(key, stored)
 
     def _replaced(self, key: str) -> None:
         for name in self._table.forget_members(key):
-            dict.__setitem__(self.delta, member_key(key, name), None)
+            full = member_key(key, name)
+            self._log(full, "set", lambda _: None)
+            dict.__setitem__(self.delta, full, None)
 
     def _refuse_when_ended(self, key: str) -> None:
         if self.ended:
@@ -343,6 +438,11 @@ class StateDelta(dict[str, Any]):
     def __ior__(self, other: Any) -> Self:  # type: ignore[override]
         self.update(other)
         return self
+
+
+def _or_default(value: Any, default: Any) -> Any:
+    """A copy that a function may change."""
+    return copy.deepcopy(default if value is None else value)
 
 
 def _refuse_reserved(key: str) -> None:

@@ -80,7 +80,8 @@ SESSIONS = Table(
     Index("toolwright_sessions_unfinished", "app_name", "unfinished"),
 )
 """`hold` is the run that holds the session, `holder` the name under which its process has signed in;
-`unfinished` is true when the log does not end with the end of a run, else null."""
+`unfinished` says whether the log does not end with the end of a run; null in rows of an older version,
+until somebody looks."""
 
 WORKERS = Table(
     "toolwright_workers",

@@ -11,6 +11,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     exists,
+    false,
     func,
     insert,
     literal,
@@ -44,6 +45,7 @@ __all__ = [
     "IS_MINE",
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
+    "NOTE_UNFINISHED",
     "ONE_AT_A_TIME",
     "ONE_CHANGES_STATE",
     "RELEASE",
@@ -52,6 +54,7 @@ __all__ = [
     "SELECT_STATE",
     "SESSION_CALLS",
     "SET_TITLE",
+    "UNKNOWN",
     "USE_ANSWER",
     "insert_session",
     "upsert_state",
@@ -109,10 +112,28 @@ INTERRUPTED = select(SESSIONS).where(
 )
 ANSWERED = select(SESSIONS).where(
     SESSIONS.c.app_name == bindparam("app"),
-    SESSIONS.c.unfinished.is_(None),
+    SESSIONS.c.unfinished == false(),
     SESSIONS.c.key.in_(_HAS_ANSWER),
 )
 """Sessions with an answer that no run has taken; they may wait for others."""
+UNKNOWN = (
+    select(SESSIONS.c.key, SESSIONS.c.last_seq, EVENTS.c.body)
+    .outerjoin(
+        EVENTS, and_(EVENTS.c.session_key == SESSIONS.c.key, EVENTS.c.seq == SESSIONS.c.last_seq)
+    )
+    .where(SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.unfinished.is_(None))
+    .limit(200)
+)
+"""Some sessions of which an older version has not noted whether they are unfinished."""
+NOTE_UNFINISHED = (
+    update(SESSIONS)
+    .where(
+        SESSIONS.c.key == bindparam("of"),
+        SESSIONS.c.last_seq == bindparam("at"),
+        SESSIONS.c.unfinished.is_(None),
+    )
+    .values(unfinished=bindparam("found"))
+)
 
 INSERT_EVENTS = insert(EVENTS)
 SELECT_EVENTS = (

@@ -173,7 +173,7 @@ class SqlStore(Sealed):
     ) -> None:
         found = changes(events)
         step: dict[str, Any] = {"before": events[0].seq - 1, "after": events[-1].seq}
-        step |= {"now": time.time(), "unfinished": found.is_unfinished or None}
+        step |= {"now": time.time(), "unfinished": found.is_unfinished}
         row = self._advance(connection, _mine(scope) | step, hold)
         if row is None:
             stored = self._stored_already(connection, scope, bodies, hold)
@@ -344,8 +344,11 @@ class SqlStore(Sealed):
     async def unfinished(self, app_name: str) -> list[SessionRow]:
         """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
 
-        def work(connection: Connection) -> list[SessionRow]:
-            here = {"app": app_name}
+        here = {"app": app_name}
+
+        def work(connection: Connection) -> list[SessionRow] | None:
+            if connection.execute(sql.UNKNOWN, here).first() is not None:
+                return None
             cut_off = connection.execute(sql.INTERRUPTED, here).all()
             answered = [
                 row
@@ -354,7 +357,8 @@ class SqlStore(Sealed):
             ]
             return [rows.session(row) for row in (*cut_off, *answered)]
 
-        found = await self.database.read(work)
+        while (found := await self.database.read(work)) is None:
+            await self.database.write(lambda connection: _note_unfinished(connection, here))
         return sorted(found, key=lambda row: row.updated_at, reverse=True)
 
     async def apps(self) -> dict[str, int]:
@@ -424,7 +428,7 @@ class SqlStore(Sealed):
             "updated_at": now,
             "last_seq": last_seq,
             "title": begun.title,
-            "unfinished": begun.is_unfinished or None,
+            "unfinished": begun.is_unfinished,
         }
         return connection.execute(self._insert_session, values).scalar()
 
@@ -482,6 +486,14 @@ def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Ev
     # All at once: were one unreadable, a half-read result would hold on to its snapshot.
     found = connection.execute(sql.SELECT_EVENTS, mine | {"since": since}).all()
     return [decode_event(row.body) for row in found]
+
+
+def _note_unfinished(connection: Connection, here: dict[str, Any]) -> None:
+    """Note of some sessions of an older version whether their log ends with the end of a run."""
+    for row in connection.execute(sql.UNKNOWN, here).all():
+        last = [] if row.body is None else [decode_event(row.body)]
+        found = {"of": row.key, "at": row.last_seq, "found": changes(last).is_unfinished}
+        connection.execute(sql.NOTE_UNFINISHED, found)
 
 
 def _state(connection: Connection, mine: dict[str, Any]) -> dict[str, Any]:
