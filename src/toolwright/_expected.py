@@ -55,8 +55,6 @@ def _is_a(value: Any, target: type, args: tuple[Any, ...]) -> bool:
         )
     if target in (int, float):
         return isinstance(value, (int, target)) and not isinstance(value, bool)
-    if target is bool:
-        return isinstance(value, int)
     if getattr(target, "_is_protocol", False):
         plain = _PLAIN if "__call__" in vars(target) else (*_PLAIN, *_FUNCTIONS)
         return not isinstance(value, plain)
