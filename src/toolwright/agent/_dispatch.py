@@ -45,7 +45,15 @@ from toolwright.messages import (
     ToolStarted,
     jsonable,
 )
-from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext, digest_of_arguments
+from toolwright.tools import (
+    Args,
+    MaxOutput,
+    Output,
+    Tool,
+    ToolContext,
+    copied,
+    digest_of_arguments,
+)
 
 __all__ = ["answer_calls"]
 
@@ -185,7 +193,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             return refused
         else:
             await _start(run, record, tool, ctx)
-            output = await tool.run(ctx.arguments, ctx)
+            output = await tool.run(copied(ctx.arguments), ctx)
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
         if not isinstance(output, Output):
@@ -220,7 +228,8 @@ async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolCont
     if (refused := await gate(run, record, tool, ctx)) is not None:
         return refused
     await _start(run, record, tool, ctx)
-    return await tool.run(ctx.arguments, ctx)
+    # What it does to them in place is no part of the call: that is shown, approved and made again.
+    return await tool.run(copied(ctx.arguments), ctx)
 
 
 def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
