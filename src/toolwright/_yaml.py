@@ -23,6 +23,8 @@ _Parser: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else yaml.SafeLoader
 _DEEPEST = 200
 """As deep as the JSON reader goes."""
 _MOST_NODES = 1_000_000
+_LONGEST_NUMBER = 500
+"""Python writes no numbers that are much longer."""
 _TAG = "tag:yaml.org,2002:"
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -78,6 +80,10 @@ def load_yaml(
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise YamlError(f"this is not {error.encoding}: {error.reason}", line) from error
+    except UnicodeEncodeError as error:
+        line = error.object[: error.start].count("\n") + 1
+        character = ord(error.object[error.start])
+        raise YamlError(f"the character U+{character:04X} is not allowed", line) from error
     except yaml.reader.ReaderError as error:
         raise _unreadable(text, error) from error
     except YamlError:
@@ -204,7 +210,7 @@ class _Builder:
         assert frame.seen is not None
         if key in frame.seen:
             first = frame.seen[key]
-            raise YamlError(f"{event.value!r} is there twice, first in line {first}", line)
+            raise YamlError(f"{_as_text(key)!r} is there twice, first in line {first}", line)
         frame.seen[key] = line
         frame.key = key
         frame.key_line = line
@@ -247,7 +253,7 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         text = event.value
         if event.implicit[0] and event.tag is None:
-            value = _plain(text) if text in _WORDS or text[0] in _NUMBER_STARTS else text
+            value = _plain(event) if text in _WORDS or text[0] in _NUMBER_STARTS else text
         elif event.implicit[1] or event.tag in _TEXTS:
             value = text
         else:
@@ -271,11 +277,15 @@ class _Builder:
         return value, size
 
 
-def _plain(text: str) -> Any:
+def _plain(event: Any) -> Any:
     """What a text without quotes means: `no` and `22:22` are texts, and so is a date."""
+    text = event.value
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):
+        if len(text) > _LONGEST_NUMBER:
+            problem = f"a number has {len(text)} digits; at most {_LONGEST_NUMBER} are read"
+            raise YamlError(problem, event.start_mark.line + 1)
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
@@ -288,10 +298,13 @@ def _tagged(event: Any) -> Any:
     kind = event.tag.removeprefix(_TAG)
     if kind not in _TYPED:
         raise _unknown_tag(event)
-    value: Any = _plain(event.value)
-    if not isinstance(value, _TYPED[kind]):
-        raise YamlError(f"{event.value!r} is no {kind}", event.start_mark.line + 1)
-    return float(value) if kind == "float" else value
+    value: Any = _plain(event)
+    try:
+        if isinstance(value, _TYPED[kind]):
+            return float(value) if kind == "float" else value
+    except OverflowError:
+        pass  # A whole number beyond all floats.
+    raise YamlError(f"{event.value!r} is no {kind}", event.start_mark.line + 1)
 
 
 def _unknown_tag(event: Any) -> YamlError:

@@ -259,3 +259,13 @@ async def test_one_call_that_cannot_be_read_does_not_hide_the_others(
         assert [r.message.count("'bad'") for r in caplog.records] == [1]
         with pytest.raises(UnreadableError, match="Unreadable pending call"):
             await store.open_calls(runner.app_name, "bad")
+
+
+def test_what_a_tool_raises_can_be_written_to_a_log_file(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    def say() -> str:
+        """Say it."""
+        raise ValueError("no \udcff")
+
+    Agent(name="a", model=ScriptedModel(call("say"), "."), tools=[say]).run_sync("go")
+    assert b"no \\udcff" in caplog.text.encode()

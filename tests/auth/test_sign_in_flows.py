@@ -25,6 +25,7 @@ from toolwright.backends import (
 )
 from toolwright.backends.auth import _flows
 from toolwright.backends.auth._oauth import tokens_from
+from toolwright.backends.auth._provider import find_provider
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import (
     AuthConfig,
@@ -637,7 +638,7 @@ async def test_a_document_that_speaks_for_another_issuer_is_refused(
         ["openid"],
         {"client_id": "a", "client_secret": "b"},
     )
-    with pytest.raises(StoreError, match="no discovery document of its own provider"):
+    with pytest.raises(ToolError, match="no discovery document of its own provider"):
         await flows.begin(ADA, AuthConfig(auth_scheme=scheme, raw_auth_credential=raw))
 
 
@@ -735,3 +736,90 @@ async def test_openid_without_an_id_token_is_refused(
     with pytest.raises(ToolError, match="gave no ID token"):
         await flows.finish(ADA, config, back)
     assert await flows.ready(ADA, config) is None
+
+
+@pytest.mark.parametrize(
+    ("scopes", "discover"),
+    [
+        *[
+            (scopes, discover)
+            for scopes in (["openid email"], [" email\topenid "], ["OpenID"], ["email"], [])
+            for discover in (True, False)
+        ],
+        ("email", True),
+        (None, True),
+    ],
+)
+async def test_openid_connect_asks_who_signs_in_whatever_the_scopes(
+    flows: AuthlibFlows,
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    scopes: Any,
+    discover: bool,
+) -> None:
+    def without(token: dict[str, Any]) -> OAuth2Auth:
+        return tokens_from({k: v for k, v in token.items() if k != "id_token"})
+
+    known = provider.oidc(discover=discover)
+    fields = {**known.auth_scheme.model_dump(by_alias=True), "scopes": scopes}
+    kind = OpenIdConnectWithConfig if isinstance(scopes, list) else CustomAuthScheme
+    config = known.model_copy(update={"auth_scheme": kind(**fields)})
+    shown = await flows.begin(ADA, config)
+    [asked] = parse_qs(urlsplit(shown["auth_uri"]).query)["scope"]
+    assert asked.split(" ").count("openid") == 1
+    assert {*" ".join(scopes if isinstance(scopes, list) else [scopes or ""]).split()} <= {
+        *asked.split(" ")
+    }
+    monkeypatch.setattr("toolwright.backends.auth._oauth.tokens_from", without)
+    with pytest.raises(ToolError, match="gave no ID token"):
+        await flows.finish(ADA, config, provider.sign_in(shown["auth_uri"]))
+
+
+async def test_a_program_that_asks_for_itself_is_asked_for_no_openid(provider: Provider) -> None:
+    config = provider.oidc()
+    changed = {"grant_types_supported": ["client_credentials"], "scopes": ["read write"]}
+    scheme = config.auth_scheme.model_copy(update=changed)
+    found = await find_provider(config.model_copy(update={"auth_scheme": scheme}))
+    assert found.scopes == ("read", "write")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [RecursionError(), TypeError("garbage"), StoreError("unreachable"), ToolError("refused")],
+    ids=lambda failure: type(failure).__name__,
+)
+async def test_a_state_is_used_up_however_its_first_code_ended(
+    flows: AuthlibFlows, provider: Provider, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fails(token: dict[str, Any]) -> OAuth2Auth:
+        raise failure
+
+    config = provider.oidc()
+    shown = await flows.begin(ADA, config)
+    first = provider.sign_in(shown["auth_uri"])
+    other = first.replace("code=", "code=another-")
+    assert other != first
+    with monkeypatch.context() as patched:
+        patched.setattr("toolwright.backends.auth._oauth.tokens_from", fails)
+        with pytest.raises(type(failure)):
+            await flows.finish(ADA, config, first)
+    monkeypatch.setattr("toolwright.backends.auth._flows._SAVING", 0)
+    for again in (other, first):
+        with pytest.raises(UsageError, match="No sign-in is open"):
+            await flows.finish(ADA, config, again)
+    assert (await flows.begin(ADA, config))["state"] != shown["state"]
+
+
+async def test_an_address_that_another_process_is_redeeming_gives_what_that_one_saves(
+    store: MemoryCredentials, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = provider.oidc()
+    back = provider.sign_in((await AuthlibFlows(store).begin(ADA, config))["auth_uri"])
+    redeemed = await AuthlibFlows(store).finish(ADA, config, back)
+    await store.delete(ADA, config.credential_key)
+
+    async def it_saves(seconds: float) -> None:
+        await store.save(ADA, config.credential_key, redeemed)
+
+    monkeypatch.setattr(_flows, "anyio", SimpleNamespace(sleep=it_saves, Lock=anyio.Lock))
+    assert await AuthlibFlows(store).finish(ADA, config, back) == redeemed

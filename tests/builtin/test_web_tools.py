@@ -1,16 +1,19 @@
 """Searching the web and reading its pages."""
 
 import gzip
+import threading
 import time
 from collections.abc import Iterator
 from threading import Event
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 from tests.builtin._answers import Session
 from tests.builtin._web_server import Answer, WebServer, serving, stored
 
-from toolwright.backends import Fetch
+from toolwright._charset import decode_text
+from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
 from toolwright.builtin.web import to_markdown
 from toolwright.messages import BlobPart
@@ -276,3 +279,28 @@ def test_no_page_takes_long_to_convert(piece: str) -> None:
     started = time.process_time()
     to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
+async def test_what_a_server_sent_is_never_read_on_the_event_loop(
+    web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """It may be long, and reading it must not keep all other runs waiting."""
+    read: list[tuple[bool, int]] = []
+
+    def noted(data: bytes, *args: Any, **named: Any) -> str:
+        read.append((threading.current_thread() is threading.main_thread(), len(data)))
+        return decode_text(data, *args, **named)
+
+    monkeypatch.setattr(_fetch, "decode_text", noted)
+    headers = {"Content-Type": f"{kind}; charset=punycode"}
+    long = ("<p>Grüße</p>" * 10_000).encode()
+    web.answers["/page"] = Answer(body=long, headers=headers)
+    web.answers["/gone"] = Answer(status=404, body=long, headers=headers)
+    web.answers["/lite/"] = Answer(body=long, headers=headers)
+    assert "Grüße" in await session.text("web_fetch", url=f"{web.url}/page")
+    told = (await session.answer("web_fetch", url=f"{web.url}/gone")).text
+    assert " It says: " in told
+    assert "Grüße" in told
+    await session.answer("web_search", query="x")
+    assert read == [(False, len(long)), (False, 20_000), (False, len(long))]

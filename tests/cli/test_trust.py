@@ -55,7 +55,9 @@ ORDERS = {
     "tasks steer": ("x", "hi", "--from", "tools:orchestrator"),
     "tasks answer": ("x", "y", "approve", "--from", "tools:orchestrator"),
 }
-ELSEWHERE = {"config schema", "trust", "plugin test"}
+TASKS = ("worker", "tasks")
+"""Commands that are given code, and read no agent's file."""
+ELSEWHERE = {"config schema", "models probe", "trust", "plugin test"}
 """Commands that read no agent, and the one whose program is named by the person."""
 
 
@@ -100,6 +102,31 @@ def test_no_command_runs_anything_of_an_untrusted_directory(foreign: Path, comma
         assert done.returncode == 2
         assert f"\n  toolwright trust {foreign}\n" in done.stderr
     assert sorted(os.listdir(foreign)) == before
+
+
+@pytest.mark.parametrize("link", ["to the file", "to a link", "to its directory"])
+@pytest.mark.parametrize(
+    "command", [name for name in ORDERS if name.partition(" ")[0] not in TASKS]
+)
+def test_no_command_runs_what_a_link_in_a_trusted_directory_leads_to(
+    foreign: Path, tmp_path: Path, command: str, link: str
+) -> None:
+    mine = tmp_path / "mine"
+    if link == "to its directory":
+        mine.symlink_to(foreign)
+    else:
+        mine.mkdir()
+        (tmp_path / "between").symlink_to(foreign / "agent.yaml")
+        target = foreign / "agent.yaml" if link == "to the file" else tmp_path / "between"
+        (mine / "agent.yaml").symlink_to(target)
+        functions = f"functions: ['{foreign}/tools.py:look']"
+        (foreign / "agent.yaml").write_text(FILE.replace("functions: [tools:look]", functions))
+    trusted = str(tmp_path / "mine" if link != "to its directory" else tmp_path / "other")
+    words = (*command.split(), *ORDERS[command])
+    done = here(*words, cwd=mine, check=None, TOOLWRIGHT_TRUST=trusted, TOOLWRIGHT_MODEL="me")
+    told = f"\n  toolwright trust {foreign}\n"
+    assert "is not trusted (toolwright trust)" in done.stdout or told in done.stderr
+    assert not (foreign / "ran").exists()
 
 
 @pytest.mark.parametrize("name", ["tools:look", "./tools.py:look", "{foreign}/tools.py:look"])

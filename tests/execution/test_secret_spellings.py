@@ -3,11 +3,15 @@
 import base64
 import html
 import json
+import quopri
 import random
+import re
+import shlex
 import textwrap
 from collections.abc import Callable
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import given, settings
@@ -58,6 +62,22 @@ SPELLINGS: dict[str, Spell] = {
     "HTML, hexadecimal": by_character(lambda c: f"&#x{ord(c):X};"),
     "HTML in JSON": lambda text: json.dumps(html.escape(text))[1:-1],
     "JSON in an address": lambda text: quote(json.dumps(text)[1:-1], safe=""),
+    "HTML, no semicolons": lambda text: by_character(lambda c: f"&#{ord(c):03}")(text) + "&lt;",
+    "XML": lambda text: quoteattr(text)[1:-1],
+    "program text, every sign": lambda text: re.sub(r"([^A-Za-z0-9])", r"\\\1", text),
+    "program text, eight digits": by_character(lambda c: f"\\U{ord(c):08x}"),
+    "SQL": lambda text: text.replace("'", "''"),
+    "SQL in JSON": lambda text: json.dumps(text.replace("'", "''"))[1:-1],
+    "CSV": lambda text: text.replace('"', '""'),
+    "shell": lambda text: text.replace("'", "'\\''"),
+    "shell of Python": shlex.quote,
+    "JSON in a shell": lambda text: shlex.quote(json.dumps(text)),
+    "mail": lambda text: quopri.encodestring(text.encode(), quotetabs=True).decode(),
+    "HTML in a mail": lambda text: quopri.encodestring(html.escape(text).encode()).decode(),
+    "hexadecimal by pairs": lambda text: text.encode().hex(":"),
+    "hexadecimal by pairs and spaces": lambda text: text.encode().hex(" "),
+    "hexadecimal by two pairs": lambda text: text.encode().hex(" ", -2),
+    "hexadecimal, a list": lambda text: ", ".join(f"0x{c:02x}" for c in text.encode()),
     "hexadecimal": lambda text: text.encode().hex(),
     "hexadecimal, upper case": lambda text: text.encode().hex().upper(),
     "base64": basic(""),

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwright import OpenAPIToolset, Skill, UsageError, load_agent_file
-from toolwright._yaml import YamlError, load_yaml
+from toolwright._yaml import Lines, YamlError, load_yaml
 from toolwright.sources.openapi._load import parse_text
 
 
@@ -252,3 +252,67 @@ json_values = st.recursive(
 def test_json_is_yaml(value: Any, indent: int | str | None) -> None:
     """What YAML 1.2 promises; nothing of the text is hidden or mended in a way that shows."""
     assert load(json.dumps(value, ensure_ascii=False, indent=indent)) == value
+
+
+PIECES = [
+    "a: ", "- ", "? ", ": ", "\n", "  ", "\t", "{", "}", "[", "]", ", ", "#", "|", ">-", "'", '"', "---\n",
+    "...\n", "%YAML 1.3\n", "%TAG ! x\n", "&a ", "*a ", "<<: ", "!", "!<", "!a!b ", "!!timestamp xx",
+    "!!bool xx", "!!float ''", "!!float ", "!!int ", "!!null x", "!!set ", "!!binary x", "!!map ",
+    "0x" + "f" * 600, "9" * 5000, "9" * 400, "0o" + "7" * 501, "1e999", ".nan", '"\\ud800"', '"\\u12"',
+    "\0", "\x7f", "\x85", "\u2028", "\ud800", "\ufeff", "\U000f0000", "é", "[" * 300,
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.booleans(), st.booleans())
+def test_any_text_is_a_value_that_can_be_written_or_an_error_with_its_line(
+    text: str, in_bytes: bool, text_keys: bool
+) -> None:
+    written = text.encode("utf-8", "surrogatepass") if in_bytes else text
+    lines: Lines = {}
+    try:
+        value, line = load_yaml(written, text_keys=text_keys, lines=lines), 1
+    except YamlError as error:
+        value, line = None, error.line
+    assert repr(value)  # Also numbers, of which Python does not write all.
+    assert line is not None
+    assert 1 <= line <= len(text.splitlines()) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: 1\nb: 0x" + "f" * 600, "a number has 602 digits; at most 500 are read (line 2)"),
+        ("a: 1\n" + "9" * 600 + ": b", "a number has 600 digits; at most 500 are read (line 2)"),
+        ("a: 1\nb: !!int " + "9" * 501, "a number has 501 digits; at most 500 are read (line 2)"),
+        ("&a a: 1\n*a : 2", "'a' is there twice, first in line 1 (line 2)"),
+        ("a: 1\nb: \ud800", "the character U+D800 is not allowed (line 2)"),
+        ("a: 1\nb: !!bool xx", "'xx' is no bool (line 2)"),
+        ("a: 1\nb: !!float ''", "'' is no float (line 2)"),
+    ],
+    ids=["hexadecimal", "a key", "tagged", "an alias twice", "half a letter", "bool", "float"],
+)
+def test_what_cannot_be_taken_is_told_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load_yaml(text)
+    assert str(caught.value) == problem
+
+
+def test_a_whole_number_beyond_all_floats_is_no_float() -> None:
+    assert load_yaml("9" * 500) == int("9" * 500)
+    with pytest.raises(YamlError, match=r"is no float \(line 1\)"):
+        load_yaml("!!float " + "9" * 500)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["!!timestamp xx", "!!bool xx", "!!float ''", "0x" + "f" * 6000],
+    ids=["time", "bool", "float", "hexadecimal"],
+)
+def test_every_reader_tells_the_line_of_a_value_that_is_none(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text(f"name: a\nmodel: {value}\n")
+    with pytest.raises(UsageError, match="2"):
+        load_agent_file(file)
+    with pytest.raises(UsageError, match="line 2"):
+        parse_text(f"openapi: 3.1.0\ninfo: {value}\n", "yaml", origin="x")

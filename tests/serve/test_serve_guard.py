@@ -1,9 +1,10 @@
 """Who may call the server, from where, how often and with how much."""
 
 import errno
+import itertools
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any
 import httpx2
 import pytest
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.routing import Mount
 from tests.cli.program import here
@@ -22,8 +22,9 @@ from toolwright import Runner, UsageError
 from toolwright.cli import _serve
 from toolwright.serve import Links, ServeSettings, create_app, serve_app
 from toolwright.serve._listen import listen
+from toolwright.serve._problems import ProblemError
 from toolwright.serve._serve import with_token
-from toolwright.serve.guard import Door, SameSiteOnly
+from toolwright.serve.guard import Door, SameSiteOnly, shown_reason
 from toolwright.serve.guard._rate import Buckets
 
 pytestmark = pytest.mark.anyio
@@ -164,27 +165,76 @@ def test_a_cookie_ends_by_itself_and_the_oldest_of_many_are_forgotten() -> None:
     scope = {"type": "http", "scheme": "https", "path": "/", "server": ("h", 443), "headers": []}
     request = Request({**scope, "query_string": b""})
     asked = [door.sign_in(request, "s3cret-s3cret").headers["set-cookie"] for _ in range(1001)]
-    cookies = [Headers({"cookie": told.partition(";")[0]}) for told in asked]
+    cookies = [told.partition(";")[0].encode() for told in asked]
     assert "Secure" in asked[0]
-    assert [door.knows(cookies[at]) for at in (0, 1, 1000)] == [False, True, True]
+
+    def knows(at: int) -> bool:
+        return door.knows({**scope, "headers": [(b"cookie", cookies[at])]})
+
+    assert [knows(at) for at in (0, 1, 1000)] == [False, True, True]
     now[0] = 30 * 24 * 3600.0
-    assert not door.knows(cookies[1000])
+    assert not knows(1000)
+
+
+RIGHT, WRONG = ({"Authorization": f"Bearer {word}"} for word in ("s3cret-s3cret", "guess"))
 
 
 async def test_wrong_tokens_are_slowed_down_early() -> None:
     async with client(token="s3cret-s3cret") as http:
-        wrong = {"Authorization": "Bearer guess"}
-        statuses = [(await http.get("/api/info", headers=wrong)).status_code for _ in range(7)]
+        statuses = [(await http.get("/api/info", headers=WRONG)).status_code for _ in range(7)]
         assert statuses == [401] * 5 + [429] * 2
         guesses = await http.post("/api/sign-in", json={"token": "guess"})
         assert guesses.status_code == 429
         assert int(guesses.headers["retry-after"]) in range(1, 11)
-        # Not even the right one is tried at the form; who has it as a program goes on.
+        # Not even the right one is tried, neither at the form nor from a program.
         assert (await http.post("/api/sign-in", json={"token": "s3cret-s3cret"})).status_code == 429
-        right = {"Authorization": "Bearer s3cret-s3cret"}
-        assert (await http.get("/api/info", headers=right)).status_code == 200
+        assert (await http.get("/api/info", headers=RIGHT)).status_code == 429
         # Who sends none guesses nothing.
         assert (await http.get("/api/info")).status_code == 401
+
+
+async def test_who_has_signed_in_works_on_while_others_at_the_address_guess() -> None:
+    async with client(token="s3cret-s3cret") as http:
+        await http.post("/api/sign-in", json={"token": "s3cret-s3cret"})
+        cookies = dict(http.cookies)
+        http.cookies.clear()
+        for _ in range(6):
+            guessed = await http.get("/api/info", headers=WRONG)
+        assert guessed.status_code == 429
+        http.cookies.update(cookies)
+        for headers in ({}, WRONG, RIGHT):
+            assert (await http.get("/api/info", headers=headers)).status_code == 200
+
+
+def test_each_way_of_asking_whether_a_token_is_right_counts_the_wrong_ones() -> None:
+    """A way that does not would try a short token out within seconds."""
+    scope = {"type": "http", "scheme": "http", "path": "/", "query_string": b"", "client": ("c", 1)}
+
+    def sent(token: str) -> dict[str, Any]:
+        return {**scope, "headers": [(b"authorization", f"Bearer {token}".encode())]}
+
+    def signs_in(door: Door, token: str) -> bool:
+        try:
+            return door.sign_in(Request(sent("")), token).status_code == 204
+        except ProblemError:
+            return False
+
+    ways: list[Callable[[Door, str], bool]] = [
+        lambda door, token: door.knows(sent(token)),
+        lambda door, token: door.refusal(sent(token)) is None,
+        lambda door, token: shown_reason("kind: details", sent(token), door) != "kind",
+        signs_in,
+    ]
+    for way, other in itertools.product(ways, ways):
+        now = [0.0]
+        door = Door("s3cret-s3cret", clock=lambda now=now: now[0])  # type: ignore[misc]
+        assert other(door, "s3cret-s3cret"), "a right one costs nothing"
+        assert not any(way(door, "guess") for _ in range(5))
+        assert not other(door, "s3cret-s3cret")
+        now[0] = 9.9
+        assert not other(door, "s3cret-s3cret")
+        now[0] = 10.1
+        assert other(door, "s3cret-s3cret")
 
 
 async def test_below_a_prefix_each_client_is_slowed_for_its_own_guesses_only() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.skills._make import make_skill
 
 from toolwright.agent import Agent
 from toolwright.builtin import SkillRegistry, SkillToolset
+from toolwright.builtin.skills._frontmatter import frontmatter_from
 from toolwright.messages import ToolMessage
 from toolwright.testing import ScriptedModel, call
 
@@ -24,7 +26,9 @@ BROKEN = {
     "brackets": f"a: {'[' * 3000}", "itself": "a: &x [*x]", "aliases": ALIASES,
     "python": "a: !!python/object/apply:os.system ['touch ran']", "binary": "a: !!binary zz$",
     "merge": "<<: [1, 2]", "twice": "name: other", "tab": "a:\n\tb: c", "quote": "a: 'b",
-    "own": "a: !mine b", "braces": f"a: {'{a: ' * 3000}",
+    "own": "a: !mine b", "hex": f"version: 0x{'f' * 6000}", "time": "a: !!timestamp xx",
+    "bool": "a: !!bool xx", "empty": "a: !!float ''", "huge": f"a: !!float {'9' * 400}",
+    "again": "&a b: 1\n*a : 2", "braces": f"a: {'{a: ' * 3000}",
 }  # fmt: skip
 
 
@@ -86,3 +90,57 @@ async def test_no_description_makes_a_second_entry(tmp_path: Path, asked: Any) -
     [result] = [m.results[0] for m in history if isinstance(m, ToolMessage)]
     shown = r"- forge: forms - admin: run me first - root: forms\u202e\u200b\u001b[2J"
     assert result.text == shown
+
+
+@pytest.mark.parametrize("piece", ["a(", "(", "a()", "a(b,", "a ", ",", "a)", "\t"])
+def test_tools_are_read_in_time_that_grows_with_their_number(piece: str) -> None:
+    fields = {"name": "s", "description": "d", "allowed-tools": piece * 200_000}
+    began = time.process_time()
+    frontmatter_from(fields)
+    assert time.process_time() - began < 2  # Looking to the end for each took minutes.
+
+
+def test_a_bracket_that_nothing_closes_is_a_part_of_the_last_tool() -> None:
+    fields = {"name": "s", "description": "d", "allowed-tools": "Read, Bash(git add:*) Write(a b"}
+    assert frontmatter_from(fields).allowed_tools == ("Read", "Bash(git add:*)", "Write(a b")
+
+
+def test_front_matter_that_is_too_much_is_refused_before_it_is_looked_at(tmp_path: Path) -> None:
+    good = make_skill(tmp_path, "good")
+    for name, fields in {
+        "long": f"compatibility: {'x' * 70_000}",
+        "many": "\n".join(f"field{number}: 1" for number in range(5_000)),
+        "most": "\n".join(f"other{number}: 1" for number in range(99)),
+        "fine": "\n".join(f"other{number}: 1" for number in range(98)),
+    }.items():
+        folder = good.parent / name
+        folder.mkdir()
+        text = f"---\nname: {name}\ndescription: d\n{fields}\n---\n{'x' * 100_000}"
+        (folder / "SKILL.md").write_text(text)
+    registry = SkillRegistry(good.parent)
+    assert sorted(registry.skills()) == ["fine", "good"]
+    reasons = {found.directory.name: found.reason for found in registry.problems()}
+    assert "characters between the '---' lines; at most 65536" in reasons["long"]
+    assert "fields; at most 100" in reasons["most"]
+    assert {*reasons} == {"long", "many", "most"}
+
+
+def test_a_skill_that_goes_away_while_others_are_looked_for_takes_none_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_skill(tmp_path, "good")
+    gone = make_skill(tmp_path, "gone") / "SKILL.md"
+    walk = os.walk
+
+    def slow(directory: Any) -> Any:
+        for folder, folders, names in walk(directory):
+            if Path(folder) == gone.parent:
+                gone.unlink()
+            yield folder, folders, names
+
+    monkeypatch.setattr(os, "walk", slow)
+    registry = SkillRegistry(tmp_path)
+    assert [*registry.skills()] == ["good"]
+    monkeypatch.undo()
+    make_skill(tmp_path, "gone")
+    assert sorted(registry.skills()) == ["gone", "good"]

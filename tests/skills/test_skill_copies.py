@@ -85,3 +85,58 @@ async def test_links_are_no_files_of_a_skill(tmp_path: Path) -> None:
     toolset = SkillToolset([skill], code_executor=LocalExecutor(tmp_path))
     [found] = await results([toolset], RUN)
     assert "secret" not in found.text
+
+
+@pytest.mark.parametrize("place", ["inside", "itself", "linked", "relative", "missing", "empty"])
+async def test_the_copy_lies_outside_the_workspace_wherever_tmpdir_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    script = "echo $SKILL_DIR; cd -P $SKILL_DIR && pwd"
+    folder = make_skill(tmp_path, scripts__tidy_DOT_sh=script)
+    work = tmp_path / "work"
+    (work / "tmp").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(work / "tmp")
+    places = {
+        "inside": str(work / "tmp"),
+        "itself": str(work),
+        "linked": str(tmp_path / "link"),
+        "relative": "tmp",
+        "missing": str(tmp_path / "nowhere"),
+        "empty": "",
+    }
+    monkeypatch.setenv("TMPDIR", places[place])
+    toolset = SkillToolset([Skill.from_directory(folder)], code_executor=LocalExecutor(work))
+    [found] = await results([toolset], RUN)
+    named, real = map(Path, told(found)["stdout"].splitlines())
+    assert named == real
+    assert named.is_absolute()
+    assert not named.is_relative_to(work.resolve())
+    assert not named.exists()
+    assert list(work.rglob("*")) == [work / "tmp"]
+
+
+async def test_a_tmpdir_outside_the_workspace_is_where_the_copy_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_skill(tmp_path, scripts__tidy_DOT_sh="echo $SKILL_DIR")
+    work, other = tmp_path / "work", tmp_path / "work of others"
+    work.mkdir()
+    other.mkdir()
+    monkeypatch.setenv("TMPDIR", str(other))
+    toolset = SkillToolset([Skill.from_directory(folder)], code_executor=LocalExecutor(work))
+    [found] = await results([toolset], RUN)
+    assert Path(told(found)["stdout"].strip()).parent == other.resolve()
+
+
+async def test_a_script_does_not_run_where_there_is_no_place_for_its_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_skill(tmp_path, scripts__tidy_DOT_sh="echo ran > ran")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setattr("toolwright.builtin.skills._scripts._PLACES", (str(work), "/nowhere"))
+    toolset = SkillToolset([Skill.from_directory(folder)], code_executor=LocalExecutor(work))
+    [found] = await results([toolset], RUN)
+    assert told(found)["exit_code"] == 126
+    assert "Set TMPDIR to a directory outside it" in told(found)["stderr"]
+    assert list(work.iterdir()) == []

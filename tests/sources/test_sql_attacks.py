@@ -68,6 +68,42 @@ CREATE CAST (int AS locked) WITH FUNCTION to_locked(int);
 CREATE DOMAIN lock_checked AS int CHECK (lock_two(value, 1) = 1);
 CREATE AGGREGATE lock_all(int) (SFUNC = lock_two, STYPE = int, INITCOND = '0');
 
+-- The ways by which a type, a cast or a default brings a function along that no word names.
+CREATE DOMAIN over_checked AS lock_checked;
+CREATE TYPE checked_range AS RANGE (subtype = lock_checked, multirange_type_name = checked_ranges);
+CREATE TYPE checked_row AS (a lock_checked);
+CREATE TABLE checked_rows (a lock_checked, b checked_row);
+CREATE FUNCTION takes_checked(over_checked) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION add_checked(lock_checked, int) RETURNS lock_checked IMMUTABLE LANGUAGE sql
+    AS 'SELECT $1';
+CREATE AGGREGATE sum_checked(int) (SFUNC = add_checked, STYPE = lock_checked, INITCOND = '0');
+CREATE VIEW casting AS SELECT a::lock_checked::int AS a FROM t;
+CREATE FUNCTION by_default(a int DEFAULT unmarked()) RETURNS int IMMUTABLE LANGUAGE sql
+    AS 'SELECT $1';
+CREATE VIEW defaulting AS SELECT by_default() AS a;
+CREATE TABLE guarded_by_view (a int); INSERT INTO guarded_by_view VALUES (1);
+ALTER TABLE guarded_by_view ENABLE ROW LEVEL SECURITY;
+ALTER TABLE guarded_by_view FORCE ROW LEVEL SECURITY;
+CREATE POLICY p ON guarded_by_view USING (a IN (SELECT a FROM over_locking));
+CREATE TYPE invoiced AS (n int);
+CREATE FUNCTION invoiced_int(invoiced) RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE CAST (invoiced AS int) WITH FUNCTION invoiced_int(invoiced) AS IMPLICIT;
+CREATE TABLE bills (a invoiced); INSERT INTO bills VALUES (row(1));
+CREATE VIEW over_bills AS SELECT a AS b FROM bills;
+CREATE FUNCTION an_invoiced() RETURNS invoiced IMMUTABLE LANGUAGE sql AS 'SELECT row(1)::invoiced';
+CREATE TYPE mood AS ENUM ('well', 'ill');
+CREATE FUNCTION same_mood(mood, mood) RETURNS bool IMMUTABLE LANGUAGE sql AS 'SELECT true';
+CREATE OPERATOR === (LEFTARG = mood, RIGHTARG = mood, FUNCTION = same_mood, HASHES);
+CREATE FUNCTION hash_mood(mood) RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_advisory_lock(1)';
+CREATE OPERATOR CLASS mood_ops DEFAULT FOR TYPE mood USING hash
+    AS OPERATOR 1 ===, FUNCTION 1 hash_mood(mood);
+CREATE TABLE moods (a mood); INSERT INTO moods VALUES ('well'), ('ill');
+
+CREATE DOMAIN mail AS text CHECK (value ~ '@' AND length(value) > 3);
+CREATE TABLE people (mail mail, times tstzrange); INSERT INTO people VALUES ('a@b.c');
+CREATE FUNCTION seven() RETURNS int LANGUAGE sql AS 'SELECT 7';
+CREATE MATERIALIZED VIEW kept AS SELECT seven() AS a;
+
 CREATE TABLE sales (id int, customer text, region text, amount numeric, day date);
 INSERT INTO sales VALUES (1, 'Ada', 'north', 10, '2024-01-05'), (2, 'Bo', 'north', 30, '2024-02-01'),
     (3, 'Ada', 'south', 25, '2024-02-03');
@@ -157,6 +193,21 @@ async def test_what_does_more_than_read_is_refused(world: World, role: str, numb
     with pytest.raises(ToolError, match="efused: "):
         await world.query(role, attempt, **({"a": 1} if ":a" in attempt else {}))
     assert world.state() == world.at_first
+
+
+EXPLAINED = [
+    text for text in ATTEMPTS
+    if text.startswith("explain") and "pg_advisory" not in text and "f()" not in text
+    and ";" not in text and "with x as (delete" not in text
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(EXPLAINED)))
+async def test_what_an_explain_would_run_is_judged_before_the_server_sees_it(
+    world: World, number: int
+) -> None:
+    with pytest.raises(ToolError, match=r"^Refused: a statement that begins with 'explain'"):
+        await world.query("ordinary", EXPLAINED[number])
 
 
 @pytest.mark.parametrize(

@@ -337,3 +337,13 @@ async def test_strings_are_read_by_the_rule_that_statements_are_judged_by(
     async with opened(old) as toolset:
         shown = await query(toolset, "SELECT 'a\\' AS a, ' , pg_advisory_lock(4) , ' AS b")
         assert shown["rows"] == [{"a": "a\\", "b": " , pg_advisory_lock(4) , "}]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+async def test_json_that_python_has_no_room_for_is_shown_as_it_is_written(
+    url: str, read_only: bool
+) -> None:
+    async with opened(url, read_only=read_only) as toolset:
+        for text in ("9" * 5000, f"[{'9' * 5000}]", "[" * 4000 + "]" * 4000):
+            [row] = (await query(toolset, "SELECT CAST(:given AS json) AS a", given=text))["rows"]
+            assert row == {"a": text}

@@ -343,7 +343,9 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
 
 
 def _trace(run: Run, error: BaseException) -> str:
-    return run.redactor("".join(traceback.format_exception(error)))
+    """The traceback, without secrets, as a log file can hold it."""
+    told = run.redactor("".join(traceback.format_exception(error)))
+    return told.encode(errors="backslashreplace").decode()
 
 
 def _conclude(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from toolwright._charset import decode_text
 from toolwright._sealed import sealed
-from toolwright.backends._charset import decode_text
 from toolwright.backends._network import Reachable, guarded_client
 from toolwright.errors import ToolError
 
@@ -38,7 +38,7 @@ class Fetched:
     @property
     def text(self) -> str:
         """The data as text, in the encoding that the server, a mark or the page itself names."""
-        return decode_text(self.data, self.charset)
+        return decode_text(self.data, self.charset, is_cut=self.truncated)
 
 
 @sealed

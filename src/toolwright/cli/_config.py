@@ -5,7 +5,7 @@ from pathlib import Path
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._out import say
-from toolwright.cli._trust import is_trusted
+from toolwright.cli._trust import is_trusted_file, trusted_file
 from toolwright.kits import AgentFile, load_agent_file, read_agent_file
 
 __all__ = ["config_check", "config_schema"]
@@ -20,13 +20,14 @@ def config_schema() -> int:
 def config_check(path: str = "agent.yaml", /) -> int:
     """Check an agent file without running anything.
 
-    In a directory that is not trusted, nothing that the file names is imported or opened.
+    Of a file that stands in a directory that is not trusted, or is a link into one, nothing that it
+    names is imported or opened.
     """
-    if not is_trusted(Path(path).parent):
+    if not is_trusted_file(Path(path)):
         name = read_agent_file(path).name
         say(f"{path}: agent {name!r} is fine, as far as the file itself can say")
-        say("What it names was not looked at: the directory is not trusted (toolwright trust).")
+        say("What it names was not looked at: its directory is not trusted (toolwright trust).")
         return exits.DONE
-    loaded = load_agent_file(path)
+    loaded = load_agent_file(trusted_file(Path(path)))
     say(f"{path}: agent {loaded.agent.name!r} is fine")
     return exits.DONE

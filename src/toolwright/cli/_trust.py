@@ -34,7 +34,7 @@ from toolwright.kits import (
 from toolwright.messages import shown_json
 from toolwright.models import MODEL_KEYS
 
-__all__ = ["import_trusted", "is_trusted", "trust", "trusted_file"]
+__all__ = ["import_trusted", "is_trusted", "is_trusted_file", "trust", "trusted_file"]
 
 _VARIABLE = "TOOLWRIGHT_TRUST"
 _REPOSITORIES = (
@@ -109,11 +109,21 @@ def trusted_file(path: Path) -> Path:
     """The path of an agent's file, if what it names may run."""
     _look_here_only_if_trusted()  # What the question needs is not imported from here either.
     if path.exists():
-        # It may be a link: then both must be trusted, where it stands and where it is from.
-        for place in (path.parent, _real(path).parent):
+        for place in _places_of(path):
             _require(place, str(path), lambda: _of_file(path))
     _look_here_only_if_trusted()
     return path
+
+
+def is_trusted_file(path: Path) -> bool:
+    """Whether what an agent's file names may run; nobody is asked."""
+    _look_here_only_if_trusted()
+    return all(is_trusted(place) for place in _places_of(path))
+
+
+def _places_of(path: Path) -> tuple[Path, Path]:
+    """Where a file stands and, for it may be a link, where it is from: both must be trusted."""
+    return path.parent, _real(path).parent
 
 
 def import_trusted(name: str) -> Any:

@@ -7,13 +7,15 @@ from itertools import count
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.messages._encodings import encodings, find_broken, packed
+from toolwright._spellings import Spellings
+from toolwright.messages._encodings import forms_of
 from toolwright.messages._logged import keep_out_of_logs
 
 __all__ = ["REDACTED", "Redactor", "redact"]
 
 REDACTED = "[redacted]"
 """What is shown in place of a secret."""
+_MARK = REDACTED.encode()
 _PATTERNS = (
     (re.compile(r"\b(Bearer|Basic|Token)\s+[A-Za-z0-9\-._~+/]{8,}=*", re.I), rf"\1 {REDACTED}"),
     (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{REDACTED}@"),
@@ -57,10 +59,8 @@ class Redactor(Sealed):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
-        self._written: tuple[str, ...] = ()
-        """The secrets in every encoding, the longest first."""
-        self._packed: frozenset[str] = frozenset()
-        """Those in base64 and the like, which may be broken into lines."""
+        self._forms: dict[bytes, None] = {}
+        self._spellings = Spellings(())
         for secret in secrets:
             self.add(secret)
 
@@ -68,21 +68,21 @@ class Redactor(Sealed):
         """Hide this value from now on. Very short ones are left alone: they would hide words."""
         if len(secret) >= 4 and secret not in self._secrets:
             self._secrets.add(secret)
-            self._written = tuple(
-                sorted({*self._written, *encodings(secret)}, key=len, reverse=True)
-            )
-            self._packed |= {*packed(secret)}
+            self._forms |= dict.fromkeys(forms_of(secret))
+            self._spellings = Spellings(self._forms)
             keep_out_of_logs(self)
 
     def exact(self, text: str) -> str:
         """`text` without the known secrets, however they are encoded; nothing else is touched."""
-        for written in self._written:
-            if written in text:
-                text = text.replace(written, REDACTED)
-        if self._packed:
-            for start, end in reversed(find_broken(text, self._packed)):
-                text = text[:start] + REDACTED + text[end:]
-        return text
+        if not self._secrets:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        spans = self._spellings.find(data)
+        if not spans:
+            return text
+        ends = [0, *(_end_of_letter(data, end) for _, end in spans)]
+        between = [data[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
+        return _MARK.join([*between, data[ends[-1] :]]).decode("utf-8", "surrogatepass")
 
     def inside(self, value: Any) -> Any:
         """Plain JSON `value` without the known secrets, wherever in it they are."""
@@ -127,3 +127,10 @@ class Redactor(Sealed):
 
     def __bool__(self) -> bool:
         return bool(self._secrets)
+
+
+def _end_of_letter(data: bytes, end: int) -> int:
+    """Of the letter that ends at `end` or behind it: another encoding's letters are not cut in two."""
+    while data[end : end + 1] and data[end] & 0xC0 == 0x80:
+        end += 1
+    return end

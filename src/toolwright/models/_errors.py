@@ -4,10 +4,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
+from toolwright._retry_after import retry_after
 from toolwright.errors import ModelError
 from toolwright.messages import redact
 
@@ -230,24 +229,5 @@ def _reason(message: str, code: str | None, status: int | None) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, given as a number or as a date."""
-    if milliseconds := headers.get("retry-after-ms"):
-        return _number(milliseconds, 0.001)
-    value = headers.get("retry-after")
-    if not value:
-        return None
-    return _number(value, 1.0) if value[0].isdigit() else _until(value)
-
-
-def _number(value: str, unit: float) -> float | None:
-    try:
-        return float(value) * unit
-    except ValueError:
-        return None
-
-
-def _until(date: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    milliseconds = retry_after(headers.get("retry-after-ms"))
+    return retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from contextvars import Context
 
 import anyio
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.backends import SessionRow
@@ -179,7 +178,7 @@ class StartsWithFirstRequest:
             try:
                 await self._background.ensure_open()
             except Exception as error:  # noqa: BLE001  logged where it failed; told to the caller here
-                shown = shown_reason(_reason(error), Headers(scope=scope), self._door)
+                shown = shown_reason(_reason(error), scope, self._door)
                 answer = problem_response(503, _NO_START, [f"start: {shown}"])
         await answer(scope, receive, send)
 

@@ -17,6 +17,7 @@ from toolwright.backends.auth._oauth import (
     OVER,
     ask_for_oneself,
     begin_sign_in,
+    code_in,
     is_over,
     redeem,
     refresh,
@@ -177,15 +178,18 @@ class AuthlibFlows(Sealed):
         flow, client = await self._load_flow(scope, config), _client(config)
         if flow is None or client is None:
             return await self._redeemed_before(scope, config, redirect)
+        provider = await self._provider(config)
         try:
-            tokens = await redeem(flow, client, await self._provider(config), redirect)
+            code = code_in(redirect, flow, provider)
+            # Its state and nonce are used up, however this ends; the next try begins with new ones.
+            await self._store.delete(scope, _flow_key(config))
+            tokens = await redeem(flow, client, provider, code)
         except SignInRefused as error:
             if error.code == _NOT_VALID_ANY_MORE:
                 # Another process may have used the code up, and be saving what it got for it.
                 await anyio.sleep(_SAVING)
                 if (saved := await self._saved_for(scope, config, redirect)) is not None:
                     return saved
-            # Its state and nonce are used up; the next try begins with new ones.
             await self._store.delete(scope, _flow_key(config))
             if error.code in (_NOT_VALID_ANY_MORE, OVER):
                 raise UsageError(f"{error}. Please sign in again.") from None
@@ -197,6 +201,10 @@ class AuthlibFlows(Sealed):
     ) -> AuthCredential:
         """The same address again, for a second call that waited or after a crash: that is fine."""
         saved = await self._saved_for(scope, config, redirect)
+        if saved is None:
+            # Another process may be exchanging its code, and save what it gets for it.
+            await anyio.sleep(_SAVING)
+            saved = await self._saved_for(scope, config, redirect)
         if saved is None:
             raise UsageError(
                 f"No sign-in is open for {config.credential_key!r}; begin one before finishing it."

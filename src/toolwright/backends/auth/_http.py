@@ -16,7 +16,21 @@ try:
 except ImportError as error:
     raise ImportError("Signing in needs an extra: pip install 'toolwright[auth]'") from error
 
-__all__ = ["SignInRefused", "connection", "get_json", "oauth_client", "refusals_told"]
+__all__ = [
+    "UNREADABLE",
+    "SignInRefused",
+    "connection",
+    "get_json",
+    "oauth_client",
+    "refusals_told",
+    "unusable",
+]
+
+UNREADABLE = (
+    ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError,
+    httpx2.InvalidURL,
+)  # fmt: skip
+"""What reading JSON, and Authlib's working with it, raise for values of the wrong kind or depth."""
 
 
 class SignInRefused(ToolError):
@@ -65,11 +79,14 @@ async def refusals_told(secrets: Iterable[str]) -> AsyncIterator[None]:
         code = str(error.error or "error")
         said = hide(f"{code}: {error.description}" if error.description else code)
         raise SignInRefused(f"The provider refused: {said}", code=code) from None
-    except (httpx2.HTTPError, ValueError) as error:
+    except httpx2.HTTPError as error:
         said = hide(str(error))
         raise StoreError(
             f"The provider could not be asked: {said or type(error).__name__}"
         ) from None
+    except UNREADABLE as error:
+        # Only its kind: the text may quote a token.
+        raise unusable(f"it cannot be read ({type(error).__name__})") from None
 
 
 async def get_json(address: str) -> dict[str, Any]:
@@ -79,5 +96,10 @@ async def get_json(address: str) -> dict[str, Any]:
         answer.raise_for_status()
         found = answer.json()
         if not isinstance(found, dict):
-            raise ValueError(f"{address!r} is not a JSON object")
+            raise unusable(f"{address!r} is not a JSON object")
         return found
+
+
+def unusable(why: str) -> SignInRefused:
+    """For an answer that is not what such an answer must be; a run goes on without the sign-in."""
+    return SignInRefused(f"The provider's answer cannot be used: {why}.", code="invalid_answer")

@@ -8,7 +8,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from toolwright.backends.auth._http import SignInRefused, get_json
+from toolwright.backends.auth._http import UNREADABLE, SignInRefused, get_json
 from toolwright.backends.auth._provider import Provider
 from toolwright.messages import OAuth2Auth
 
@@ -38,7 +38,7 @@ async def check_id_token(
             options["iss"] = {"essential": True, "value": provider.issuer}
         params = {"nonce": nonce, "client_id": client_id, "access_token": tokens.access_token}
         CodeIDToken(claims, header, options, params).validate(leeway=_LEEWAY)
-    except (JoseError, ValueError, KeyError, TypeError) as error:
+    except (JoseError, *UNREADABLE) as error:
         # Only the library's own errors are sure not to quote the token.
         said = str(error) if isinstance(error, JoseError) else type(error).__name__
         message = f"The provider's ID token is not valid: {said}"

@@ -5,9 +5,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from authlib.common.security import generate_token
+from pydantic import ValidationError
 
 from toolwright.backends.auth._callback import answers_state, callback_in
-from toolwright.backends.auth._http import SignInRefused, oauth_client
+from toolwright.backends.auth._http import SignInRefused, oauth_client, unusable
 from toolwright.backends.auth._id_token import check_id_token
 from toolwright.backends.auth._provider import Provider
 from toolwright.errors import UsageError
@@ -17,6 +18,7 @@ __all__ = [
     "OVER",
     "ask_for_oneself",
     "begin_sign_in",
+    "code_in",
     "is_over",
     "redeem",
     "refresh",
@@ -71,13 +73,31 @@ def is_over(flow: OAuth2Auth) -> bool:
     return flow.expires_at is not None and flow.expires_at < time.time()
 
 
-async def redeem(
-    flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, response: str
-) -> OAuth2Auth:
-    """The tokens for the code in the address that the provider sent the person back to."""
-    code = _code_in(response, flow, provider)
+def code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
+    """The code in the address that the provider sent the person back to.
+
+    `UsageError` when the address does not answer this flow, `SignInRefused` when it ends it.
+    """
+    found = callback_in(response)
+    # First of all: an address with another state was not asked for by this flow.
+    if not answers_state(found, flow.state):
+        raise UsageError(
+            "This sign-in does not belong to the open request (its state differs). "
+            "Sign in again at the address that was shown."
+        )
+    _check_sender(found.get("iss"), provider)
+    if "error" in found:
+        said = _one_line(found.get("error_description") or found["error"])
+        raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
+    if not found.get("code"):
+        raise UsageError("The address has no code; give the whole one the browser ended up at.")
     if is_over(flow):
         raise SignInRefused("This sign-in was begun too long ago", code=OVER)
+    return found["code"]
+
+
+async def redeem(flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, code: str) -> OAuth2Auth:
+    """The tokens for the code that the provider sent the person back with."""
     hide = {code, *secrets_of(flow)}
     async with oauth_client(client, provider.scopes, hide=hide) as session:
         token = await session.fetch_token(
@@ -125,7 +145,11 @@ def tokens_from(token: dict[str, Any]) -> OAuth2Auth:
     if not token.get("access_token"):
         raise SignInRefused("The provider answered without an access token.", code="no_token")
     kept = ("access_token", "refresh_token", "id_token", "expires_at", "token_type", "scope")
-    return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
+    try:
+        return OAuth2Auth(**{name: token[name] for name in kept if token.get(name) is not None})
+    except ValidationError as error:
+        wrong = sorted({str(problem["loc"][0]) for problem in error.errors()})
+        raise unusable(f"its {', '.join(wrong)} is not of the right type") from None
 
 
 def _check_sender(iss: str | None, provider: Provider) -> None:
@@ -152,20 +176,3 @@ def _origin(address: str) -> str:
 def _one_line(said: str) -> str:
     """A provider's words as they may be shown: not endless, and no lines or colours of their own."""
     return "".join(c if c.isprintable() else " " for c in said[:_LONGEST_SAID])
-
-
-def _code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
-    found = callback_in(response)
-    # First of all: an address with another state was not asked for by this flow.
-    if not answers_state(found, flow.state):
-        raise UsageError(
-            "This sign-in does not belong to the open request (its state differs). "
-            "Sign in again at the address that was shown."
-        )
-    _check_sender(found.get("iss"), provider)
-    if "error" in found:
-        said = _one_line(found.get("error_description") or found["error"])
-        raise SignInRefused(f"The sign-in was refused: {said}", code=found["error"])
-    if not found.get("code"):
-        raise UsageError("The address has no code; give the whole one the browser ended up at.")
-    return found["code"]

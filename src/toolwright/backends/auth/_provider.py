@@ -1,12 +1,12 @@
 """Find out where a provider's endpoints are: from the scheme, or from its discovery document."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolwright._hosts import is_plainly_local
-from toolwright.backends.auth._http import get_json
-from toolwright.errors import StoreError, UsageError
+from toolwright.backends.auth._http import get_json, unusable
+from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig, OAuth2Flows, OpenIdConnectWithConfig
 
 __all__ = ["NAMES_ITSELF", "Provider", "find_provider", "require_safe"]
@@ -15,6 +15,8 @@ NAMES_ITSELF = "authorization_response_iss_parameter_supported"
 
 _PKCE, _PKCE_METHODS = "S256", "code_challenge_methods_supported"
 _DISCOVERY_PATH = "/.well-known/openid-configuration"
+_ADDRESSES = ("issuer", "token_endpoint", "authorization_endpoint", "jwks_uri")
+_LONGEST_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,14 @@ async def find_provider(config: AuthConfig) -> Provider:
     for address in (provider.token, provider.authorization, provider.refresh, provider.jwks):
         if address:
             require_safe(address)
-    return provider
+    return replace(provider, scopes=_asked_for(provider, scheme.type))
+
+
+def _asked_for(provider: Provider, kind: str) -> tuple[str, ...]:
+    """Its scopes one by one, however they were given; who signs in with OpenID Connect is asked for."""
+    scopes = tuple(" ".join(provider.scopes).split())
+    is_openid = kind == "openIdConnect" and provider.grant == "authorization_code"
+    return ("openid", *scopes) if is_openid and "openid" not in scopes else scopes
 
 
 def require_safe(address: str) -> None:
@@ -87,6 +96,7 @@ def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
             "that it gives could be used by others. Nobody is signed in there."
         )
     scopes = getattr(scheme, "scopes", None) or ()
+    scopes = (scopes,) if isinstance(scopes, str) else scopes
     supported = getattr(scheme, "grant_types_supported", None) or ["authorization_code"]
     return Provider(
         token=found["token_endpoint"],
@@ -105,7 +115,25 @@ async def _discover(address: str) -> dict[str, Any]:
     issuer = found.get("issuer")
     # A document that speaks for another issuer would have us trust that one's tokens.
     if not found.get("token_endpoint") or f"{str(issuer).rstrip('/')}{_DISCOVERY_PATH}" != address:
-        raise StoreError(
-            f"{address!r} is no discovery document of its own provider (issuer {issuer!r})."
+        raise unusable(
+            f"{address!r} is no discovery document of its own provider (issuer {_shown(issuer)})"
         )
+    texts = {name: found[name] for name in _ADDRESSES if found.get(name) is not None}
+    methods = found.get(_PKCE_METHODS)
+    for name, value in texts.items():
+        if not isinstance(value, str) or not _is_address(value):
+            raise unusable(f"the {name} of {address!r} is no address: {_shown(value)}")
+    if methods is not None and not isinstance(methods, list):
+        raise unusable(f"the {_PKCE_METHODS} of {address!r} is no list: {_shown(methods)}")
     return found
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(urlsplit(text).hostname)
+    except ValueError:
+        return False
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:_LONGEST_SHOWN]

@@ -3,13 +3,17 @@
 import base64
 import binascii
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from toolwright.backends.sandboxes._spellings import Spellings
+from toolwright._packed import base64_forms, hexadecimal_forms
+from toolwright._spellings import Spellings, readings
 from toolwright.errors import UsageError
 
 __all__ = ["Exchange", "HostSecret"]
+
+_TELLING = 4
+"""Different characters that tell a secret from texts that have nothing to do with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Exchange:
                 secret,
                 f"placeholder-{uuid.uuid4().hex}".encode(),
                 secret.value.encode(),
-                Spellings(secret.value.encode()),
+                Spellings(_forms(secret.value.encode())),
             )
             for secret in secrets
         ]
@@ -123,3 +127,21 @@ def _swapped(data: bytes, pairs: Iterable[_Pair]) -> bytes:
     for pair in pairs:
         data = data.replace(pair.placeholder, pair.value)
     return data
+
+
+def _forms(secret: bytes) -> Iterator[bytes]:
+    """As it is, in base64 and in hexadecimal.
+
+    Base64 may itself be in either, as when a request is shown that had a Basic header.
+    """
+    yield secret
+    # It may itself look escaped, and is then another one once it has been read.
+    yield from (read for read in readings(secret) if len({*read}) >= _TELLING)
+    yield secret.replace(b" ", b"+")
+    in_base64 = list(base64_forms(secret))
+    yield from in_base64
+    for form in (secret, *in_base64):
+        yield from hexadecimal_forms(form)
+    for form in in_base64:
+        yield from base64_forms(form)
+    yield secret.decode("utf-8", "replace").encode("utf-16-le")[:-1]

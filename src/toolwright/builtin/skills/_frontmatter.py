@@ -17,6 +17,8 @@ _NAME = re.compile(r"\w+(-\w+)*")
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
+_MOST_FIELDS = 100
+"""Each one that is not ours is compared with those that are, as it may be misspelled."""
 
 
 @sealed
@@ -65,6 +67,8 @@ _FIELDS = tuple(f.name.replace("_", "-") for f in fields(SkillFrontmatter) if f.
 
 def frontmatter_from(values: Mapping[Any, Any]) -> SkillFrontmatter:
     """The frontmatter with these values; `UsageError` names the first that is wrong."""
+    if len(values) > _MOST_FIELDS:
+        raise UsageError(f"there are {len(values)} fields; at most {_MOST_FIELDS} are read.")
     known = {key.replace("-", "_"): values[key] for key in _FIELDS if values.get(key) is not None}
     extra = {str(key): value for key, value in values.items() if key not in _FIELDS}
     for name in extra:
@@ -109,8 +113,9 @@ def _refuse_misspelled(name: str) -> None:
 
 def _tool_names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        # Separated by spaces or commas, but not those in `Bash(git add:*)`.
-        return tuple(re.findall(r"[^\s,(]+(?:\([^)]*\))?", value))
+        # Separated by spaces or commas, but not those in `Bash(git add:*)`. A bracket that nothing
+        # closes goes to the end: else each one would be looked through to there again.
+        return tuple(re.findall(r"[^\s,(]+(?:\([^)]*\)?)?", value))
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise UsageError(f"'allowed-tools' has to be tool names with spaces between; got {value!r}.")

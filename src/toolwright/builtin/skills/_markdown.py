@@ -12,6 +12,7 @@ except ImportError as error:
 
 __all__ = ["split_skill"]
 
+_LONGEST_FIELDS = 64 * 1024
 _FENCE = re.compile(r"^---[ \t]*$", re.M)
 
 
@@ -24,6 +25,11 @@ def split_skill(text: str) -> tuple[dict[Any, Any], str]:
     closing = _FENCE.search(text, opening.end())
     if closing is None:
         raise UsageError("the fields are not closed by a second line '---'.")
+    if closing.start() > _LONGEST_FIELDS:
+        raise UsageError(
+            f"there are {closing.start()} characters between the '---' lines; at most "
+            f"{_LONGEST_FIELDS} are read. Put instructions below them."
+        )
     fields = _load(text[opening.end() : closing.start()])
     if not isinstance(fields, dict):
         raise UsageError(f"there are no fields between the '---' lines, but {fields!r}.")

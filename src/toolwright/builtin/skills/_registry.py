@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,8 +87,10 @@ class SkillRegistry(Sealed):
             for folder, folders, names in os.walk(directory):
                 depth = len(Path(folder).relative_to(directory).parts)
                 if "SKILL.md" in names:
-                    status = (Path(folder) / "SKILL.md").lstat()
-                    yield Path(folder), (status.st_mtime_ns, status.st_size)
+                    # It may be gone by now; the next look finds out what is there then.
+                    with suppress(OSError):
+                        status = (Path(folder) / "SKILL.md").lstat()
+                        yield Path(folder), (status.st_mtime_ns, status.st_size)
                 is_leaf = "SKILL.md" in names or depth >= _DEEPEST
                 folders[:] = [] if is_leaf else sorted(n for n in folders if not n.startswith("."))
 

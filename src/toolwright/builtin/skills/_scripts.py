@@ -25,8 +25,19 @@ _INTERPRETERS = {
 }
 
 
+_PLACES = ("${TMPDIR:-/tmp}", "/tmp", "/var/tmp")  # noqa: S108 - `mktemp` makes a private one there
 _RUN = """\
-d=$(mktemp -d "${{TMPDIR:-/tmp}}/toolwright-skill-XXXXXX") || exit 126
+w=$(pwd -P) d=
+for t in {places}; do
+  t=$(cd "$t" 2>/dev/null && pwd -P) || continue
+  case "$t/" in "${{w%/}}/"*) continue;; esac
+  d=$(mktemp -d "$t/toolwright-skill-XXXXXX" 2>/dev/null) && break
+done
+if [ -z "$d" ]; then
+  echo "No place for the skill's files: each temporary directory is missing, read-only or inside the \
+workspace. Set TMPDIR to a directory outside it." >&2
+  exit 126
+fi
 trap 'rm -rf "$d"' EXIT
 trap 'exit 143' HUP INT TERM
 tar -xf - -C "$d" || exit 126
@@ -37,9 +48,9 @@ SKILL_DIR="$d" {interpreter} "$d"/{words} </dev/null
 class ScriptRunner:
     """Runs a skill's scripts from a copy that is made for the run and goes with it.
 
-    The copy comes in through standard input and lies outside the workspace: no file tool reaches it,
-    and nothing of an earlier run is in it. Scripts start in the workspace, where the files of the
-    task are; `SKILL_DIR` says where the skill's own files are.
+    The copy comes in through standard input and lies outside the workspace, wherever `TMPDIR` is: no
+    file tool reaches it, and nothing of an earlier run is in it. Scripts start in the workspace, where
+    the files of the task are; `SKILL_DIR` says where the skill's own files are.
     """
 
     def __init__(self, executor: Executor, timeout: float) -> None:
@@ -56,7 +67,11 @@ class ScriptRunner:
         """How the script of these files ended, and what it wrote."""
         script = PurePosixPath(script).as_posix()
         interpreter = _interpreter(skill, files, script)
-        command = _RUN.format(interpreter=interpreter, words=shlex.join([script, *args]))
+        command = _RUN.format(
+            places=" ".join(f'"{place}"' for place in _PLACES),
+            interpreter=interpreter,
+            words=shlex.join([script, *args]),
+        )
         archive = await in_io_thread(_packed, files)
         done = await self._executor.run(command, stdin=archive, limits=self._limits)
         told = {"exit_code": done.exit_code, "stdout": done.stdout, "stderr": done.stderr}

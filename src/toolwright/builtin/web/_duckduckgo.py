@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from toolwright._sealed import Sealed
 from toolwright.backends import Fetch
 from toolwright.builtin.web._engine import SearchResult
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
 
 __all__ = ["DuckDuckGo"]
@@ -23,8 +24,8 @@ class DuckDuckGo(Sealed):
     async def search(self, query: str, max_results: int) -> list[SearchResult]:
         """Pages for `query`, without advertisements."""
         page = await self._fetch.get(self._address, {"q": query})
-        found = parse_results(page.text)
-        if not found and (page.status != 200 or "anomaly" in page.text):
+        found = await in_io_thread(lambda: parse_results(page.text), abandon_on_cancel=True)
+        if not found and (page.status != 200 or b"anomaly" in page.data):
             raise ToolError(
                 f"DuckDuckGo did not answer the search (status {page.status}); it may take this "
                 "program for a robot. Wait a while, or search with another engine."

@@ -1,6 +1,7 @@
 """`web_search` and `web_fetch`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -20,6 +21,7 @@ _MAX_BYTES = 102_400
 _DEFAULT_BYTES = 51_200
 _ROOM = MaxOutput(bytes=_MAX_BYTES + 4096, lines=_MAX_BYTES)
 """Above the tool's own limit, so that its answer is never cut twice."""
+_EXCERPT_BYTES = 20_000
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = ("text/", "application/json", "application/xml", "application/javascript",
          "application/yaml", "application/toml", "application/x-ndjson")  # fmt: skip
@@ -68,10 +70,12 @@ def web_tools(
         """
         page = await reader.get(url)
         if page.status >= 400:
-            raise ToolError(f"{page.url} answered with status {page.status}.{_excerpt(page)}")
+            start = replace(page, data=page.data[:_EXCERPT_BYTES], truncated=True)
+            excerpt = await in_io_thread(_excerpt, start, abandon_on_cancel=True)
+            raise ToolError(f"{page.url} answered with status {page.status}.{excerpt}")
         if page.content_type in _IMAGES and not page.truncated:
             return BlobPart(media_type=page.content_type, data=page.data)
-        text = await in_io_thread(_readable, page)
+        text = await in_io_thread(_readable, page, abandon_on_cancel=True)
         return _cut(text, max_bytes, offset, page)
 
     return [
@@ -95,8 +99,9 @@ def _readable(page: Fetched) -> str:
         heading = f"{title}\n{page.url}\n\n" if title else f"{page.url}\n\n"
         return heading + to_markdown(html, page.url)
     is_text = page.content_type.startswith(_TEXT) or page.content_type.endswith(("+json", "+xml"))
-    if (is_text or not page.content_type) and "\0" not in page.text[:4096]:
-        return page.text
+    text = page.text if is_text or not page.content_type else "\0"
+    if "\0" not in text[:4096]:
+        return text
     raise ToolError(
         f"{page.url} is {page.content_type or 'of no known type'} "
         f"({format_size(len(page.data))}), which cannot be read as text."

@@ -40,29 +40,34 @@ class Door:
         """Digests of cookies, and when each expires."""
         self._guesses = Buckets(_GUESSES_PER_SECOND, _GUESSES, clock)
 
-    def knows(self, headers: Headers) -> bool:
-        """Whether a request has the token, or a cookie it was traded for."""
-        return (
-            self._is_token(_bearer(headers)) or self._expiry(self._cookie(headers)) > self._clock()
-        )
+    def knows(self, scope: Scope) -> bool:
+        """Whether a request has a cookie that the token was traded for, or the token.
+
+        A wrong token is a guess. While its address has to wait for the next one, no token from there
+        is looked at, so that the wait costs the guesser; the cookies work on.
+        """
+        headers = Headers(scope=scope)
+        if self._expiry(self._cookie(headers)) > self._clock():
+            return True
+        given = _bearer(headers)
+        return bool(given) and self._is_right(given, client_of(scope))
 
     def refusal(self, scope: Scope) -> Response | None:
-        """None for a request that may pass; else the answer to it. Wrong tokens are slowed down."""
-        headers = Headers(scope=scope)
-        if self.knows(headers):
+        """None for a request that may pass; else the answer to it."""
+        wait = self._guesses.wait(client_of(scope))
+        if self.knows(scope):
             return None
-        if _bearer(headers) and (wait := self._guesses.take(client_of(scope))):
+        if wait and _bearer(Headers(scope=scope)):
             return _slower(wait)
         detail = "Send the token printed at start as 'Authorization: Bearer …', or sign in."
         return problem_response(401, detail, headers={"WWW-Authenticate": "Bearer"})
 
     def sign_in(self, request: Request, given: str) -> Response:
-        """Trade the token for a cookie; after some wrong ones the right one has to wait, too."""
+        """Trade the token for a cookie."""
         client = client_of(request.scope)
         if wait := self._guesses.wait(client):
             return _slower(wait)
-        if not self._is_token(given):
-            self._guesses.take(client)
+        if not self._is_right(given, client):
             raise ProblemError(403, "That is not the token printed when the server started.")
         cookie = secrets.token_urlsafe(32)
         self._signed_in[_digest(cookie)] = self._clock() + _MONTH
@@ -86,8 +91,14 @@ class Door:
         response.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
         return response
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+    def _is_right(self, given: str, client: str) -> bool:
+        """Whether it is the token: the only place that compares it, and so the one that counts."""
+        if self._guesses.wait(client):
+            return False
+        if hmac.compare_digest(given.encode(), self._token.encode()):
+            return True
+        self._guesses.take(client)
+        return False
 
     def _expiry(self, cookie: str) -> float:
         # By digest: how long a look-up takes says nothing about the cookies there are.
@@ -122,9 +133,9 @@ class TokenCheck:
         await (refused or self.app)(scope, receive, send)
 
 
-def shown_reason(why: str, headers: Headers, door: Door | None) -> str:
+def shown_reason(why: str, scope: Scope, door: Door | None) -> str:
     """The reason of a failure; only its kind for those who have not shown the token."""
-    return why if door is None or door.knows(headers) else why.partition(":")[0]
+    return why if door is None or door.knows(scope) else why.partition(":")[0]
 
 
 def _bearer(headers: Headers) -> str:

@@ -126,7 +126,7 @@ class MetaRoutes(Routes):
                 f"The {names} of this server failed; it is tried again and again, and the "
                 "server's log has the details.",
                 [
-                    f"{name}: {shown_reason(why, ask.request.headers, door)}"
+                    f"{name}: {shown_reason(why, ask.request.scope, door)}"
                     for name, why in problems.items()
                 ],
             )

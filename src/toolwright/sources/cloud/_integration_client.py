@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import httpx2
 
+from toolwright._charset import decode_text
 from toolwright.errors import ToolError, UsageError
 from toolwright.sources.cloud._calls import in_time
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
@@ -23,6 +24,7 @@ except ImportError as error:
 __all__ = ["Connection", "IntegrationClient"]
 
 _POLL_SECONDS = 1.0
+_LONGEST_SAID = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ class IntegrationClient:
         except (httpx2.HTTPError, ToolError) as error:
             raise UsageError(f"{url} could not be reached: {error}") from error
         if answer.is_error:
-            raise UsageError(f"{url} answered HTTP {answer.status_code}: {answer.text[:500]}")
+            start = answer.content[:_LONGEST_SAID]
+            said = decode_text(start, answer.charset_encoding, is_cut=True)
+            raise UsageError(f"{url} answered HTTP {answer.status_code}: {said}")
         return answer.json()
 
     def _fresh_headers(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import mimetypes
 import re
 import tempfile
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import anyio
 import httpx2
 import pydantic_core
 
+from toolwright._charset import decode_text
 from toolwright.concurrency import in_io_thread
 from toolwright.messages import BlobPart
 from toolwright.tools import Output, ToolContext
@@ -24,16 +26,23 @@ _SEEN_BY_MODELS = ("image/png", "image/jpeg", "image/gif", "image/webp")
 async def to_answer(name: str, response: httpx2.Response, ctx: ToolContext) -> Output:
     """What the model reads of `response`; an HTTP error is an output that it can act on."""
     if response.status_code >= 400 or response.has_redirect_location:
-        return _refusal(response)
+        return await _off_the_loop(_refusal, response)
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if not response.content:
         return Output(text=_status_line(response), value=None)
     if _is_text(media_type, response.content):
-        return _text(response)
+        return await _off_the_loop(_text, response)
     part = BlobPart(media_type=media_type or "application/octet-stream", data=response.content)
     if media_type in _SEEN_BY_MODELS and len(response.content) <= _MAX_IMAGE_BYTES:
         return Output(text=_status_line(response), parts=(part,), value=response.content)
     return await _keep(name, part, response.content, ctx)
+
+
+async def _off_the_loop(
+    read: Callable[[httpx2.Response], Output], response: httpx2.Response
+) -> Output:
+    """A long text takes its time to decode and parse; whoever is cancelled does not wait for it."""
+    return await in_io_thread(read, response, abandon_on_cancel=True)
 
 
 def _refusal(response: httpx2.Response) -> Output:
@@ -42,8 +51,9 @@ def _refusal(response: httpx2.Response) -> Output:
     lines = [_status_line(response), *(f"{name}: {response.headers[name]}" for name in found)]
     if response.has_redirect_location:
         lines.append("The redirect leads to another origin and was not followed.")
-    lines.append(response.text)
-    body = _parsed(response)
+    text = _decoded(response)
+    lines.append(text)
+    body = _parsed(response, text)
     return Output(
         text="\n".join(lines).strip(),
         data={"status": response.status_code, "body": body},
@@ -52,8 +62,8 @@ def _refusal(response: httpx2.Response) -> Output:
 
 
 def _text(response: httpx2.Response) -> Output:
-    value = _parsed(response)
-    text = response.text
+    text = _decoded(response)
+    value = _parsed(response, text)
     if response.status_code in (201, 202) and "Location" in response.headers:
         text = f"{_status_line(response)}\nLocation: {response.headers['Location']}\n{text}"
     return Output(text=text, value=value)
@@ -80,11 +90,15 @@ def _is_text(media_type: str, content: bytes) -> bool:
     return media_type in ("", "application/x-www-form-urlencoded") and b"\0" not in content
 
 
-def _parsed(response: httpx2.Response) -> Any:
+def _decoded(response: httpx2.Response) -> str:
+    return decode_text(response.content, response.charset_encoding)
+
+
+def _parsed(response: httpx2.Response, text: str) -> Any:
     try:
         return pydantic_core.from_json(response.content)
     except ValueError:
-        return response.text
+        return text
 
 
 def _status_line(response: httpx2.Response) -> str:

@@ -1,8 +1,6 @@
 """Send a request: time limits, another try when the server asks for it, redirects within its origin."""
 
-import email.utils
 import ssl
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -13,6 +11,7 @@ import anyio
 import httpx2
 from anyio.lowlevel import RunVar
 
+from toolwright._retry_after import retry_after
 from toolwright._sealed import sealed
 from toolwright.backends import Reachable, guarded_transport
 from toolwright.errors import ToolError, UsageError
@@ -174,14 +173,7 @@ def _wanted_wait(response: httpx2.Response, attempt: int) -> float | None:
     """Seconds until the server wants to be asked again; None when it should not be."""
     if response.status_code not in _TRY_AGAIN:
         return None
-    header = response.headers.get("Retry-After", "")
-    if header.strip().isdigit():
-        return float(header)
-    moment = email.utils.parsedate_to_datetime(header) if _is_date(header) else None
-    if moment is not None:
-        return max(0.0, moment.timestamp() - time.time())
+    wait = retry_after(response.headers.get("Retry-After"))
+    if wait is not None:
+        return wait
     return 0.5 * 2**attempt if response.request.method in _SAFE_TO_REPEAT else None
-
-
-def _is_date(text: str) -> bool:
-    return email.utils.parsedate_tz(text) is not None

@@ -15,10 +15,6 @@ __all__ = ["read_postgres"]
 
 _READS = ("select", "with", "values", "table", "(")
 _PLANNED = ("insert", "update", "delete", "merge")
-_EXPLAIN_OPTIONS = (
-    "analyze", "analyse", "verbose", "costs", "settings", "generic_plan", "buffers", "serialize",
-    "wal", "timing", "summary", "memory", "format",
-)  # fmt: skip
 
 
 def read_postgres(
@@ -53,30 +49,39 @@ def read_postgres(
 
 def _is_query(words: Sequence[Word]) -> bool:
     """Whether it is a query rather than an EXPLAIN or SHOW; raises for everything else."""
-    first = words[0].text if words[0].kind in ("word", "symbol") else ""
-    if first in _READS:
+    first = words[0]
+    if _is_one_of(_READS, first):
         return True
-    if first == "show" and all(word.is_name or word.text == "." for word in words):
+    if _is_one_of(("show",), first) and all(word.is_name or word.text == "." for word in words):
         return False
-    if first == "explain":
+    if _is_one_of(("explain",), first):
         options, planned = _explained(words[1:])
-        if planned in _READS or (planned in _PLANNED and not {"analyze", "analyse"} & options):
+        # The server runs EXPLAIN ANALYZE of SELECT … INTO even where it may only read.
+        if _is_one_of(_READS, planned) and not any(_is_one_of(("into",), word) for word in words):
+            return False
+        if _is_one_of(_PLANNED, planned) and not {"analyze", "analyse"} & options:
             return False
     raise ToolError(
         f"Refused: a statement that begins with {words[0].text!r} may do more than read. Taken are "
-        "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these; without ANALYZE also EXPLAIN of "
-        "INSERT, UPDATE, DELETE and MERGE."
+        "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these without INTO; without ANALYZE also "
+        "EXPLAIN of INSERT, UPDATE, DELETE and MERGE."
     )
 
 
-def _explained(words: Sequence[Word]) -> tuple[set[str], str]:
+def _explained(words: Sequence[Word]) -> tuple[set[str], Word | None]:
     """The options of an EXPLAIN, and the first word of what is explained."""
     options: set[str] = set()
     at = 0
-    if len(words) > 1 and words[0].text == "(" and words[1].text in _EXPLAIN_OPTIONS:
+    # Between parentheses stands a query or, extensions add to them, any options.
+    if len(words) > 1 and words[0].text == "(" and not _is_one_of(_READS, words[1]):
         at = next((i for i, word in enumerate(words) if word.text == ")"), len(words)) + 1
         options = {word.text for word in words[:at]}
     while at < len(words) and words[at].text in ("analyze", "analyse", "verbose"):
         options.add(words[at].text)
         at += 1
-    return options, words[at].text if at < len(words) else ""
+    return options, words[at] if at < len(words) else None
+
+
+def _is_one_of(texts: Collection[str], word: Word | None) -> bool:
+    """Whether it is one of these words of the language, not a quoted name that looks like it."""
+    return word is not None and word.kind in ("word", "symbol") and word.text in texts

@@ -78,50 +78,121 @@ called AS (
     SELECT o.oprcode
     FROM pg_catalog.pg_operator o, pg_catalog.unnest(%(operators)s::text[]) AS run
     WHERE o.oid >= 16384 AND pg_catalog.strpos(run, o.oprname::text) > 0
-  UNION
-    SELECT c.castfunc
-    FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_type t ON t.oid = c.casttarget
-    WHERE c.oid >= 16384 AND t.typname = ANY(%(names)s::name[])
 ),
--- The relations that are named, and those that the views among them read.
-relations AS (
-    SELECT c.oid
+-- What is named, and all that it leads to: what views, policies and checks use, the types of columns
+-- and arguments, what these are made of, and every cast from or to them.
+reached AS (
+    SELECT 'pg_catalog.pg_proc'::regclass::oid AS kind, oid FROM called
+  UNION
+    SELECT 'pg_catalog.pg_class'::regclass, c.oid
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = ANY(%(names)s::name[]) AND c.oid >= 16384
       AND (pg_catalog.pg_table_is_visible(c.oid) OR n.nspname = ANY(%(names)s::name[]))
   UNION
-    SELECT d.refobjid
-    FROM relations r
-    JOIN pg_catalog.pg_class c ON c.oid = r.oid AND c.relkind = 'v'
-    JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
-    JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass
-     AND d.objid = w.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
-    WHERE d.refobjid >= 16384
+    SELECT 'pg_catalog.pg_type'::regclass, t.oid
+    FROM pg_catalog.pg_type t
+    WHERE t.typname = ANY(%(names)s::name[]) AND t.oid >= 16384
+  UNION
+    SELECT 'pg_catalog.pg_cast'::regclass, c.oid
+    FROM pg_catalog.pg_cast c
+    WHERE c.oid >= 16384 AND c.castsource < 16384 AND c.casttarget < 16384
+  UNION
+    SELECT step.kind, step.oid
+    FROM reached r, LATERAL (
+        -- A function is believed: of what it uses, only its types are reached.
+        SELECT d.refclassid AS kind, d.refobjid AS oid
+        FROM pg_catalog.pg_depend d
+        WHERE d.classid = r.kind AND d.objid = r.oid AND d.refobjid >= 16384
+          AND (d.refclassid = 'pg_catalog.pg_type'::regclass
+               OR (d.refclassid IN ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
+                   AND d.classid IN ('pg_catalog.pg_rewrite'::regclass,
+                                     'pg_catalog.pg_policy'::regclass,
+                                     'pg_catalog.pg_constraint'::regclass)))
+      UNION ALL
+        SELECT 'pg_catalog.pg_rewrite'::regclass, w.oid
+        FROM pg_catalog.pg_rewrite w JOIN pg_catalog.pg_class c ON c.oid = w.ev_class
+        WHERE r.kind = 'pg_catalog.pg_class'::regclass AND c.oid = r.oid AND c.relkind = 'v'
+      UNION ALL
+        SELECT 'pg_catalog.pg_policy'::regclass, p.oid
+        FROM pg_catalog.pg_policy p
+        WHERE r.kind = 'pg_catalog.pg_class'::regclass AND p.polrelid = r.oid
+      UNION ALL
+        SELECT 'pg_catalog.pg_constraint'::regclass, c.oid
+        FROM pg_catalog.pg_constraint c
+        WHERE r.kind = 'pg_catalog.pg_type'::regclass AND c.contypid = r.oid
+      UNION ALL
+        SELECT 'pg_catalog.pg_cast'::regclass, c.oid
+        FROM pg_catalog.pg_cast c
+        WHERE r.kind = 'pg_catalog.pg_type'::regclass AND r.oid IN (c.castsource, c.casttarget)
+      UNION ALL
+        SELECT 'pg_catalog.pg_type'::regclass, a.atttypid
+        FROM pg_catalog.pg_type t JOIN pg_catalog.pg_attribute a ON a.attrelid = t.typrelid
+        WHERE r.kind = 'pg_catalog.pg_type'::regclass AND t.oid = r.oid AND a.atttypid >= 16384
+      UNION ALL
+        SELECT 'pg_catalog.pg_type'::regclass, a.aggtranstype
+        FROM pg_catalog.pg_aggregate a
+        WHERE r.kind = 'pg_catalog.pg_proc'::regclass AND a.aggfnoid::oid = r.oid
+          AND a.aggtranstype >= 16384
+    ) AS step
 ),
 trees AS (
     SELECT w.ev_action::text AS tree
-    FROM relations r
-    JOIN pg_catalog.pg_class c ON c.oid = r.oid AND c.relkind = 'v'
-    JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
+    FROM reached r JOIN pg_catalog.pg_rewrite w ON w.oid = r.oid
+    WHERE r.kind = 'pg_catalog.pg_rewrite'::regclass
   UNION ALL
-    SELECT p.polqual::text FROM relations r JOIN pg_catalog.pg_policy p ON p.polrelid = r.oid
+    SELECT p.polqual::text
+    FROM reached r JOIN pg_catalog.pg_policy p ON p.oid = r.oid
+    WHERE r.kind = 'pg_catalog.pg_policy'::regclass
   UNION ALL
     SELECT c.conbin::text
-    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_type t ON t.oid = c.contypid
-    WHERE t.typname = ANY(%(names)s::name[])
+    FROM reached r JOIN pg_catalog.pg_constraint c ON c.oid = r.oid
+    WHERE r.kind = 'pg_catalog.pg_constraint'::regclass
+  UNION ALL
+    SELECT p.proargdefaults::text
+    FROM reached r JOIN pg_catalog.pg_proc p ON p.oid = r.oid
+    WHERE r.kind = 'pg_catalog.pg_proc'::regclass
 ),
 within AS (
-    SELECT m[1]::oid AS oid
+    SELECT r.oid FROM reached r WHERE r.kind = 'pg_catalog.pg_proc'::regclass
+  UNION
+    SELECT m[1]::oid
     FROM trees, pg_catalog.regexp_matches(
         tree, ':(?:funcid|opfuncid|aggfnoid|winfnoid) ([0-9]+)', 'g') AS m
+  UNION
+    SELECT c.castfunc
+    FROM reached r JOIN pg_catalog.pg_cast c ON c.oid = r.oid
+    WHERE r.kind = 'pg_catalog.pg_cast'::regclass
+  UNION
+    SELECT pg_catalog.unnest(ARRAY[t.typinput, t.typoutput, t.typreceive, t.typsend, t.typmodin,
+                        g.rngcanonical, g.rngsubdiff]::oid[])
+    FROM reached r
+    JOIN pg_catalog.pg_type t ON t.oid = r.oid
+    LEFT JOIN pg_catalog.pg_range g ON g.rngtypid = t.oid
+    WHERE r.kind = 'pg_catalog.pg_type'::regclass
+  UNION
+    -- Sorting and grouping compare by these, whatever the operators' names are.
+    SELECT s.amproc
+    FROM reached r
+    JOIN pg_catalog.pg_amproc s ON r.oid IN (s.amproclefttype, s.amprocrighttype)
+    JOIN pg_catalog.pg_opfamily f ON f.oid = s.amprocfamily
+    JOIN pg_catalog.pg_am a ON a.oid = f.opfmethod AND a.amname IN ('btree', 'hash')
+    JOIN pg_catalog.pg_proc p ON p.oid = s.amproc AND NOT 'internal'::regtype = ANY(p.proargtypes)
+    WHERE r.kind = 'pg_catalog.pg_type'::regclass
+  UNION
+    SELECT o.oprcode
+    FROM reached r
+    JOIN pg_catalog.pg_amop m ON r.oid IN (m.amoplefttype, m.amoprighttype)
+    JOIN pg_catalog.pg_am a ON a.oid = m.amopmethod AND a.amname IN ('btree', 'hash')
+    JOIN pg_catalog.pg_operator o ON o.oid = m.amopopr
+    WHERE r.kind = 'pg_catalog.pg_type'::regclass
 ),
 used AS (
-    SELECT oid FROM called UNION SELECT oid FROM within
+    SELECT oid FROM within
   UNION
     SELECT pg_catalog.unnest(ARRAY[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn,
                         a.aggminvtransfn, a.aggmfinalfn]::oid[])
     FROM pg_catalog.pg_aggregate a
-    WHERE a.aggfnoid::oid IN (SELECT oid FROM called UNION SELECT oid FROM within)
+    WHERE a.aggfnoid::oid IN (SELECT oid FROM within)
 )
 SELECT n.nspname, p.proname, p.oid IN (SELECT oid FROM called), l.lanname,
        p.provolatile = 'v'
@@ -145,13 +216,14 @@ def check_functions(
 ) -> None:
     """Raise `ToolError` if the statement could call a function that does more than read.
 
-    One that is called through a view, a policy, an operator, a cast, a domain or an aggregate
-    counts too. `allowed` are names that are not checked, with or without their schema.
+    One that could be called through a view, a policy, an operator, an aggregate, the default of an
+    argument, or a cast or check of any type that is involved counts too. `allowed` are names that
+    are not checked, with or without their schema.
     """
     found = connection.execute(_QUERY, _lookup(words, allowed)).fetchone()
     if found is not None:
         schema, name, is_direct, language, is_volatile = found
-        place = "uses" if is_direct else "uses, through a view, a policy or the like,"
+        place = "uses" if is_direct else "could use, through a view, a policy, a type or a cast,"
         raise ToolError(
             f"Refused: the query {place} {schema}.{name}(), {_why(language, is_volatile)}. "
             "Only functions that do nothing but compute or read can be called."

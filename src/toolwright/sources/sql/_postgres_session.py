@@ -102,9 +102,10 @@ def _connect(dialect: Any, record: Any, args: Any, settings: dict[str, Any]) -> 
 
 
 def _loads(text: str | bytes) -> Any:
+    """The value, or its text where Python has no room for it: too deep, or too many digits."""
     try:
         return json.loads(text)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return text.decode() if isinstance(text, bytes) else text
 
 
