@@ -66,8 +66,9 @@ def with_credential(
         if credential is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, credential)
+        approved = copied(args)
         try:
-            return await tool.run(copied(args), ctx)
+            return await tool.run(args, ctx)
         except Exception as error:
             if _status_of(error) != _UNAUTHORIZED:
                 raise
@@ -75,7 +76,7 @@ def with_credential(
         if renewed is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, renewed)
-        return await tool.run(args, ctx)
+        return await tool.run(approved, ctx)
 
     return tool.replace(run=run)
 
