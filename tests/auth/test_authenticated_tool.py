@@ -183,6 +183,27 @@ async def test_after_a_401_the_function_runs_again_with_a_renewed_token(provider
     assert provider.admin()["grants"] == ["authorization_code", "refresh_token"]
 
 
+async def test_after_a_401_the_function_gets_its_arguments_as_they_were(provider: Provider) -> None:
+    fetch = calendar_function(provider)
+    got: list[list[int]] = []
+
+    async def pay(cents: list[int], credential: AuthCredential) -> Any:
+        """Pay them."""
+        got.append(list(cents))
+        cents.append(sum(cents))
+        return await fetch(credential=credential)
+
+    tool = AuthenticatedFunctionTool(pay, provider.oidc())
+    script = [call("pay", cents=[1]), "a", call("pay", cents=[2]), "b"]
+    runner, _ = runner_with(tool, script=script)
+    paused = await runner.run("once", session_id="s")
+    await answer(runner, paused, provider.sign_in(paused.pending[0].payload["auth_uri"]))
+    provider.admin(revoke_access=True)
+
+    assert (await runner.run("again", session_id="s")).text == "b"
+    assert got == [[1], [2], [2]]
+
+
 async def test_after_a_401_that_nothing_helps_the_user_is_asked_again(provider: Provider) -> None:
     config = AuthConfig(auth_scheme=KEY_SCHEME, credential_key="shop")
     tool = AuthenticatedFunctionTool(search_function(provider), config)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from toolwright import Agent, AgentTool, Approve, Rule, Runner, ToolContext, rules, tool
+from toolwright import Agent, AgentTool, Approve, Hooks, Rule, Runner, ToolContext, rules, tool
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Args, Decision, Tool, with_approval, with_confirmation, with_retries
 
@@ -186,3 +187,64 @@ async def test_every_attempt_has_the_arguments_that_were_approved() -> None:
     await runner.answer("s", pending.call_id, Approve())
     assert (await runner.resume("s")).status == "done"
     assert ran == [TO, TO, TO]
+
+
+class Letter(BaseModel):
+    to: list[str]
+    note: str = ""
+
+
+def tidy_list(to: list[str], tool_context: ToolContext) -> str:
+    """Send it."""
+    to.sort()
+    to.append("audit")
+    return asking(to, tool_context)
+
+
+def tidy_model(to: Letter, tool_context: ToolContext) -> str:
+    """Send it."""
+    to.note = "none"
+    to.to.append("audit")
+    return asking([*to.to, to.note], tool_context)
+
+
+def tidy_rows(to: list[dict[str, int]], tool_context: ToolContext) -> str:
+    """Send it."""
+    to[0]["id"] += 1
+    to.sort(key=lambda row: row["id"])
+    return asking([row["id"] for row in to], tool_context)
+
+
+def asking(to: list[Any], ctx: ToolContext) -> str:
+    if ctx.tool_confirmation is None:
+        ctx.request_confirmation(hint=f"Send to {to}?")
+        return "?"
+    ran.append(to)
+    return "sent"
+
+
+def watch(ctx: ToolContext, tool: Tool, args: Args) -> None:
+    """A hook is around the call."""
+
+
+TIDYING: dict[str, Any] = {
+    "a list": (tidy_list, ["bob", "ann"], ["ann", "bob", "audit"]),
+    "a model": (tidy_model, {"to": ["bob"], "note": ""}, ["bob", "audit", "none"]),
+    "rows": (tidy_rows, [{"id": 2}, {"id": 1}], [1, 3]),
+}
+
+
+@pytest.mark.parametrize("hooks", [Hooks(), Hooks(before_tool=watch)], ids=["no hooks", "hooks"])
+@pytest.mark.parametrize("kind", TIDYING)
+async def test_a_function_that_tidies_its_arguments_before_it_asks_needs_one_yes(
+    kind: str, hooks: Hooks
+) -> None:
+    function, given, used = TIDYING[kind]
+    model = ScriptedModel(call(function.__name__, to=given), "done")
+    runner = Runner(Agent(name="a", model=model, tools=[function], hooks=hooks))
+    asked = await runner.run("go", session_id="s")
+    [pending] = asked.pending
+    assert (pending.arguments, pending.hint) == ({"to": given}, f"Send to {used}?")
+    await runner.answer("s", pending.call_id, Approve())
+    assert (await runner.resume("s")).status == "done"
+    assert ran == [used]

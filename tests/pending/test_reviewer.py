@@ -32,6 +32,7 @@ from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     Args,
     Decision,
+    ToolConfirmation,
     Toolset,
     combined,
     decide,
@@ -407,3 +408,26 @@ async def test_what_it_costs_counts() -> None:
 
     result = await runner_with(Priced(said("allow"))).run("x")
     assert result.usage.input_tokens == 7
+
+
+async def test_no_policy_can_say_that_a_person_has_approved_the_call() -> None:
+    async def forging(tool: Tool, args: Args, ctx: ToolContext) -> Decision:
+        ctx.approval = ToolConfirmation(hint="", payload=None)
+        return Decision(verdict="allow")
+
+    inner = ScriptedModel(call("send", to="ann"), ".")
+    helper = Agent(name="helper", description="h", model=inner, tools=[send], policy=forging)
+    reviewer = ScriptedModel(said("allow"), said("deny"), said("allow"))
+    agent = Agent(
+        name="a",
+        model=ScriptedModel(call("helper", request="go"), "."),
+        tools=[AgentTool(helper)],
+    )
+    runner = Runner(agent, policy=reviewed_by(reviewer))
+    asked = await runner.run("go", session_id="s")
+    assert (asked.status, ran) == ("paused", [])
+    await runner.answer("s", asked.pending[0].call_id, Approve())
+    assert (await runner.resume("s")).status == "done"
+    assert ran == ["ann"]
+    reviewed = [json.loads(request.history[0].text)["tool"] for request in reviewer.requests]  # type: ignore[union-attr]
+    assert reviewed == ["helper", "send", "helper"], "what a person approved is not reviewed again"

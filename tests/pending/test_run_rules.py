@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from toolwright import (
     tool,
 )
 from toolwright.kits import load_agent_file
-from toolwright.messages import ToolEnded
+from toolwright.messages import ToolEnded, Usage
 from toolwright.models import ModelRequest
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._registered import above_child
@@ -321,6 +322,42 @@ async def test_child_tasks_run_under_the_rules_of_whoever_started_them(tmp_path:
     ended = {e.result.name: e.result.status for e in events if isinstance(e, ToolEnded)}
     assert (ended, ran) == ({"wipe": "denied", "look": "ok"}, ["look y"])
     assert "_under" not in await made.agents["child"].runner.state(child_id)
+    await made.close()
+
+
+class Priced(ScriptedModel):
+    async def respond(self, request: Any, on_delta: Any = None) -> Any:
+        return replace(await super().respond(request, on_delta), usage=Usage(cost=1.0))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(("most", "status"), [(0.5, "denied"), (1.5, "ok")])
+async def test_a_rule_on_cost_counts_in_a_child_task_what_was_spent_before_it(
+    depth: int, most: float, status: str, tmp_path: Path
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    free = ScriptedModel(call("look", what="y"), ".")
+    made.register(Agent(name="child0", model=free, tools=[look]))
+    for level in range(depth):
+        start = call(f"start_child{level}_tasks", prompts=["go"])
+        is_first = level == depth - 1
+        model = Priced(start, ".") if is_first else ScriptedModel(start, ".")
+        denied = rules(Rule.deny("look", when=f"call.cost > {most}"), otherwise="allow")
+        made.register(
+            Agent(
+                name=f"child{level + 1}",
+                model=model,
+                tools=[made.child_tasks(f"child{level}")],
+                policy=denied if is_first else None,
+            )
+        )
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            await made.wait(await made.enqueue(f"child{depth}", "go"))
+            worker.drain()
+    assert f"status='{status}'" in str(free.requests[-1].history[-1])
     await made.close()
 
 

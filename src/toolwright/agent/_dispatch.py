@@ -45,7 +45,15 @@ from toolwright.messages import (
     ToolStarted,
     jsonable,
 )
-from toolwright.tools import Args, MaxOutput, Output, Tool, ToolContext, digest_of_arguments
+from toolwright.tools import (
+    Args,
+    MaxOutput,
+    Output,
+    Tool,
+    ToolContext,
+    copied,
+    digest_of_arguments,
+)
 
 __all__ = ["answer_calls"]
 
@@ -185,7 +193,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             return refused
         else:
             await _start(run, record, tool, ctx)
-            output = await tool.run(ctx.arguments, ctx)
+            output = await tool.run(_handed_over(record, ctx), ctx)
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
         if not isinstance(output, Output):
@@ -220,7 +228,19 @@ async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolCont
     if (refused := await gate(run, record, tool, ctx)) is not None:
         return refused
     await _start(run, record, tool, ctx)
-    return await tool.run(ctx.arguments, ctx)
+    return await tool.run(_handed_over(record, ctx), ctx)
+
+
+def _handed_over(record: CallRecord, ctx: ToolContext) -> Args:
+    """The arguments for the function; what is shown and bound is how they were before it ran.
+
+    It gets the objects themselves: a default may be one that others have, too.
+    """
+    args, ctx.arguments = ctx.arguments, copied(ctx.arguments)
+    kept = {id(args[name]): value for name, value in ctx.arguments.items()}
+    read = record.as_read or {}
+    record.as_read = {name: kept.get(id(value), value) for name, value in read.items()}
+    return args
 
 
 def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:

@@ -1,7 +1,7 @@
 """Judge a call by every rule on its path before it runs; the strictest verdict counts."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,6 @@ from toolwright.tools import (
     lent,
     read_again,
     says,
-    stricter,
 )
 
 __all__ = [
@@ -68,52 +67,73 @@ _REVIEWED_LATER = "A model reviews such calls when they are made; it is not aske
 
 async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
     """None when the call may run; else what it comes to: denied, or a question to a person."""
-    given = _approval(run, record, tool, ctx, (RULE, AS_CALLED)) if record.answers else None
+    heard = await _heard(run, tool, ctx)
+    changed = change_of(run, tool) if tool.source else None
+    lasting = _about(said for said, _ in heard)
+    about = lasting if changed is None else f"{lasting}{changed.about}"
+    given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), about) if record.answers else None
+    # Set after the policies, which could set it, too.
     ctx.approval = None if given is None else _confirmation(*given)
-    decision = await _judged(run, tool, ctx)
+    decision = await _decided(heard, changed, is_approved=given is not None)
     if decision.verdict == "deny":
         # Nobody can approve it, not even by changing the arguments to these.
         return _denied(decision)
     if decision.verdict == "ask":
         if unknowable := Exact(ctx.arguments).unknowable:
             return _denied(replace(decision, reason=_CANNOT_BE_APPROVED.format(unknowable)))
-        subject, digest = _bound_to(run, tool, ctx, decision.about)
-        if decision.about:
-            given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), decision.about)
+        subject, digest = _bound_to(run, tool, ctx, about)
         if given is not None:
-            _remember(run, ctx, given[1], _bound_to(run, tool, ctx))
+            _remember(run, ctx, given[1], _bound_to(run, tool, ctx, lasting))
         elif not _is_remembered(run, subject, digest):
             if reason := _unstable(run, record, tool, ctx, subject):
                 return _denied(replace(decision, reason=reason))
-            source = state_of_source(tool) if tool.source and decision.about else ""
+            source = state_of_source(tool) if changed is not None else ""
             return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
     if tool.source:
         _pin(run, tool, ctx, given)
     return None
 
 
-async def _judged(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
-    """The strictest of all decisions; a change of the tool itself is told beside it."""
-    decision, whose = Decision(verdict="allow"), ""
-    reviews: list[tuple[Decision, str]] = []
-    async for found, origin in _opinions(run, tool, ctx):
-        if found.review is not None:
-            reviews.append((found, origin))
-        elif stricter(decision, found) is found:
-            decision, whose = found, origin
-        if decision.verdict == "deny":
-            return _named(decision, whose)
-    changed = change_of(run, tool) if tool.source else None
-    if decision.verdict == "allow":
-        return changed or await _reviewed(reviews)
-    if changed is None:
-        return _named(decision, whose)
-    return replace(
-        decision,
-        reason=f"{changed.reason}\n{decision.reason}".strip(),
-        payload=changed.payload if decision.payload is None else decision.payload,
-        about=f"{decision.about}{changed.about}",
-        rule=f"{_named(decision, whose).rule}; {changed.rule}",
+async def _heard(run: Run, tool: Tool, ctx: ToolContext) -> list[tuple[Decision, str]]:
+    """What everybody says and whose it is, up to the first who denies the call."""
+    heard: list[tuple[Decision, str]] = []
+    async for said, whose in _opinions(run, tool, ctx):
+        heard.append((said, whose))
+        if said.review is None and said.verdict == "deny":
+            break
+    return heard
+
+
+def _about(decisions: Iterable[Decision]) -> str:
+    """What all of them bind an approval to, those that allow the call too: it is about that as well."""
+    found = [decision.about for decision in decisions if decision.about]
+    return digest_of(*found) if found else ""
+
+
+async def _decided(
+    heard: Sequence[tuple[Decision, str]], changed: Decision | None, *, is_approved: bool
+) -> Decision:
+    """The strictest decision; of several that ask, one question that says what all of them say."""
+    told = [_named(said, whose) for said, whose in heard if said.review is None]
+    if told and told[-1].verdict == "deny":
+        return told[-1]
+    asks = [decision for decision in told if decision.verdict == "ask"]
+    asks += [] if changed is None else [changed]
+    if asks:
+        return _one_question(asks)
+    if is_approved:  # By a person, who comes after a reviewer.
+        return Decision(verdict="allow")
+    return await _reviewed([(said, whose) for said, whose in heard if said.review is not None])
+
+
+def _one_question(asks: Sequence[Decision]) -> Decision:
+    """All their reasons, that of the tool itself first, and all their rules."""
+    reasons = dict.fromkeys(decision.reason for decision in reversed(asks) if decision.reason)
+    return Decision(
+        verdict="ask",
+        reason="\n".join(reasons),
+        payload=next((ask.payload for ask in asks if ask.payload is not None), None),
+        rule="; ".join(dict.fromkeys(decision.rule for decision in asks)),
     )
 
 

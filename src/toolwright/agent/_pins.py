@@ -3,8 +3,8 @@
 A source is pinned as a whole, the first time that the session lists any of it: the mark of each of
 its tools, whether filters, searches or code mode hide them or not. A tool that is used is kept with
 its whole definition, so that the question about a change can show it. Beside that each path of
-agents has the sources that it knows: one that takes the place of another is asked about, too; and
-the marks of the skills that it saw, which their toolset asks about.
+agents has the sources that it knows: one that takes the place of another is asked about, too. Of
+skills the session has the marks that it saw first; their toolset asks about those that moved.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,7 @@ from toolwright.tools import (
     difference,
     digest_of,
     each_by_name,
+    files_seen,
     pinned_files,
 )
 
@@ -53,7 +54,9 @@ async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Tools
         listed = {key: tool for key, tool in listed.items() if not _takes_names(run, key, known)}
         state.note(_at(run), {key: tool.source for key, tool in listed.items()})
     if toolsets and pinned_files(run.names) not in values and (files := await _files(toolsets)):
-        state.note(pinned_files(run.names), files)
+        known = files_seen(values)
+        first = {name: mark for name, mark in files.items() if name.partition(" (")[0] not in known}
+        state.note(pinned_files(run.names), first)
     run.keep_state(state)
 
 

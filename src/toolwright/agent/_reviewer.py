@@ -77,10 +77,8 @@ class _Reviewer:
         return f"reviewed_by({self._model if isinstance(self._model, str) else self._model.name})"
 
     async def _review(self, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
-        """Allow, or ask with the reviewer's reason; not asked again about what a person approved."""
+        """Allow, or ask with the reviewer's reason."""
         rule = self._rule
-        if ctx.approval is not None:
-            return Decision(verdict="allow", rule=rule)
         if unseen := Exact(args).unseen(ctx.run.redactor):
             reason = f"A reviewer would not see {', '.join(unseen[:_PLACES])} in full."
             return Decision(verdict="ask", reason=reason, rule=rule)

@@ -89,6 +89,8 @@ class Above:
     """What the person has asked for, where the messages to the run are not theirs."""
     agents: tuple[Any, ...] = ()
     """Those on the path that are known here."""
+    cost: float = 0.0
+    """What those around it had cost when it was started, where its own meter does not count them."""
 
     def with_agents(self, agents: Sequence[Any]) -> "Above":
         """The same, with these agents below; `UsageError` for another one of a name on the path."""

@@ -445,9 +445,9 @@ class Run:
 
     @property
     def cost(self) -> float:
-        """What the session has cost so far, in US dollars."""
+        """What the session has cost so far, in US dollars; of a child task, with what it began at."""
         meter = self.shared.meter
-        return (meter.before.usage + meter.usage).cost or 0.0
+        return self.above.cost + ((meter.before.usage + meter.usage).cost or 0.0)
 
     # -- what the loop uses -----------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._store import CHILDREN
-from toolwright.tasks._task import ASKED, UNDER, UNRULED, NewTask
+from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED, NewTask
 from toolwright.tools import FunctionTool, Output, Tool, ToolContext
 
 __all__ = ["child_tasks_tool"]
@@ -36,9 +36,11 @@ def child_tasks_tool(
 
 def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewTask]:
     # Delegating is no way around a rule: the child's worker needs to know whose rules hold, and
-    # the child's own rules may be about who is on the path and what the person asked for.
+    # the child's own rules may be about who is on the path and what the person asked for. A rule
+    # on cost counts what was spent on the way here.
     run = ctx.run
-    state = {UNDER: list(run.names), UNRULED: list(run.unruled), ASKED: run.asked}
+    path = {UNDER: list(run.names), UNRULED: list(run.unruled)}
+    state = {**path, ASKED: run.asked, COST: run.cost}
     return [
         NewTask(
             agent=agent,

@@ -11,6 +11,7 @@ from toolwright.messages import ID_BYTES, NAME_BYTES, ONCE_BYTES, Prompt, Scope,
 __all__ = [
     "APP",
     "ASKED",
+    "COST",
     "ENDED",
     "UNDER",
     "UNRULED",
@@ -40,6 +41,8 @@ UNRULED = "_unruled"
 """The key of those among them that have no rules, so that nobody needs to know them."""
 ASKED = "_asked"
 """The key of what the person has asked of those agents."""
+COST = "_cost"
+"""The key of what those agents had cost when the task was started."""
 
 
 @sealed

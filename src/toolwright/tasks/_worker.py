@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 
 import anyio
 import anyio.abc
@@ -22,7 +23,7 @@ from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, UNDER, UNRULED
+from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED
 
 __all__ = ["Worker", "current_task"]
 
@@ -259,7 +260,8 @@ class Worker(Sealed):
         self._read[task.id] = letters[-1].id if letters else 0
         state = from_exact_json(claim.state)
         path, unruled = state.pop(UNDER, ()), state.pop(UNRULED, ())
-        above = above_child(path, state.pop(ASKED, None), self._agents, unruled)
+        asked, cost = state.pop(ASKED, None), state.pop(COST, 0.0)
+        above = replace(above_child(path, asked, self._agents, unruled), cost=cost)
         return await runner.begin_or_resume(
             decode_message(claim.prompt),
             user_id=task.owner_id,

@@ -39,6 +39,7 @@ from toolwright.tools._state import (
     State,
     StateTable,
     checked_state,
+    files_seen,
     pinned_files,
 )
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, Output, Tool
@@ -186,6 +187,7 @@ __all__ = [
     "digest_of_arguments",
     "each_by_name",
     "exact",
+    "files_seen",
     "filtered",
     "function_tool",
     "guarded",

@@ -10,6 +10,7 @@ from toolwright.messages import AuthConfig, AuthCredential, as_auth_config
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
+from toolwright.tools._copies import copied
 from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._services import AuthFlows
 from toolwright.tools._tool import Output, Tool
@@ -55,7 +56,8 @@ def with_credential(
 ) -> Tool:
     """Run the tool with `ctx.auth_response` set; when there is no credential, the user is asked.
 
-    A tool that raises an HTTP error with status 401 is run once more, with a renewed credential.
+    A tool that raises an HTTP error with status 401 is run once more, with a renewed credential and
+    the arguments as they were approved, whatever the first attempt has done to them.
     """
     hint = _hint(response_for_auth_required)
 
@@ -64,6 +66,7 @@ def with_credential(
         if credential is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, credential)
+        approved = copied(args)
         try:
             return await tool.run(args, ctx)
         except Exception as error:
@@ -73,7 +76,7 @@ def with_credential(
         if renewed is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, renewed)
-        return await tool.run(args, ctx)
+        return await tool.run(approved, ctx)
 
     return tool.replace(run=run)
 

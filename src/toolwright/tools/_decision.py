@@ -25,10 +25,11 @@ class Decision:
     rule: str = ""
     """Which rule decided, in words; filled in by those that have rules."""
     about: str = ""
-    """What an approval is bound to besides path, tool and arguments, such as a file's digest."""
+    """What an approval, remembered or not, is bound to besides path, tool and arguments, such as a
+    file's digest; also of a decision that allows the call, when another one asks."""
     review: Callable[[], Awaitable["Decision"]] | None = field(default=None, compare=False)
-    """Gives the decision itself, when everybody else allows the call; the `verdict` here is for
-    those who cannot wait for it. Filled in by `reviewed_by`."""
+    """Gives the decision itself, when everybody else allows the call and no person has approved it;
+    the `verdict` here is for those who cannot wait for it. Filled in by `reviewed_by`."""
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):

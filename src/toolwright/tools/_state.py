@@ -28,6 +28,7 @@ __all__ = [
     "StateDelta",
     "StateTable",
     "checked_state",
+    "files_seen",
     "pinned_files",
 ]
 
@@ -44,9 +45,22 @@ RESERVED = tuple(
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
+_FILES = f"{PINNED}files:"
+
+
 def pinned_files(path: Sequence[str]) -> str:
-    """The key of the marks of all skills that the agents on a path had when they were first listed."""
-    return f"{PINNED}files:{'/'.join(path)}"
+    """The key of the marks of the skills that the session first saw when a path was first listed."""
+    return f"{_FILES}{'/'.join(path)}"
+
+
+def files_seen(values: Mapping[str, Any]) -> dict[str, set[str]]:
+    """The marks of each skill that the session saw first, on whatever path, by `skill:NAME`."""
+    found: dict[str, set[str]] = {}
+    for key in [key for key in list(values) if key.startswith(_FILES)]:
+        for name, mark in values[key].items():
+            # Two toolsets may have a skill of one name each: the second has its number behind it.
+            found.setdefault(name.partition(" (")[0], set()).add(mark)
+    return found
 
 
 class StateTable(Sealed):

@@ -132,3 +132,4 @@ async def test_prompts_become_messages(everything: McpToolset) -> None:
     assert message.kind == "user"
     assert isinstance(message.parts[0], TextPart)
     assert "Oslo" in message.parts[0].text
+    assert (message.parts[0].source or "").startswith("mcp:"), "it is not what the person says"

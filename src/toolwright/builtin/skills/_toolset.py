@@ -3,7 +3,7 @@
 import difflib
 import mimetypes
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -32,7 +32,7 @@ from toolwright.tools import (
     as_tool,
     digest_of,
     each_by_name,
-    pinned_files,
+    files_seen,
 )
 
 __all__ = ["SkillToolset"]
@@ -77,7 +77,7 @@ class SkillToolset(Toolset):
         """The tools for skills, and what the loaded ones have unlocked."""
         if readonly_context is None:
             return self._tools
-        loaded = readonly_context.state.get(self._key(readonly_context), ())
+        loaded = readonly_context.state.get(_loaded_key(readonly_context), {})
         return [*self._tools, *await self._unlocked(loaded, readonly_context)]
 
     async def warnings(self) -> list[str]:
@@ -152,19 +152,17 @@ class SkillToolset(Toolset):
         """
         skill = await self._find(skill_name)
         await self._contents(skill, tool_context)
-        unlocked = await self._unlocked([skill.name], tool_context)
-        tool_context.state.change(
-            self._key(tool_context),
-            lambda known: list(dict.fromkeys([*known, skill.name])),
-            default=[],
-        )
+        names = {skill.name: list(skill.frontmatter.allowed_tools)}
+        unlocked = await self._unlocked(names, tool_context)
+        key = _loaded_key(tool_context)
+        tool_context.state.note(key, {**tool_context.run.table.values.get(key, {}), **names})
         files = await in_io_thread(skill.files)
         sections = [skill.instructions]
         if files:
             sections.append("Files of this skill: " + ", ".join(files))
         if unlocked:
-            names = ", ".join(tool.name for tool in unlocked)
-            sections.append(f"Tools you can call from your next turn on: {names}")
+            told = ", ".join(tool.name for tool in unlocked)
+            sections.append(f"Tools you can call from your next turn on: {told}")
         return "\n\n".join(sections)
 
     async def _load_skill_resource(
@@ -236,15 +234,13 @@ class SkillToolset(Toolset):
         now = self._judged[_call_of(ctx)] = await in_io_thread(skill.digests)
         if len(self._judged) > _MOST_JUDGED:
             self._judged.popitem(last=False)
+        rule, about = "the session's pinned skills", digest_of(skill.name, now)
         if (said := _what_moved(skill, now, ctx)) is None:
-            return Decision(verdict="allow")
-        return Decision(
-            verdict="ask",
-            reason=f"Skill {skill.name!r} is not as it was when this session {said}. Use it as it is "
-            "now?",
-            rule="the session's pinned skills",
-            about=digest_of(now),
+            return Decision(verdict="allow", rule=rule, about=about)
+        reason = (
+            f"Skill {skill.name!r} is not as it was when this session {said}. Use it as it is now?"
         )
+        return Decision(verdict="ask", reason=reason, rule=rule, about=about)
 
     async def _contents(self, skill: Skill, ctx: ToolContext) -> dict[str, bytes]:
         """The skill's files as they were when the call was judged; the session knows them by now."""
@@ -270,16 +266,20 @@ class SkillToolset(Toolset):
         near = difflib.get_close_matches(name, skills, n=3, cutoff=0.5) or list(skills)[:20]
         raise ToolError(f"There is no skill {name!r}. Skills: {', '.join(near) or 'none'}.")
 
-    async def _unlocked(self, names: Sequence[str], ctx: ReadonlyContext) -> list[Tool]:
-        if not names or not (self._additional or self._toolsets):
+    async def _unlocked(
+        self, loaded: Mapping[str, Sequence[str]], ctx: ReadonlyContext
+    ) -> list[Tool]:
+        """What these skills unlock, by the names that each had when it was loaded and has still."""
+        if not loaded or not (self._additional or self._toolsets):
             return []
         skills = await self._all()
-        loaded = [skills[name] for name in names if name in skills]
+        wanted = [
+            (then, skills[name].frontmatter.allowed_tools)
+            for name, then in loaded.items()
+            if name in skills
+        ]
         listed = [tool for toolset in self._toolsets for tool in await toolset.list_tools(ctx)]
-        return [tool for tool in (*self._additional, *listed) if _allowed(tool, loaded)]
-
-    def _key(self, ctx: ReadonlyContext) -> str:
-        return f"skills:{ctx.agent_name}"
+        return [tool for tool in (*self._additional, *listed) if _allowed(tool, wanted)]
 
 
 def _digests(skill: Skill) -> dict[str, str]:
@@ -302,10 +302,7 @@ def _what_moved(skill: Skill, now: dict[str, str], ctx: ToolContext) -> str | No
     if used is not None:
         changed = sorted(path for path in used.keys() | now if used.get(path) != now.get(path))
         return f"used it; changed: {', '.join(changed)}" if changed else None
-    # Two toolsets may have a skill of one name each.
-    seen = values.get(pinned_files(ctx.run.names), {})
-    label = f"skill:{skill.name}"
-    marks = [mark for name, mark in seen.items() if name.partition(" (")[0] == label]
+    marks = files_seen(values).get(f"skill:{skill.name}")
     return "first saw it" if marks and digest_of(now) not in marks else None
 
 
@@ -317,9 +314,13 @@ def _call_of(ctx: ToolContext) -> tuple[str, str]:
     return ctx.invocation_id, ctx.function_call_id
 
 
-def _allowed(tool: Tool, loaded: Sequence[Skill]) -> bool:
-    wanted = [skill.frontmatter.allowed_tools for skill in loaded]
-    return any(not names or tool.name in names for names in wanted)
+def _loaded_key(ctx: ReadonlyContext) -> str:
+    """The key of what an agent has loaded, and which tools that named. Only the framework writes it."""
+    return f"{PINNED}loaded:{ctx.agent_name}"
+
+
+def _allowed(tool: Tool, wanted: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
+    return any(all(not names or tool.name in names for names in both) for both in wanted)
 
 
 def _by_name(skills: Sequence[Skill]) -> dict[str, Skill]:

@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -11,7 +12,7 @@ import mcp_types as types
 from toolwright.messages import BlobPart, Content, Effects, TextPart
 from toolwright.tools import Output
 
-__all__ = ["effects_of", "output_of", "part_of", "resource_part"]
+__all__ = ["effects_of", "output_of", "part_of", "passed_on", "resource_part"]
 
 
 def output_of(result: types.CallToolResult) -> Output:
@@ -50,6 +51,11 @@ def resource_part(resource: Any) -> Content:
     if isinstance(resource, types.TextResourceContents):
         return TextPart(resource.text)
     return _blob(resource.blob, resource.mime_type or "application/octet-stream", str(resource.uri))
+
+
+def passed_on(part: Content, source: str) -> Content:
+    """Marked as what a server says: whoever puts it into a message does not ask for it by that."""
+    return replace(part, source=source) if isinstance(part, TextPart) else part
 
 
 def effects_of(annotations: types.ToolAnnotations | None) -> Effects:

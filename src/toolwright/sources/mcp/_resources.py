@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import mcp_types as types
 
 from toolwright.messages import TextPart, ToolSpec
-from toolwright.sources.mcp._content import resource_part
+from toolwright.sources.mcp._content import passed_on, resource_part
 from toolwright.sources.mcp._link import Link
 from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
 
@@ -37,7 +37,7 @@ def resource_tool(
     listing = "\n".join(known) or "(the server lists none)"
 
     async def run(args: Args, ctx: ToolContext) -> Output:
-        return await read_resource(await link_for(ctx), args["uri"])
+        return await read_resource(await link_for(ctx), args["uri"], source)
 
     return Tool(
         spec=ToolSpec(
@@ -58,10 +58,10 @@ def is_resource_tool(tool: Tool) -> bool:
     return (tool.original or tool).spec.parameters is _PARAMETERS
 
 
-async def read_resource(link: Link, uri: str) -> Output:
-    """The contents of one resource."""
+async def read_resource(link: Link, uri: str, source: str) -> Output:
+    """The contents of one resource, its parts marked as from `source`."""
     result = await link.ask(link.client.read_resource(uri), f"{uri!r} was read")
-    parts = tuple(resource_part(contents) for contents in result.contents)
+    parts = tuple(passed_on(resource_part(contents), source) for contents in result.contents)
     if all(isinstance(part, TextPart) for part in parts):
         return Output(text="\n".join(part.text for part in parts if isinstance(part, TextPart)))
     return Output(parts=parts)

@@ -162,7 +162,7 @@ class McpToolset(Toolset):
 
     async def read_resource(self, uri: str, context: ReadonlyContext | None = None) -> Output:
         """The contents of one resource."""
-        return await read_resource(await self._connections.get(context), uri)
+        return await read_resource(await self._connections.get(context), uri, self._source)
 
     async def list_prompts(self, context: ReadonlyContext | None = None) -> list[types.Prompt]:
         """All prompts of the server."""
@@ -177,7 +177,8 @@ class McpToolset(Toolset):
         """A prompt of the server, filled in, as messages to start a conversation with."""
         link = await self._connections.get(context)
         request = link.client.get_prompt(name, dict(arguments or {}))
-        return messages_of(await link.ask(request, f"prompt {name!r} was asked for"))
+        prompt = await link.ask(request, f"prompt {name!r} was asked for")
+        return messages_of(prompt, self._source)
 
     async def _make_tools(self, link: Link) -> list[Tool]:
         changes = link.changes
