@@ -10,6 +10,8 @@ _COSTLY = (
     "budget_over_resumes",
     "cancelled_while_answered",
     "child_tasks",
+    "credential_race",
+    "deferred_answers",
     "deferred_death",
     "held_session",
     "restarted_workers",
@@ -17,6 +19,8 @@ _COSTLY = (
     "stopped_worker",
     "tasks_on_workers",
     "told_once",
+    "two_questions",
+    "workflow_nodes",
     "workflow_tasks",
 )
 _SHARE = SEEDS // len(SCENARIOS)
@@ -24,7 +28,7 @@ _EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4
 
 
 def seeds_of(name: str) -> int:
-    """Durable tasks and long sessions cost three times as much, so they get half as many."""
+    """Durable tasks and long sessions cost several times as much, so they get half as many."""
     return _SHARE // 2 if name in _COSTLY else _SHARE + _EXTRA
 
 
