@@ -1,6 +1,7 @@
 """The MCP server over stdio and HTTP, used by our own client and by the MCP inspector."""
 
 import json
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ from tests.serve.mcp_tools import add
 from tests.sources._calling import run_tool, tool_named
 
 from toolwright.errors import UsageError
+from toolwright.serve._serve import StartedServer
 from toolwright.serve.mcp import McpServer, _http, mcp_http_app, serve_http
 from toolwright.sources import (
     McpToolset,
@@ -127,6 +129,15 @@ async def test_an_interrupted_server_does_not_wait_for_a_client_that_never_ends_
                 await anyio.sleep(0.01)
             servers[0].should_exit = True
     await client.aclose()
+
+
+async def test_a_server_that_was_interrupted_cuts_no_stream_of_a_later_one() -> None:
+    interrupted = StartedServer(mcp_http_app(McpServer([add])))
+    interrupted.handle_exit(signal.SIGINT, None)
+    assert interrupted.should_exit
+    async with listening() as url, httpx2.AsyncClient(headers=JSON) as http:
+        greeted = await http.post(url, json=HELLO)
+    assert '"protocolVersion"' in greeted.text
 
 
 async def test_listening_to_the_world_without_a_token_is_refused() -> None:

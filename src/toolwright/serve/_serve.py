@@ -2,11 +2,13 @@
 
 import logging
 import secrets
+import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import anyio
@@ -43,6 +45,14 @@ class StartedServer(uvicorn.Server):
         http: Any = waiting_with(patience)
         super().__init__(uvicorn.Config(app, http=http, ws="none", **{**quiet, **settings}))
         self._started = started
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; who interrupts twice does not wait for requests."""
+        # Not uvicorn's own: sse-starlette, which the MCP SDK brings, replaces that by one after
+        # which every event stream of every later server in this process is cut.
+        self._captured_signals.append(sig)
+        self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application and listen."""
