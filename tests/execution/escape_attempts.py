@@ -109,5 +109,8 @@ ATTEMPTS = (
     Attempt("watch the processor's counters", syscall(298, "(ctypes.c_uint * 32)(1, 112, 0, 0)", "0", "-1", "-1", "0")),
     Attempt("handle page faults", syscall(323, "1")),
     Attempt("read the kernel's log", syscall(103, "3", "ctypes.create_string_buffer(64)", "64"), "dmesg | head -1 | grep -q . && echo $OK"),
+    # Opened and not written to; without a sandbox, it is the machine's.
+    Attempt("open a setting of the kernel to write", "import os; os.close(os.open('/proc/sys/kernel/hostname', os.O_WRONLY)); print(OK)", "exec 5>> /proc/sys/kernel/hostname && echo $OK"),
+    Attempt("read the kernel's tables", "print(OK if any(open('/proc/' + n, 'rb').read(8) for n in ('slabinfo', 'vmallocinfo')) else 'no')", "grep -q . /proc/slabinfo /proc/vmallocinfo && echo $OK"),
 )
 # fmt: on

@@ -18,10 +18,13 @@ SYSTEM_ETC = (
     "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
     "gai.conf", "group", "lsb-release", "os-release",
     "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
-    "mime.types", "nsswitch.conf", "passwd", "pki", "profile", "protocols", "resolv.conf",
-    "services", "ssl", "terminfo", "timezone",
+    "mime.types", "nsswitch.conf", "passwd", "profile", "protocols", "resolv.conf",
+    "services", "terminfo", "timezone",
+    "pki/ca-trust", "pki/java", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf",
+    "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
-"""What of /etc programs need to work. Not among it: shadow, ssh, sudoers, anyone's settings."""
+"""What of /etc programs need to work. Not among it: shadow, ssh, sudoers, private keys beside
+certificates, anyone's settings: if this program is root, what only root may read can be read there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
