@@ -11,7 +11,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import remove_tree, temporary_directory
+from toolwright._temporary import passing_directory, remove_tree, temporary_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -225,21 +225,27 @@ class OsSandbox(Sealed):
         """Install packages with pip, itself confined; commands and code can read, not change them."""
         self._check_open()
         wanted = checked_packages(packages)
-        room = replace(
-            self._room,
-            workspace=self._packages,
-            readable=pip_readable(),
-            network=True,
-            proxy=None,
-        )
-        command = self.walls.around(
-            pip_command(wanted, self.walls.inside(room)), self.walls.inside(room), room
-        )
-        env = {**self.walls.environment(room), **pip_environment()}
-        done = await self._local.run(command, env=env, limits=replace(self.limits, timeout=600))
+        with passing_directory() as home:
+            done = await self._pip(wanted, home)
         # Modules that were missing before would stay missing in an interpreter that looked for them.
         await self.run_code("import importlib; importlib.invalidate_caches()")
         return done
+
+    async def _pip(self, packages: Sequence[str], home: Path) -> Finished:
+        """pip reads settings in its home, and starts what they name: it never is that of commands."""
+        room = replace(
+            self._room,
+            workspace=self._packages,
+            scratch=home,
+            readable=pip_readable(),
+            writable=(),
+            network=True,
+            proxy=None,
+        )
+        # Not where packages are: Python and pip look for programs and modules where they start.
+        command = self.walls.around(pip_command(packages, self.walls.inside(room)), "/", room)
+        env = {**self.walls.environment(room), **pip_environment()}
+        return await self._local.run(command, env=env, limits=replace(self.limits, timeout=600))
 
     async def read_file(self, path: str) -> bytes:
         """Read a file behind the walls, so that no link in the workspace leads outside."""
