@@ -91,7 +91,7 @@ class OsSandbox(Sealed):
             **_harmless(env),
         }
         self._local = LocalExecutor(workspace, limits=limits)
-        self._python = WarmPython(self._start_python)
+        self._python = WarmPython(self._start_python, pauses=True)
         self._bash = shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
         self._closed = False
 
@@ -215,7 +215,7 @@ class OsSandbox(Sealed):
         The value of a last expression is JSON, to be read with `read_guest_json`.
         """
         self._check_open()
-        python = WarmPython(self._start_python)
+        python = WarmPython(self._start_python, pauses=True)
         try:
             return await python.run(code, limits or self.limits, functions, answer_calls)
         finally:
