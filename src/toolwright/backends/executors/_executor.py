@@ -213,7 +213,9 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the background jobs and let go of everything. May be called twice."""
+        """End whatever runs and let go of everything; who waits in `run` gets a command that was
+        stopped. May be called twice.
+        """
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -20,7 +20,7 @@ from toolwright.backends.executors._executor import (
     require_runnable,
 )
 from toolwright.backends.executors._job import ProcessJob
-from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.errors import ToolError, UsageError
 
 __all__ = ["INHERITED", "LocalExecutor", "clean_environment"]
@@ -57,6 +57,7 @@ class LocalExecutor(Sealed):
         self.env = dict(env or {})
         self.limits = limits or Limits()
         self._shell = shutil.which("bash") or "/bin/sh"
+        self._running = Running()
         self._jobs: list[ProcessJob] = []
         self._closed = False
 
@@ -105,7 +106,7 @@ class LocalExecutor(Sealed):
         """Run a command to its end; nothing it started is left running."""
         spec = self._spec(command, cwd, env, limits or self.limits)
         process = Process(replace(spec, stdin=stdin, merge=merge, spill=spill))
-        return await process.communicate(on_output)
+        return await self._running.communicate(process, on_output)
 
     async def start(
         self,
@@ -139,9 +140,10 @@ class LocalExecutor(Sealed):
             raise ToolError(f"Cannot write {path!r}: {_cause(error)}.") from error
 
     async def close(self) -> None:
-        """End the background jobs."""
+        """End what runs, in the background or not."""
         self._closed = True
         async with anyio.create_task_group() as group:
+            group.start_soon(self._running.close)
             for job in self._jobs:
                 group.start_soon(job.stop)
 

@@ -26,7 +26,7 @@ from toolwright.errors import StoreError, ToolError, UsageError
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["Process", "ProcessSpec"]
+__all__ = ["Process", "ProcessSpec", "Running"]
 
 T = TypeVar("T")
 _MARK = "TOOLWRIGHT_COMMAND"
@@ -154,6 +154,11 @@ class Process:
         with contextlib.suppress(OSError):  # It has ended, and everything is closed.
             self._control.shutdown(socket.SHUT_WR)
 
+    async def stopped(self) -> None:
+        """Have everything ended that somebody else waits for, and wait until it has."""
+        self.stop()
+        await _wait(self._popen)
+
     def pause(self) -> None:
         """Have everything stand still, unless `resume` comes within some hundredths of a second."""
         self._tell(b"p")
@@ -210,6 +215,27 @@ class Process:
             spilled=captures[0].spilled,
             seconds=time.monotonic() - self._started,
         )
+
+
+class Running:
+    """The commands of one executor that somebody waits for: closing it ends them."""
+
+    def __init__(self) -> None:
+        self._processes: set[Process] = set()
+
+    async def communicate(self, process: Process, on_output: OnOutput | None = None) -> Finished:
+        """`process.communicate`, within reach of `close`."""
+        self._processes.add(process)
+        try:
+            return await process.communicate(on_output)
+        finally:
+            self._processes.discard(process)
+
+    async def close(self) -> None:
+        """End them all; whoever waits for one gets what it wrote until then."""
+        async with anyio.create_task_group() as group:
+            for process in list(self._processes):
+                group.start_soon(process.stopped)
 
 
 def _spawn(
@@ -270,7 +296,10 @@ async def _wait(popen: subprocess.Popen[bytes]) -> None:
     if popen.poll() is not None:
         return
     if sys.platform == "linux":
-        pidfd = os.pidfd_open(popen.pid)
+        try:
+            pidfd = os.pidfd_open(popen.pid)
+        except ProcessLookupError:  # Another thread waited for it, just now.
+            return
         try:
             await anyio.wait_readable(pidfd)
         finally:

@@ -23,7 +23,7 @@ from toolwright.backends.executors import (
     clean_environment,
     require_runnable,
 )
-from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
     checked_packages,
@@ -91,7 +91,9 @@ class OsSandbox(Sealed):
             **_harmless(env),
         }
         self._local = LocalExecutor(workspace, limits=limits)
+        self._running = Running()
         self._python = WarmPython(self._start_python, pauses=True)
+        self._calling: set[WarmPython] = set()
         self._bash = shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
         self._closed = False
 
@@ -216,9 +218,11 @@ class OsSandbox(Sealed):
         """
         self._check_open()
         python = WarmPython(self._start_python, pauses=True)
+        self._calling.add(python)
         try:
             return await python.run(code, limits or self.limits, functions, answer_calls)
         finally:
+            self._calling.discard(python)
             await python.close()
 
     async def install(self, packages: Sequence[str]) -> Finished:
@@ -251,7 +255,7 @@ class OsSandbox(Sealed):
         """Read a file behind the walls, so that no link in the workspace leads outside."""
         limits = replace(self.limits, output=_READ_LIMIT)
         process = self._process(["cat", "--", self._inside(path)], limits)
-        done = await process.communicate()
+        done = await self._running.communicate(process)
         if not done.ok:
             raise ToolError(f"Cannot read {path!r}: {done.stderr.strip() or done.ended}.")
         if done.truncated:
@@ -271,7 +275,8 @@ class OsSandbox(Sealed):
             self._closed = True
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
             remove = partial(in_io_thread, remove_tree, self._home)
-            await close_all([remove, *proxy, self._local.close, self._python.close])
+            pythons = [python.close for python in (self._python, *self._calling)]
+            await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
 
     async def __aenter__(self) -> Self:
         return self

@@ -66,7 +66,9 @@ class WarmPython:
             return await self.run_alone(code, limits, functions, answer_calls, more)
 
     async def close(self) -> None:
-        """End the interpreter; the next code starts another one."""
+        """End the interpreter, and with it code that runs; the next code starts another one."""
+        if self._process is not None:
+            self._process.stop()
         async with self._lock:
             await self.end()
 
