@@ -272,13 +272,21 @@ async def test_the_least_recently_used_is_closed_but_never_one_in_use() -> None:
     assert [one.closed for one in opening.made] == [1, 1, 1, 1]
 
 
-async def test_one_that_was_idle_is_closed_when_another_is_used() -> None:
+async def test_one_that_is_idle_is_closed_though_nobody_asks_and_one_in_use_is_not() -> None:
     opening, found = Opening(), list[Opened]()
     opening.go_on.set()
-    table = SessionTable(opening, most=5, idle=0)
-    await use(table, "first", found)
-    await use(table, "second", found)
-    assert [one.closed for one in opening.made] == [1, 0]
+    table = SessionTable(opening, most=5, idle=0.01)
+    with anyio.fail_after(10):
+        async with table.use("in use"):
+            for _ in range(2):  # Again after the first time.
+                await use(table, "idle", found)
+                while not found[-1].closed:
+                    await anyio.lowlevel.checkpoint()
+            assert opening.made[0].closed == 0
+        while not opening.made[0].closed:
+            await anyio.lowlevel.checkpoint()
+    assert [one.closed for one in opening.made] == [1, 1, 1]
+    assert len(table) == 0
 
 
 async def test_one_that_is_dropped_while_it_opens_is_closed_too() -> None:

@@ -88,7 +88,8 @@ async def test_closing_ends_python_that_runs_and_lets_none_begin(
 
             if isinstance(sandbox, OsSandbox):
                 group.start_soon(behind)
-            return await sandbox.run_code(code, limits=LONG)
+            done = await sandbox.run_code(code, limits=LONG)
+        return done
 
     done = await ended_by_closing(sandbox, run, (tmp_path / "begun").exists)
     assert not done.ok
