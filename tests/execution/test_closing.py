@@ -78,6 +78,7 @@ async def test_closing_ends_python_that_runs_and_lets_none_begin(
     refused: list[Exception] = []
 
     async def run() -> Finished:
+        ended: list[Finished] = []
         async with anyio.create_task_group() as group:
 
             async def behind() -> None:
@@ -88,8 +89,8 @@ async def test_closing_ends_python_that_runs_and_lets_none_begin(
 
             if isinstance(sandbox, OsSandbox):
                 group.start_soon(behind)
-            done = await sandbox.run_code(code, limits=LONG)
-        return done
+            ended.append(await sandbox.run_code(code, limits=LONG))
+        return ended[0]
 
     done = await ended_by_closing(sandbox, run, (tmp_path / "begun").exists)
     assert not done.ok

@@ -18,6 +18,7 @@ from toolwright.backends.executors._executor import (
     Limits,
     OnOutput,
     require_runnable,
+    shell_argv,
 )
 from toolwright.backends.executors._job import ProcessJob
 from toolwright.backends.executors._process import Process, ProcessSpec, Running
@@ -159,7 +160,7 @@ class LocalExecutor(Sealed):
         if self._closed:
             raise UsageError(f"This {type(self).__name__} is closed; open another one.")
         require_runnable(command)
-        argv = [self._shell, "-c", command] if isinstance(command, str) else list(command)
+        argv = shell_argv(self._shell, command) if isinstance(command, str) else list(command)
         place = str(self.workspace / cwd) if cwd else str(self.workspace)
         return ProcessSpec(
             argv=argv,

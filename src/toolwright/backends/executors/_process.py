@@ -1,6 +1,7 @@
 """One command under its launcher: start it, take its output, wait for it, end it."""
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -263,6 +264,10 @@ def _spawn(
         # Not what was to be run: the walls around it are nothing that a model could change.
         raise ToolError(f"The command cannot be run: {error}.") from error
     except OSError as error:
+        if error.errno == errno.E2BIG:
+            raise ToolError(
+                "The command is too long to be started; write what is long to a file first."
+            ) from error
         raise StoreError(f"The command could not be started: {error}.") from error
 
 

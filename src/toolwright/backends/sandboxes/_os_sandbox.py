@@ -22,6 +22,7 @@ from toolwright.backends.executors import (
     OnOutput,
     clean_environment,
     require_runnable,
+    shell_argv,
 )
 from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
@@ -302,7 +303,7 @@ class OsSandbox(Sealed):
     def _walled(self, command: Command, cwd: str | None, room: Room) -> list[str]:
         self._check_open()
         require_runnable(command)
-        argv = [self._bash, "-c", command] if isinstance(command, str) else list(command)
+        argv = shell_argv(self._bash, command) if isinstance(command, str) else list(command)
         return self.walls.around(argv, self._inside(cwd or "."), room)
 
     def _inside(self, path: str) -> str:
