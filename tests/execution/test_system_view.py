@@ -1,12 +1,14 @@
 """What of the machine can be seen in a sandbox, above all by root, to whom everything would be open."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from toolwright.backends.sandboxes import Bubblewrap, OsSandbox, ServerSandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, ServerSandbox, Walls
 from toolwright.backends.sandboxes._walls import SYSTEM_ETC
+from toolwright.errors import UsageError
 
 pytestmark = pytest.mark.anyio
 LOOK = """
@@ -49,3 +51,39 @@ def test_of_the_systems_settings_only_what_everybody_may_read_is_there() -> None
     ]
     assert private == []
     assert Path("/etc/ssl") not in {Path("/etc", name) for name in SYSTEM_ETC}
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_what_is_readable_cannot_be_talked_through(tmp_path: Path, walls: Walls) -> None:
+    workspace, readable = tmp_path / "workspace", tmp_path / "readable"
+    workspace.mkdir()
+    (readable / "deep").mkdir(parents=True)
+    (readable / "deep" / "file").write_text("text")
+    pipe, gone = readable / "deep" / "pipe", readable / "gone"
+    os.mkfifo(pipe)
+    os.mkfifo(gone)
+    ours = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    code = f"""
+import os, socket
+def refused(work, *arguments):
+    try:
+        work(*arguments)
+    except OSError:
+        return True
+print(refused(lambda: socket.socket(socket.AF_UNIX).connect({str(readable / "s")!r})))
+print(refused(os.open, {str(pipe)!r}, os.O_WRONLY | os.O_NONBLOCK))
+print(open({str(readable / "deep" / "file")!r}).read())
+"""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(readable / "s"))
+        server.listen()
+        server.setblocking(False)
+        async with await OsSandbox.open(workspace, walls, readable=[readable]) as sandbox:
+            gone.unlink()
+            done = await sandbox.run(["python3", "-I", "-S", "-c", code])
+        assert (done.stderr, done.stdout.split()) == ("", ["True", "True", "text"])
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        with pytest.raises(UsageError, match="is a socket or a pipe"):
+            await OsSandbox.open(workspace, walls, readable=[readable / "s"])
+    os.close(ours)

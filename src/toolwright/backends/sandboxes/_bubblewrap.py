@@ -218,6 +218,10 @@ def _readable(room: Room) -> list[str]:
     options: list[str] = []
     for path in (*python_paths(), *room.readable):
         options += ["--ro-bind", str(path), str(path)]
+    for path in room.open_ends:
+        # Not what has gone meanwhile: nothing can be mounted there.
+        if os.path.lexists(path) and any(path.is_relative_to(above) for above in room.readable):
+            options += ["--ro-bind", _files()["nothing"], str(path)]
     for path in room.writable:
         options += ["--bind", str(path), str(path)]
     if room.proxy:

@@ -35,7 +35,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
+from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls, open_ends
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -63,6 +63,7 @@ class OsSandbox(Sealed):
         limits: Limits,
         writable: Sequence[str | Path] = (),
         secrets: Mapping[str, HostSecret] | None = None,
+        open_ends: tuple[Path, ...] = (),
     ) -> None:
         self.walls = walls
         self.limits = limits
@@ -77,6 +78,7 @@ class OsSandbox(Sealed):
             scratch=self._scratch,
             packages=self._packages,
             readable=tuple(Path(path).absolute() for path in readable),
+            open_ends=open_ends,
             writable=tuple(Path(path).absolute() for path in writable),
             network=network,
             proxy=self._home / "proxy" if hosts.all else None,
@@ -139,6 +141,7 @@ class OsSandbox(Sealed):
             limits=limits or Limits(),
             writable=writable,
             secrets=secrets,
+            open_ends=await in_io_thread(open_ends, [Path(path).absolute() for path in readable]),
         )
 
     @property

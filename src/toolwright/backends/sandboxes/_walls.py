@@ -1,6 +1,8 @@
 """What an operating system's sandbox is: a program in front of the command."""
 
+import contextlib
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from toolwright.backends.executors import Capabilities, Limits
+from toolwright.errors import UsageError
 
-__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "python_paths"]
+__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "open_ends", "python_paths"]
 
 PYTHON = Path(sys.executable).resolve()
 """The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
@@ -39,6 +42,8 @@ class Room:
     """Readable: Python packages that were installed for this sandbox."""
     readable: tuple[Path, ...] = ()
     """Further paths that may be read, beside the system's."""
+    open_ends: tuple[Path, ...] = ()
+    """Sockets and pipes below these: whoever can read them could talk through them."""
     writable: tuple[Path, ...] = ()
     """Further directories that may be read and written, beside the workspace."""
     network: bool = False
@@ -86,6 +91,30 @@ class Walls(Protocol):
 def enter(cwd: str) -> list[str]:
     """What to put in front of a command so that it starts in `cwd`."""
     return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", cwd]
+
+
+def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
+    """The sockets and pipes below these paths; `UsageError` if one of the paths is one itself."""
+    found: list[Path] = []
+    waiting = [str(path) for path in paths]
+    for path in waiting:
+        if _is_open_end(os.stat(path).st_mode):
+            raise UsageError(f"{path!r} is a socket or a pipe, which cannot be made readable only.")
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                # Most are told apart without asking for more than their directory says.
+                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                    with contextlib.suppress(OSError):
+                        mode = entry.stat(follow_symlinks=False).st_mode
+                        found += [Path(entry.path)] if _is_open_end(mode) else []
+    return tuple(found)
+
+
+def _is_open_end(mode: int) -> bool:
+    return stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)
 
 
 def python_paths() -> tuple[Path, ...]:
