@@ -141,7 +141,7 @@ class OsSandbox(Sealed):
             limits=limits or Limits(),
             writable=writable,
             secrets=secrets,
-            open_ends=await in_io_thread(open_ends, [Path(path).absolute() for path in readable]),
+            open_ends=await in_io_thread(open_ends, readable),
         )
 
     @property

@@ -96,7 +96,7 @@ def enter(cwd: str) -> list[str]:
 def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
     """The sockets and pipes below these paths; `UsageError` if one of the paths is one itself."""
     found: list[Path] = []
-    waiting = [str(path) for path in paths]
+    waiting = [str(Path(path).absolute()) for path in paths]
     for path in waiting:
         if _is_open_end(os.stat(path).st_mode):
             raise UsageError(f"{path!r} is a socket or a pipe, which cannot be made readable only.")
