@@ -110,7 +110,7 @@ class Bubblewrap(Sealed):
             [str(PYTHON), "-I", "-S", "-c", _FORWARD, _SOCKET, str(_PORT)] if room.proxy else []
         )
         return [
-            "/bin/sh", "-c", _FILTERED, "sh", _files()["filter"],
+            "/bin/sh", "-c", _FILTERED, "sh", _files()["online" if room.network else "offline"],
             self.binary.path if self.binary else "bwrap", "--seccomp", "9",
             *_ALONE, *network, *_system(),
             *_proc(), "--dev", "/dev",
@@ -147,7 +147,7 @@ def _probed(given: str | None) -> _Probed:
 
 
 def _try(binary: BwrapBinary) -> str | None:
-    command = ["/bin/sh", "-c", _FILTERED, "sh", _files()["filter"], binary.path, "--seccomp", "9",
+    command = ["/bin/sh", "-c", _FILTERED, "sh", _files()["offline"], binary.path, "--seccomp", "9",
                *_ALONE, *_system(), *_proc(), "--dev", "/dev", "--", "true"]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
@@ -158,12 +158,17 @@ def _try(binary: BwrapBinary) -> str | None:
 
 @cache
 def _files() -> dict[str, str]:
-    """Files that live as long as this program: the filter for system calls, and an empty one."""
+    """Files that live as long as this program: the filters for system calls, and an empty one."""
     directory = temporary_directory()
     atexit.register(remove_tree, directory)
-    for name, content in (("filter", bubblewrap_filter()), ("nothing", b"")):
+    contents = {
+        "offline": bubblewrap_filter(network=False),
+        "online": bubblewrap_filter(network=True),
+        "nothing": b"",
+    }
+    for name, content in contents.items():
         (directory / name).write_bytes(content)
-    return {name: str(directory / name) for name in ("filter", "nothing")}
+    return {name: str(directory / name) for name in contents}
 
 
 @cache
@@ -183,6 +188,8 @@ def _kernels_own() -> Iterator[str]:
     """What of /proc this user may read and others may not. Settings are left out: each mount costs
     a millisecond, and what they say is no secret.
     """
+    # These are told apart by who asks, and a user in a namespace is still the same one.
+    yield from (path for path in ("/proc/keys", "/proc/key-users") if os.path.exists(path))
     left_out = {"self", "thread-self", "net", "sys"}
     for place, directories, files in os.walk("/proc"):
         directories[:] = [n for n in directories if not n.isdigit() and n not in left_out]
