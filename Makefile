@@ -23,6 +23,7 @@ $(VENV)/.compiled: $(STAMP)
 	@touch $@
 
 test: check $(VENV)/.compiled
+	@$(BIN)/python -m compileall -q -j 2 src tests examples || true
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --inline-snapshot=disable
 
 simulate: setup  # SCENARIO=… for some seeds; with SEED=… that one, and its trace
