@@ -1,7 +1,9 @@
 """Shared by all tests: one event loop backend, no clocks, nothing left running, a list of skips."""
 
 import gc
+import threading
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -53,6 +55,18 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_signs_of_life() -> Iterator[None]:
+    """Runs and workers that tests leave without an end show no life once their file is done: their
+    databases go away, and simulations have the process to themselves."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "toolwright-heartbeat":
+            heartbeat = getattr(getattr(thread, "_target", None), "__self__", None)
+            if heartbeat is not None:
+                heartbeat.stop()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
