@@ -1,6 +1,7 @@
 """Shared by all tests: one event loop backend, no clocks, nothing left running, a list of skips."""
 
 import gc
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ settings.register_profile("calm", _CALM)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile("calm")
 
+
+# While tests are collected: pytest rewrites hundreds of files, each time and in each worker unless
+# it may keep them.
+_WRITES_NO_BYTECODE, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
 # Before anything is started: only what comes later can be told from other processes.
 start_reaper()
@@ -48,6 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Take all that is there by now out of the collector's rounds: it stays to the end."""
+    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
     gc.collect()
     gc.freeze()
 
