@@ -64,10 +64,13 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _no_signs_of_life() -> Iterator[None]:
-    """Runs and workers that tests leave without an end show no life once their file is done: their
-    databases go away, and simulations have the process to themselves."""
+def _leave_nothing() -> Iterator[None]:
+    """Where modules are found is as it was, once a file is done: agent files add their folders. Runs
+    and workers without an end show no life any more: their databases go away, and simulations have
+    the process to themselves."""
+    found_in = [*sys.path]
     yield
+    sys.path[:] = found_in
     for thread in threading.enumerate():
         if thread.name == "toolwright-heartbeat":
             heartbeat = getattr(getattr(thread, "_target", None), "__self__", None)

@@ -1,6 +1,5 @@
 """What is served over MCP is served under the rules of its agent, file or runner."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,6 @@ async def test_the_approvals_of_a_file_hold_for_clients(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOOLWRIGHT_TRUST", str(tmp_path))
-    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / f"served_{mode}.py").write_text(FUNCTIONS)
     named = ", ".join(f"'served_{mode}:{name}'" for name in ("wipe", "look", "note"))
     file = tmp_path / "agent.yaml"
