@@ -222,10 +222,10 @@ def _body(node: Node, delimiter: str, dashed: bool) -> str:
     before = [child for child in node.children if child.type not in ("heredoc_body", "heredoc_end")]
     data, ends = node.text or b"", before[-1].end_byte - node.start_byte
     blank, _, rest = data[ends:].decode("utf-8", "surrogatepass").partition("\n")
-    lines = [line.lstrip("\t") if dashed else line for line in rest.split("\n")]
-    if blank.strip(" \t") or delimiter not in lines or lines.index(delimiter) != len(lines) - 1:
+    *lines, end = [line.lstrip("\t") if dashed else line for line in rest.split("\n")]
+    if blank.strip(" \t") or end != delimiter or delimiter in lines:
         raise Refused(f"the here-document does not end where a line is {delimiter!r} and no more")
-    return "".join(f"{line}\n" for line in lines[:-1])
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _word(node: Node, *, first: bool = True) -> Word:
