@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from tests.backends._no_network import OK, PUBLIC, Names, Wire, reachable
 from tests.builtin._answers import Session
 from tests.builtin._web_server import Answer, WebServer, serving, stored
 
@@ -205,6 +206,16 @@ async def test_a_server_that_never_ends_is_left_in_time(web: WebServer) -> None:
     result = await session.answer("web_fetch", url=web.url)
     over.set()  # Until now the server was still sending.
     assert result.text.endswith("did not answer within 0.5 seconds.")
+
+
+@pytest.mark.parametrize("more", ["Content-Encoding: gzip\r\n", ""], ids=["packed", "plain"])
+async def test_what_a_redirect_has_besides_its_address_is_not_read(more: str) -> None:
+    # Whoever reads it finds that it is no gzip, or that it ends before it should.
+    head = f"HTTP/1.1 302 Found\r\nLocation: /end\r\n{more}Content-Length: 999999999\r\n\r\n"
+    wire = Wire(head.encode() + b"never read", OK)
+    fetch = Fetch(allow_private=reachable(wire, Names({"a.example": [PUBLIC]})))
+    assert (await fetch.get("http://a.example/")).text == "hello"
+    assert wire.connected == [PUBLIC] * 2
 
 
 async def test_a_small_body_that_unpacks_to_a_large_one_is_cut(
