@@ -16,7 +16,8 @@ from tests.builtin._web_server import Answer, WebServer, serving, stored
 from toolwright._charset import decode_text
 from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
-from toolwright.builtin.web import to_markdown
+from toolwright.builtin.web import _markdown, to_markdown
+from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
 
 pytestmark = pytest.mark.anyio
@@ -290,6 +291,28 @@ def test_no_page_takes_long_to_convert(piece: str) -> None:
     started = time.process_time()
     to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<div " + " ".join(f"a{n}=1" for n in range(60_000)) + ">x", "<dl><dd>" * 60_000 + "x"],
+    ids=["attributes", "definitions"],
+)
+def test_a_page_that_keeps_the_converter_busy_is_given_up_and_nobody_else_waits(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_markdown, "_SECONDS", 0.3)
+    began = time.thread_time()
+    with pytest.raises(ToolError, match="cannot be converted"):
+        to_markdown(page, "https://a.example")
+    assert time.thread_time() - began < 1
+
+
+def test_a_long_page_is_converted_as_a_short_one_is() -> None:
+    short = '<main><h1>A<a href="#a">#</a></h1><nav>x</nav><a href="/b">ü</a></main>'
+    long = short.replace("ü", "ü" * 20_000)
+    url = "https://a.example/c"
+    assert to_markdown(long, url).replace("ü" * 20_000, "ü") == to_markdown(short, url)
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain"])
