@@ -64,11 +64,11 @@ def _converted(html: str, url: str) -> str:
 
 def _converted_elsewhere(html: str, url: str) -> str:
     """In a process that is ended when it takes too long; meanwhile other threads go on."""
-    program = [sys.executable, "-I", "-S", _conversion.__file__, _conversion.LIBRARY, url]
+    program = [sys.executable, "-I", "-S", _conversion.__file__, _conversion.LIBRARY]
     try:
         done = subprocess.run(
             [*program, str(math.ceil(_SECONDS))],
-            input=html.encode("utf-8", "replace"),
+            input=f"{url}\n{html}".encode("utf-8", "replace"),
             capture_output=True,
             timeout=_SECONDS,
             check=True,
