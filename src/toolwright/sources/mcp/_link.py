@@ -35,6 +35,7 @@ _LISTING = 64 * 1024 * 1024
 _PAGES = 1000
 """A server that always has a next page must not keep us listing for ever."""
 _LONGEST_FRESH_MS = 7 * 24 * 3600 * 1000
+_LONGEST_ERROR = 20_000
 _LISTEN_AGAIN = 5.0
 """Seconds before a stream of changes that ended is opened again."""
 _GONE = ("Connection closed", "Session terminated", "SSE stream")
@@ -146,7 +147,8 @@ class Link:
                     outcome_unknown=True,
                 ) from error
             unknown = error.code == types.REQUEST_TIMEOUT
-            raise ToolError(f"{self.name}: {error.message}", outcome_unknown=unknown) from error
+            told = error.message[:_LONGEST_ERROR]
+            raise ToolError(f"{self.name}: {told}", outcome_unknown=unknown) from error
         except (ValidationError, RuntimeError) as error:
             raise ToolError(
                 f"{self.name} sent something that MCP does not allow, while {what}: {error}"
