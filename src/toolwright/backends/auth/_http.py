@@ -32,6 +32,7 @@ __all__ = [
     "unusable",
 ]
 
+_MOST_BYTES = 1024 * 1024
 UNREADABLE = (
     ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError,
     httpx2.InvalidURL,
@@ -49,9 +50,39 @@ class SignInRefused(ToolError):
 
 def connection(reachable: Reachable | None = None) -> dict[str, Any]:
     """How every client connects: not for ever, and only to where it may."""
+    settings: dict[str, Any] = {
+        "timeout": 20.0,
+        "headers": {"Accept-Encoding": "identity"},  # Packed, a few bytes could become any number.
+        "event_hooks": {"response": [_bound]},
+    }
     if reachable is None:
-        return {"timeout": 20.0, "verify": _certificates()}
-    return {"timeout": 20.0, "transport": guarded_transport(reachable)}
+        return {**settings, "verify": _certificates()}
+    return {**settings, "transport": guarded_transport(reachable)}
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Have no more read of an answer than a provider has to say."""
+    packed = response.headers.get("Content-Encoding", "identity")
+    if packed.lower() != "identity":
+        raise unusable(f"it is packed ({packed:.100}), though it was asked not to be")
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > _MOST_BYTES:
+                raise unusable(f"it has more than {_MOST_BYTES:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 @cache
