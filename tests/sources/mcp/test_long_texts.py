@@ -10,13 +10,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from toolwright import Agent, tool
+from toolwright.agent._dispatch import _redacted
 from toolwright.errors import ToolError
-from toolwright.messages import ToolEnded
+from toolwright.messages import Redactor, ToolEnded
 from toolwright.sources.mcp._link import Link
 from toolwright.sources.mcp._questions import Asking, Questions
 from toolwright.sources.mcp._resources import resource_tool
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import ToolContext
 
 pytestmark = pytest.mark.anyio
 
@@ -55,13 +55,9 @@ async def test_the_text_of_an_error_is_cut() -> None:
 async def test_what_a_tool_raises_is_cut_before_it_is_searched_for_secrets(
     kind: type[Exception],
 ) -> None:
-    secret = "s3cret" * 10
-
     @tool
-    def go(ctx: ToolContext) -> str:
-        ctx.run.redactor.add(secret)
-        # The secret lies where the text is cut.
-        raise kind("x " * 49_980 + secret + " password=x " * 400_000)
+    def go() -> str:
+        raise kind(" password=s3cret " * 300_000)
 
     agent = Agent(name="a", model=ScriptedModel(call("go"), "done"), tools=[go])
     began = time.thread_time()
@@ -70,6 +66,13 @@ async def test_what_a_tool_raises_is_cut_before_it_is_searched_for_secrets(
     [text] = [event.result.text for event in result.events if isinstance(event, ToolEnded)]
     assert len(text) <= 100_200
     assert "s3c" not in text
+
+
+def test_a_secret_where_the_text_is_cut_is_not_told_by_half() -> None:
+    run: Any = SimpleNamespace(redactor=Redactor(["s3cret" * 10]))
+    told = _redacted(run, "x " * 49_980 + "s3cret" * 10 + "x" * 100_000)
+    assert len(told) == 100_000
+    assert "s3c" not in told
 
 
 async def test_messages_for_the_log_are_counted(caplog: pytest.LogCaptureFixture) -> None:
