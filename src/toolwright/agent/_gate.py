@@ -34,16 +34,19 @@ from toolwright.tools import (
 )
 
 __all__ = [
+    "FUNCTION",
     "as_called",
     "as_own_question",
     "called_arguments",
-    "confirmations",
     "decisions",
     "edited_arguments",
     "gate",
+    "give_turn",
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
+FUNCTION = ""
+"""The function as the one whose turn it is; hooks have the names of their places."""
 _CANNOT_BE_APPROVED = (
     "nobody could see or approve what is in {}: it has parts that cannot be told from others. That is "
     "for the tool's author: a parameter of plain data, or one that the tool hides (hidden=…)"
@@ -67,6 +70,8 @@ _REVIEWED_LATER = "A model reviews such calls when they are made; it is not aske
 
 async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
     """None when the call may run; else what it comes to: denied, or a question to a person."""
+    if record.answers:  # To those who judge: they have asked nothing.
+        ctx.answers, ctx.tool_confirmation = (), None
     heard = await _heard(run, tool, ctx)
     changed = change_of(run, tool) if tool.source else None
     lasting = _about(said for said, _ in heard)
@@ -182,23 +187,33 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] 
     return accept(ctx, tool, whole=whole and unmoved)
 
 
-def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
-    """Give the context what its tool has asked so far: the answers, and the latest approval."""
-    subject, _ = _bound_to(run, tool, ctx)
+def give_turn(
+    run: Run, record: CallRecord, tool: Tool, ctx: ToolContext, asker: str = FUNCTION
+) -> None:
+    """Let `asker` have the context: what is asked now is theirs, and they see what they were answered.
+
+    An answer to another's question would keep theirs from being asked.
+    """
+    ctx.asker = asker
+    if not record.answers:
+        return
+    subject, _ = _bound_to(run, tool, ctx, asker)
+    # Of credentials and results it is not noted who asked; they are the function's.
+    own = (subject, "") if asker == FUNCTION else (subject,)
     ctx.answers = [
         (asked, answer)
         for asked, answer in record.answers
-        if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in ("", subject)
+        if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in own
     ]
-    given = _approval(run, record, tool, ctx, (OWN,))
+    given = _approval(run, record, tool, ctx, (OWN,), asker)
     ctx.tool_confirmation = None if given is None else _confirmation(*given)
 
 
 def as_own_question(
     run: Run, tool: Tool, ctx: ToolContext, request: PendingRequest
 ) -> PendingRequest:
-    """The request of a tool, bound to who asks it about what."""
-    subject, digest = _bound_to(run, tool, ctx)
+    """The request of a tool or of a hook around it, bound to who asks it about what."""
+    subject, digest = _bound_to(run, tool, ctx, ctx.asker)
     return replace(request, question=f"{OWN}:{subject}::{digest}")
 
 

@@ -118,27 +118,36 @@ async def call_hook(run: HookedRun, name: str, hook: Callable[..., Any], *values
 
 
 async def run_hooked(
-    all_hooks: Sequence[Hooks],
+    all_hooks: Sequence[tuple[str, Hooks]],
     tool: Tool,
     ctx: ToolContext,
     step: Callable[[], Awaitable[Output]],
+    give_turn: Callable[[str], None],
 ) -> Output:
     """Let the tool hooks see a call, the outermost first, and what came of it, the innermost first.
 
-    What a hook changes is in `ctx.arguments` when `step` judges the call and runs it.
+    What a hook changes is in `ctx.arguments` when `step` judges the call and runs it. `give_turn`
+    is told before each hook whose turn it is.
     """
-    passed: list[tuple[Hooks, Args]] = []
+    passed: list[tuple[str, Hooks, Args]] = []
     output: Output | None = None
-    for hooks in all_hooks:
-        output = await _before(hooks, tool, ctx)
+    for place, hooks in all_hooks:
+        if hooks.before_tool is not None:
+            give_turn(place)
+            output = await _before(hooks.before_tool, tool, ctx)
         if output is not None:
             break
-        passed.append((hooks, ctx.arguments))
+        passed.append((place, hooks, ctx.arguments))
     output = output or await step()
-    for hooks, args in reversed(passed):
+    asker = ctx.asker
+    for place, hooks, args in reversed(passed):
         if hooks.after_tool is not None:
+            give_turn(place)
             said = await call_user(hooks.after_tool, ctx, tool, args, output)
             output = output if said is None else _in_place_of(output, to_output(said))
+    ctx.asker = (
+        asker  # A question that is open by now is of a hook before the call, or of the function.
+    )
     return output
 
 
@@ -148,12 +157,10 @@ def _in_place_of(output: Output, other: Output) -> Output:
     return replace(other, request=output.request) if goes_on and other.request is None else other
 
 
-async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
+async def _before(hook: Callable[..., Any], tool: Tool, ctx: ToolContext) -> Output | None:
     """What a hook answers in the tool's place; None when the call goes on."""
-    if hooks.before_tool is None:
-        return None
     offered = copied(ctx.arguments)
-    said = await call_user(hooks.before_tool, ctx, tool, offered)
+    said = await call_user(hook, ctx, tool, offered)
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
     if said is None and offered != ctx.arguments and _differ(offered, ctx.arguments):
