@@ -167,7 +167,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if not record.counted:
         _count_call(run)
         record.counted = True
-    tool = box.find(ctx.call.name, ctx)
+    tool = box.find(ctx.call.name, run.readonly)
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters

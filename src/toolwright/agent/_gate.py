@@ -9,7 +9,7 @@ from typing import Any
 from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
 from toolwright.agent._run import Run
-from toolwright.errors import ArgumentError
+from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import Approve, Pending, PendingRequest
 from toolwright.tools import (
     APPROVED,
@@ -80,6 +80,7 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     # Set after the policies, which could set it, too.
     ctx.approval = None if given is None else _confirmation(*given)
     decision = await _decided(heard, changed, is_approved=given is not None)
+    _refuse_questions(tool, ctx, decision.rule)
     if decision.verdict == "deny":
         # Nobody can approve it, not even by changing the arguments to these.
         return _denied(decision)
@@ -163,11 +164,28 @@ async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
 async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
     """Decisions and whose they are, from the outermost to the tool itself."""
     for guard in run.rules:
-        yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
+        said = await decide(guard.policy, tool, ctx.arguments, ctx)
+        _refuse_questions(tool, ctx, guard.origin)
+        yield said, guard.origin
     for wish in tool.confirm:
         with lent(ctx.arguments, ctx) as args:
             said = await wish(args, ctx)
+        _refuse_questions(tool, ctx, said.rule)
         yield said, ""
+
+
+def _refuse_questions(tool: Tool, ctx: ToolContext, whose: str) -> None:
+    """`UsageError` when who judges a call has asked something with its context.
+
+    What is asked there is asked when the call is over: it would have run by then.
+    """
+    if ctx.requested is not None:
+        raise UsageError(
+            f"{whose or 'A policy'} asked for {ctx.requested.kind} with the context while it judged a "
+            f"call of {tool.name!r}, which was not run. Who judges a call asks with a verdict: return "
+            "Decision(verdict='ask', reason=…) from a policy and True from require_confirmation or "
+            "interrupt_on, or write Rule.ask(…, when=…)."
+        )
 
 
 def _named(decision: Decision, whose: str) -> Decision:

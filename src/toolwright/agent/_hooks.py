@@ -40,8 +40,8 @@ class Hooks:
 
     An agent's hooks around models and tools see what its helpers do as well, to any depth; those
     around the agent are for its own conversation.
-    All get a full context: they may write state, use credentials, artifacts and memory. Only in
-    those around a tool can the run be paused.
+    All get a full context: they may write state, use credentials, artifacts and memory. Only
+    `before_tool` can pause the run.
     The methods of a subclass are hooks as well, each in the place of the setting of its name.
     """
 
@@ -111,7 +111,7 @@ async def call_hook(run: HookedRun, name: str, hook: Callable[..., Any], *values
         run.keep_state(ctx.state)
     if ctx.requested is not None:
         raise UsageError(
-            f"The hook {name} asked for {ctx.requested.kind}; only a tool or a hook around one can "
+            f"The hook {name} asked for {ctx.requested.kind}; only a tool or before_tool can "
             "pause a run."
         )
     return said
@@ -143,12 +143,29 @@ async def run_hooked(
     for place, hooks, args in reversed(passed):
         if hooks.after_tool is not None:
             give_turn(place)
-            said = await call_user(hooks.after_tool, ctx, tool, args, output)
-            output = output if said is None else _in_place_of(output, to_output(said))
-    ctx.asker = (
-        asker  # A question that is open by now is of a hook before the call, or of the function.
-    )
+            output = await _after(hooks.after_tool, tool, ctx, args, output)
+    ctx.asker = asker  # Whose question it is that is open by now, if one is.
     return output
+
+
+async def _after(
+    hook: Callable[..., Any], tool: Tool, ctx: ToolContext, args: Args, output: Output
+) -> Output:
+    """What a hook makes of an output; `UsageError` when it asks something.
+
+    The call is over by then: once answered, it would run a second time.
+    """
+    asked = ctx.requested
+    said = await call_user(hook, ctx, tool, args, output)
+    made = output if said is None else _in_place_of(output, to_output(said))
+    request = made.request if ctx.requested is asked else ctx.requested
+    if request is not None and request is not output.request:
+        raise UsageError(
+            f"The hook after_tool asked for {request.kind} when the call of {tool.name!r} was over: "
+            f"its status was {output.status!r}, and its output is not shown. A run is paused before a "
+            "tool runs, by before_tool or a rule, or by the tool itself."
+        )
+    return made
 
 
 def _in_place_of(output: Output, other: Output) -> Output:
