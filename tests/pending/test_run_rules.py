@@ -67,6 +67,9 @@ class Listed(Toolset):
     async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
         return list(self.tools)
 
+    async def all_tools(self, context: Any = None) -> list[Tool] | None:
+        return await super().all_tools(context) if self.tools else None
+
 
 def results(result: Result) -> dict[str, tuple[str, str]]:
     ended = [event.result for event in result.events if isinstance(event, ToolEnded)]

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
+from toolwright.agent._rules import Guard
 from toolwright.agent._run import Run
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import Approve, Pending, PendingRequest
@@ -19,6 +20,7 @@ from toolwright.tools import (
     Decision,
     Exact,
     Output,
+    PolicyWish,
     Tool,
     ToolConfirmation,
     ToolContext,
@@ -65,6 +67,10 @@ _MOVED = (
 _ENOUGH = 2
 """How often a person approves a call that is a different one each time it is to run."""
 _UNSHOWN = "something that is not shown"
+_UNRESOLVED = (
+    "A rule names {}, which nothing that could be listed has, and a toolset cannot be listed now: the "
+    "name may be misspelt and meant for this call. (Rule.…(…, optional=True) is not checked.)"
+)
 _REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
@@ -166,12 +172,31 @@ async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tup
     for guard in run.rules:
         said = await decide(guard.policy, tool, ctx.arguments, ctx)
         _refuse_questions(tool, ctx, guard.origin)
-        yield said, guard.origin
+        yield _while_unresolved(said, guard, tool), guard.origin
+    around = () if run.box is None else run.box.guards
     for wish in tool.confirm:
         with lent(ctx.arguments, ctx) as args:
             said = await wish(args, ctx)
         _refuse_questions(tool, ctx, said.rule)
+        for guard in around:
+            if isinstance(wish, PolicyWish) and wish.policy is guard.policy:
+                said = _while_unresolved(said, guard, tool)
         yield said, ""
+
+
+def _while_unresolved(said: Decision, guard: Guard, tool: Tool) -> Decision:
+    """What `guard` says of a call; it asks where a name in it may be this tool's, misspelt.
+
+    That is not known while a toolset cannot be listed, which may have a tool of that name.
+    """
+    if not guard.unchecked or said.verdict != "allow" or tool.placeholder:
+        return said
+    if not (names := guard.unresolved()):
+        return said
+    listed = ", ".join(names)
+    return Decision(
+        verdict="ask", reason=_UNRESOLVED.format(listed), rule=f"a rule for {listed}", about=listed
+    )
 
 
 def _refuse_questions(tool: Tool, ctx: ToolContext, whose: str) -> None:

@@ -96,12 +96,14 @@ class ToolboxToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What was asked for, loaded once."""
+        self._is_away = False
         try:
             loaded = await self._loaded.get()
         except Unavailable as error:
             if self._required:
                 raise
             _log.error("%s Its tools are left out.", error)
+            self._is_away = True
             return []
         if loaded.tools is None:
             whose = f"Toolbox server {self._url!r}"

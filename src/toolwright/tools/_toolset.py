@@ -79,6 +79,8 @@ class Toolset(Sealed):
     _live = ("tool_filter", "tool_name_prefix")
     _seen: frozenset[str] = frozenset()
     """The names in `tool_filter` that a listing has shown to be those of a tool."""
+    _is_away: bool = False
+    """Whether the latest listing is empty because what has the tools could not be reached."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -117,7 +119,8 @@ class Toolset(Sealed):
         Rules are checked against it: one that names no tool is refused.
         """
         listed = await self.list_tools(context)
-        return None if not listed or any(tool.placeholder for tool in listed) else listed
+        is_known = not self._is_away and not any(tool.placeholder for tool in listed)
+        return listed if is_known else None
 
     async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
         """Tools that it may list later: behind a search, or locked.

@@ -130,6 +130,7 @@ class McpToolset(Toolset):
         """What the server has, and `load_mcp_resource` if it was asked for."""
         if self._auth_config and await needs_sign_in(readonly_context, self._auth_config):
             return [sign_in_tool(self.name, self._auth_config, self._source)]
+        self._is_away = False
         try:
             link = await self._connections.get(readonly_context)
             tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
@@ -137,6 +138,7 @@ class McpToolset(Toolset):
             if self._required:
                 raise
             _log.error("%s Its tools are left out.", error)
+            self._is_away = True
             return []
         self._listed = link
         if tools and self._on_listing:

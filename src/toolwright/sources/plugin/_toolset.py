@@ -85,12 +85,14 @@ class PluginToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the plugin said it can do."""
+        self._is_away = False
         try:
             session = await self._plugin.get()
         except Unavailable as error:
             if self._required:
                 raise
             _log.error("%s Its tools are left out.", error)
+            self._is_away = True
             return []
         self.cache_listing = True
         if self._made[0] is not session.tools:
