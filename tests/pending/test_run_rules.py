@@ -471,7 +471,7 @@ async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(worker.run)
-            child_id = await made.enqueue("child", "go", state={"_under": ["parent"]})
+            child_id = await made.enqueue("child", "go", inherited={"_under": ["parent"]})
             task = await made.wait(child_id)
             worker.drain()
     assert (task.status, ran) == ("FAILED", [])
