@@ -33,6 +33,7 @@ from toolwright.tools import (
     lent,
     read_again,
     says,
+    stricter,
 )
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "edited_arguments",
     "gate",
     "give_turn",
+    "standing_decision",
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
@@ -165,6 +167,15 @@ async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     later = Decision(verdict="allow", reason=_REVIEWED_LATER)
     told = [said if said.review is None else replace(later, rule=said.rule) for said in found]
     return told if changed is None else [*told, changed]
+
+
+async def standing_decision(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
+    """What everybody says of a tool whose calls cannot be judged one by one, nor reviewed."""
+    strictest = Decision(verdict="allow")
+    async for said, whose in _opinions(run, tool, ctx):
+        counted = said if said.review is None else replace(said, verdict="ask", review=None)
+        strictest = stricter(strictest, _named(counted, whose))
+    return strictest
 
 
 async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
