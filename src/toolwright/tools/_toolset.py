@@ -14,6 +14,7 @@ from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
 from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._function import bound, made_of
+from toolwright.tools._predicates import refuse_always_true
 from toolwright.tools._tool import Listing, Tool
 from toolwright.tools._wrappers import with_name
 
@@ -329,6 +330,8 @@ def _checked_filter(
     whose: str, keep: ToolFilter, tools: Sequence[Tool], seen: frozenset[str]
 ) -> frozenset[str]:
     """The names in `keep` that are known to be right; `UsageError` for one that no tool has."""
+    if callable(keep):
+        refuse_always_true(keep, f"The filter of {whose}", may_wait=False)
     if keep is None or callable(keep):
         return seen
     if isinstance(keep, str):
