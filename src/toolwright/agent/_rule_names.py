@@ -6,9 +6,20 @@ from typing import Any
 from toolwright.agent._node import AgentNode
 from toolwright.agent._rules import Guard
 from toolwright.errors import UsageError
-from toolwright.tools import NameKind, PolicyWish, ReadonlyContext, Tool, Toolset, nearest
+from toolwright.messages import ServerTool, ToolSpec
+from toolwright.tools import (
+    Args,
+    NameKind,
+    Output,
+    PolicyWish,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    Toolset,
+    nearest,
+)
 
-__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names"]
+__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names", "stand_in"]
 
 
 _TRANSFER = "transfer_to_agent"
@@ -19,12 +30,23 @@ ANYTHING = ("*", "")
 Names = Mapping[NameKind, Iterable[str]]
 
 
+def stand_in(server_tool: ServerTool) -> Tool:
+    """A tool of a model's provider as rules see it; it is never called here."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        raise AssertionError("only the provider calls it")
+
+    return Tool(spec=ToolSpec(name=server_tool.name), parse=lambda raw: {}, run=run)
+
+
 class Reached:
     """The agents and tools that an agent can have work done by, each once."""
 
     def __init__(self, *tops: AgentNode) -> None:
         self.agents: dict[int, AgentNode] = {}
         self.tools: list[Tool] = []
+        self.server_tools: list[Tool] = []
+        """What stands in for those that providers call."""
         self.toolsets: list[Toolset] = []
         """Those whose tools are not among `tools`."""
         self.listed: list[Toolset] = []
@@ -51,6 +73,7 @@ class Reached:
         self.agents[id(agent)] = agent
         tools, toolsets = agent.own_tools()
         self.toolsets += toolsets
+        self.server_tools += map(stand_in, agent.server_tools())
         for tool in tools:
             self._add_tool(tool)
         for child in agent.sub_agents:
@@ -80,7 +103,7 @@ def refuse_unknown_names(agent: AgentNode) -> None:
         return
     reached = Reached(agent)
     for guard in agent.guards:
-        names = _names_for(guard, reached.tools)
+        names = _names_for(guard, [*reached.tools, *reached.server_tools])
         _strike(guard, names)
         if not reached.toolsets:
             _refuse(guard, names)
@@ -112,7 +135,7 @@ async def check_rule_names(
         return
     reached = Reached(top)
     await reached.list_all(ctx)
-    names = _names_for(guard, [*listed, *reached.tools])
+    names = _names_for(guard, [*listed, *reached.tools, *reached.server_tools])
     _strike(guard, names)
     if not reached.toolsets:
         _refuse(guard, names)

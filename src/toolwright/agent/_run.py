@@ -411,11 +411,15 @@ class Run:
         """The hooks of everybody on the path, the outermost first."""
         self.own_hooks = (*outer, self.agent.hooks)
         """Those that see the agent begin and end."""
+        depths = range(len(here.names) - len(here.hooks), len(here.names))
+        places = (*("runner" for _ in outer), *depths)
         self.tool_hooks = tuple(
-            hooks
-            for hooks in self.hooks
+            (f"hook:{place}", hooks)
+            for place, hooks in zip(places, self.hooks, strict=True)
             if hooks.before_tool is not None or hooks.after_tool is not None
         )
+        """Those around tools, each with its place, by which its questions are known: the runner's,
+        or how deep on the path the agent is."""
         self.below = here
 
     @property

@@ -284,7 +284,7 @@ class ToolContext(ReadonlyContext):
 
     __slots__ = (
         "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
-        "arguments", "auth_response", "call", "node", "parameters", "path", "requested",
+        "arguments", "asker", "auth_response", "call", "node", "parameters", "path", "requested",
         "tool_confirmation",
     )  # fmt: skip
 
@@ -302,7 +302,8 @@ class ToolContext(ReadonlyContext):
         self.call = call
         self.path = path
         self.tool_confirmation = tool_confirmation
-        """The approval of what the tool itself has asked with `request_confirmation`."""
+        """The approval of what the tool itself has asked with `request_confirmation`; in a hook, of
+        what that hook has asked."""
         self.approval: ToolConfirmation | None = None
         """The approval of what a rule has asked about this call, `require_confirmation` included."""
         self.auth_response = auth_response
@@ -313,7 +314,11 @@ class ToolContext(ReadonlyContext):
         self.parameters: Mapping[str, Any] = {}
         """JSON Schema of the tool's parameters."""
         self.answers: Sequence[tuple[Pending, StoredAnswer]] = ()
-        """What this call has asked the outside so far, in order, each with its own answer."""
+        """What this call has asked the outside so far, in order, each with its own answer: for the
+        function what it has asked, for a hook what that hook has."""
+        self.asker = ""
+        """Whose question it is when one is asked now: a hook's, by its place, or, when empty, the
+        function's."""
         self.abandoned: Literal["", "running", "never started"] = ""
         """What became of the thread of a plain function that nobody waits for any more."""
         self.requested: PendingRequest | None = None

@@ -166,13 +166,16 @@ class Rules(Careful):
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self) -> Iterator[tuple[NameKind, Named]]:
-        """The names and patterns that must be those of tools, agents and sources."""
+    def names(self, *verdicts: Verdict) -> Iterator[tuple[NameKind, Named]]:
+        """The names and patterns that must be those of tools, agents and sources.
+
+        With verdicts, only those in rules that have one of them.
+        """
         for rule in self.ordered:
-            if not rule.optional:
+            if not rule.optional and (not verdicts or rule.verdict in verdicts):
                 yield from _names(rule)
         if isinstance(self.otherwise, Rules):
-            yield from self.otherwise.names()
+            yield from self.otherwise.names(*verdicts)
 
     def about(self, tool: Tool) -> Iterator[Rule]:
         """The rules that may fit calls of `tool`."""

@@ -468,7 +468,12 @@ def _refuse_reserved(key: str) -> None:
 
 
 def checked_state(given: Mapping[str, Any], *, temp: bool = True) -> dict[str, Any]:
-    """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything."""
+    """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything.
+
+    `UsageError` for a key that is the framework's own.
+    """
+    for key in given:
+        _refuse_reserved(key)
     return {
         key: value if temp and str(key).startswith("temp:") else _checked(key, value)
         for key, value in given.items()
