@@ -1,9 +1,5 @@
 """Make an agent of an `agent.yaml`."""
 
-import importlib
-import os
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +22,7 @@ from toolwright.kits._config_schema import (
     OpenApiDocument,
     Plugin,
 )
+from toolwright.kits._import import import_object
 from toolwright.kits._presets import preset_tools
 from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, check_model_name
@@ -35,8 +32,6 @@ __all__ = [
     "AgentFile",
     "LoadedAgent",
     "default_agent",
-    "import_object",
-    "is_path",
     "load_agent_file",
     "openapi_addresses",
     "read_agent_file",
@@ -205,77 +200,6 @@ def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:
         with _at(document, "tools", "skills", index):
             skills.append(builtin.Skill.from_directory(document.path.parent / folder))
     return [builtin.SkillToolset(skills)] if skills else []
-
-
-def import_object(name: str, *places: Path) -> Any:
-    """The object that `package.module:name` or `path/to/file.py:name` names.
-
-    Modules are looked for in the places first, then where Python looks; files in the places, or in
-    the current directory where there are none.
-    """
-    written, _, attribute = name.rpartition(":")
-    if not written or not attribute or not (is_path(written) or all(written.split("."))):
-        raise UsageError(
-            f"{name!r} does not name an object; write it as 'package.module:name' or "
-            "'path/to/file.py:name'."
-        )
-    for place in places:
-        _look_in(place)
-    is_file = is_path(written)
-    module_name = _module_at(written, places or [Path.cwd()]) if is_file else written
-    try:
-        value: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(f"{name!r} cannot be imported: {error}.") from error
-    except (UsageError, RuntimeError) as error:
-        line = _line_that_runs(error)
-        if line is None:
-            raise
-        raise UsageError(
-            f"{name!r} cannot be imported: line {line.lineno} of {line.filename} runs something "
-            f"right away ({line.line}). Put it below `if __name__ == '__main__':`, so that the file "
-            "can be read without running it."
-        ) from error
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            public = ", ".join(n for n in vars(value) if not n.startswith("_"))
-            raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
-        value = getattr(value, part)
-    return value
-
-
-_STARTS = (("agent", "_sync.py"), ("asyncio", "runners.py"), ("_core", "_eventloop.py"))
-"""Where an event loop is started, which cannot be within one."""
-
-
-def _line_that_runs(error: Exception) -> traceback.FrameSummary | None:
-    """The line of the imported file that starts an event loop, if that is what went wrong."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not any(Path(frame.filename).parts[-2:] in _STARTS for frame in frames):
-        return None
-    outside = (f for f in frames[1:] if "importlib" not in f.filename and "<" not in f.filename)
-    return next(outside, None)
-
-
-def is_path(written: str) -> bool:
-    """Whether it is the path of a file that is meant, and not the name of a module."""
-    return "/" in written or os.sep in written or written.endswith(".py")
-
-
-def _module_at(written: str, places: Sequence[Path]) -> str:
-    """The module that a path names, which can be imported now."""
-    for place in map(Path.absolute, places):
-        path = Path(os.path.normpath(place / written.removesuffix(".py")))
-        if Path(f"{path}.py").is_file() or (path / "__init__.py").is_file():
-            root = place if place in path.parents else path.parent
-            _look_in(root)
-            return ".".join(path.relative_to(root).parts)
-    raise UsageError(f"There is no Python file {written!r} in {' or '.join(map(str, places))}.")
-
-
-def _look_in(place: Path) -> None:
-    if (path := str(place.absolute())) not in sys.path:
-        sys.path.insert(0, path)
 
 
 def _beside(base: Path, source: str) -> str:
