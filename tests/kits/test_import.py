@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from tests.cli.program import here
 
 from toolwright.errors import UsageError
 from toolwright.kits import import_object, load_agent_file
 
 
 @pytest.fixture(autouse=True)
-def _own_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_modules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
-    before = dict(sys.modules)
+    before = set(sys.modules)
     yield
-    for name in sys.modules.keys() - before.keys():
-        del sys.modules[name]
+    for name in sys.modules.keys() - before:
+        module = sys.modules[name]
+        places = [*getattr(module, "__path__", ()), getattr(module, "__file__", None) or ""]
+        if any(place.startswith(str(tmp_path)) for place in places):
+            del sys.modules[name]
 
 
 def write(file: Path, text: str = "") -> Path:
@@ -136,3 +140,56 @@ def test_what_is_no_python_file_is_told(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match="There is no Python file"):
         which(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "line"),
+    [
+        ("x = 1\ndef f(:\n", "SyntaxError: invalid syntax.", "2: def f(:"),
+        ("if 1:\n\tx=1\n        y=2\n", "TabError: inconsistent use of tabs", "3: y=2"),
+        ("import os\nos.environ['NOPE']\n", "KeyError: 'NOPE'.", "2: os.environ['NOPE']"),
+        ("def f():\n    1 / 0\n\n\nf()\n", "ZeroDivisionError: ", "5: f()\n  {file}:2: 1 / 0"),
+        ("x = '\udcff'\n", "SyntaxError: (unicode error) 'utf-8' codec", "1: x = '"),
+        ("\nimport nosuch\n", "No module named 'nosuch'.", "2: import nosuch"),
+        ("from toolwright import Agnt\n", "cannot import name 'Agnt'", "1: from toolwright import"),
+        (
+            "from toolwright import Agent\nAgent(nam='x')\n",
+            "Agent has no setting 'nam'.",
+            "2: Agent(nam='x')",
+        ),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_own_lines_alone(
+    tmp_path: Path, text: str, told: str, line: str
+) -> None:
+    file = tmp_path / "tools.py"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(UsageError) as caught:
+        which("tools.py", tmp_path)
+    first, _, steps = str(caught.value).partition("\n  ")
+    assert first.startswith(f"'tools.py:which' cannot be imported: {told}")
+    assert steps.startswith(f"{file}:{line.format(file=file)}")
+    assert steps.count(":") <= line.count(":") + 1
+
+
+def test_a_file_that_ends_the_program_is_told_where_to_put_it(tmp_path: Path) -> None:
+    write(tmp_path / "tools.py", "import sys\nsys.exit()\n")
+    with pytest.raises(UsageError, match=r"line 2 of .*tools.py ends the program right away"):
+        which("tools.py", tmp_path)
+
+
+def test_a_mistake_in_a_file_is_no_crash_of_a_command(tmp_path: Path) -> None:
+    write(tmp_path / "tools.py", "x = 1 / 0\n")
+    write(tmp_path / "agent.yaml", "name: a\ntools:\n  functions:\n    - tools.py:x\n")
+    step = f"\n  {tmp_path}/tools.py:1: x = 1 / 0\n"
+    named = "'tools.py:x' cannot be imported: ZeroDivisionError: division by zero."
+    for words, where in {
+        ("config", "check"): "agent.yaml:4: ",
+        ("run", "hi"): "agent.yaml:4: ",
+        ("tools", "list", "-a", "tools.py:x"): "",
+        ("check", "-a", "tools.py:x"): "",
+        ("serve", "tools.py:x"): "",
+        ("worker", "tools.py:x"): "",
+    }.items():
+        told = here(*words, cwd=tmp_path, check=2, TOOLWRIGHT_MODEL="me").stderr
+        assert told == f"{where}{named}{step}"

@@ -4,8 +4,8 @@ import hashlib
 import importlib
 import os
 import sys
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from toolwright.errors import UsageError
+from toolwright.kits._import_errors import import_error
 
 __all__ = ["find_code", "import_object", "is_path"]
 
@@ -30,19 +31,11 @@ def import_object(name: str, *places: Path) -> Any:
             f"{name!r} does not name an object; write it as 'package.module:name' or "
             "'path/to/file.py:name'."
         )
+    load = _loader(written, places)
     try:
-        value: Any = _import(written, places)
-    except ImportError as error:
-        raise UsageError(f"{name!r} cannot be imported: {error}.") from error
-    except (UsageError, RuntimeError) as error:
-        line = _line_that_runs(error)
-        if line is None:
-            raise
-        raise UsageError(
-            f"{name!r} cannot be imported: line {line.lineno} of {line.filename} runs something "
-            f"right away ({line.line}). Put it below `if __name__ == '__main__':`, so that the file "
-            "can be read without running it."
-        ) from error
+        value: Any = load()
+    except (Exception, SystemExit) as error:
+        raise import_error(name, error) from error
     for part in attribute.split("."):
         if not hasattr(value, part):
             public = ", ".join(n for n in vars(value) if not n.startswith("_"))
@@ -69,18 +62,17 @@ def find_code(written: str, places: Sequence[Path]) -> tuple[Path, Path] | None:
     return None
 
 
-def _import(written: str, places: Sequence[Path]) -> ModuleType:
+def _loader(written: str, places: Sequence[Path]) -> Callable[[], ModuleType]:
     for place in reversed(places):
         _look_in(place)
-    if not is_path(written):
-        found = _module_in(written, places or [Path.cwd()])
-        return _load(*found) if found else importlib.import_module(written)
     places = places or [Path.cwd()]
-    found = find_code(written, places)
-    if found is None:
+    found = find_code(written, places) if is_path(written) else _module_in(written, places)
+    if found is not None:
+        _look_in(found[1])
+        return partial(_load, *found)
+    if is_path(written):
         raise UsageError(f"There is no Python file {written!r} in {' or '.join(map(str, places))}.")
-    _look_in(found[1])
-    return _load(*found)
+    return partial(importlib.import_module, written)
 
 
 def _look_in(place: Path) -> None:
@@ -146,21 +138,3 @@ def _load_as(name: str, code: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-_STARTS = (("agent", "_sync.py"), ("asyncio", "runners.py"), ("_core", "_eventloop.py"))
-"""Where an event loop is started, which cannot be within one."""
-
-
-def _line_that_runs(error: Exception) -> traceback.FrameSummary | None:
-    """The line of the imported file that starts an event loop, if that is what went wrong."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not any(Path(frame.filename).parts[-2:] in _STARTS for frame in frames):
-        return None
-    here = Path(__file__).name
-    outside = (
-        f
-        for f in frames[1:]
-        if "importlib" not in f.filename and "<" not in f.filename and not f.filename.endswith(here)
-    )
-    return next(outside, None)
