@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from toolwright import builtin, sources
 
@@ -26,7 +27,7 @@ from toolwright.kits._import import import_object
 from toolwright.kits._presets import preset_tools
 from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, check_model_name
-from toolwright.tools import Policy, Rule, Toolset, rules
+from toolwright.tools import Policy, Rule, Rules, Toolset
 
 __all__ = [
     "AgentFile",
@@ -41,6 +42,10 @@ __all__ = [
 DEFAULT_FILE = "agent.yaml"
 _MOST_OF_A_DOCUMENT = 20_000_000
 """Bytes: it is read before anybody has said that the file may be trusted, and the same one after."""
+
+
+_Part = tuple[tuple[str | int, ...], Any]
+"""A tool or toolset, and the setting that it is from."""
 
 
 class LoadedAgent:
@@ -97,11 +102,16 @@ def _checked(document: Document) -> AgentFile:
         return AgentFile.model_validate(_without_empty_parts(document.value))
     except ValidationError as error:
         lines = [
-            f"{document.where(detail['loc'])}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
+            f"{document.where(_place(detail))}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
             f"{_plain(detail['type'], detail['msg'])}"
             for detail in error.errors(include_url=False)
         ]
         raise UsageError("\n".join(lines)) from None
+
+
+def _place(detail: ErrorDetails) -> tuple[int | str, ...]:
+    key = detail.get("ctx", {}).get("key")
+    return detail["loc"] if key is None else (*detail["loc"], key)
 
 
 def _without_empty_parts(value: Any) -> Any:
@@ -123,18 +133,29 @@ def _plain(kind: str, message: str) -> str:
 
 
 def _agent(document: Document, settings: AgentFile, model: Model | str | None) -> Agent:
-    tools = _tools(document, settings)
-    with _at(document, "name"):
+    parts = _tools(document, settings)
+    try:
         return Agent(
             name=settings.name,
             model=model or settings.model,
             description=settings.description,
             instructions=settings.instructions,
-            tools=tools,
-            policy=_policy(settings.approvals),
+            tools=[tool for _, tool in parts],
+            policy=_policy(document, settings.approvals),
             limits=Limits(**settings.limits.model_dump()),
             settings=settings.settings,
         )
+    except UsageError:
+        _find_mistake(document, settings.name, parts)
+        raise
+
+
+def _find_mistake(document: Document, name: str, parts: Sequence[_Part]) -> None:
+    """Raise with the line of the first part that makes no agent with those before it."""
+    for number in range(len(parts) + 1):
+        place = parts[number - 1][0] if number else ("name",)
+        with _at(document, *place):
+            Agent(name=name, tools=[tool for _, tool in parts[:number]])
 
 
 @contextmanager
@@ -146,10 +167,11 @@ def _at(document: Document, *place: str | int) -> Iterator[None]:
         raise UsageError(f"{document.where(place)}: {error}") from error
 
 
-def _tools(document: Document, settings: AgentFile) -> list[Any]:
+def _tools(document: Document, settings: AgentFile) -> list[_Part]:
     wanted, base = settings.tools, document.path.parent
     with _at(document, "tools", "work_dir"):
-        found: list[Any] = list(preset_tools(wanted.preset, base / wanted.work_dir))
+        preset = preset_tools(wanted.preset, base / wanted.work_dir)
+    found: list[_Part] = [(("tools", "preset"), tool) for tool in preset]
     makers: dict[str, Callable[[Any], list[Any]]] = {
         "functions": lambda name: _functions(base, name),
         "plugins": lambda plugin: [_plugin(base, plugin)],
@@ -160,8 +182,9 @@ def _tools(document: Document, settings: AgentFile) -> list[Any]:
     for key, make in makers.items():
         for index, given in enumerate(getattr(wanted, key)):
             with _at(document, "tools", key, index):
-                found += make(given)
-    return found + _skills(document, wanted.skills)
+                found += [(("tools", key, index), tool) for tool in make(given)]
+    skills = _skills(document, wanted.skills)
+    return [*found, *((("tools", "skills"), toolset) for toolset in skills)]
 
 
 def _functions(base: Path, name: str) -> list[Any]:
@@ -220,12 +243,20 @@ def _mcp(base: Path, server: McpServer) -> Toolset:
     return sources.McpToolset(sources.StdioConnectionParams(server_params=command), **names)
 
 
-def _policy(approvals: ApprovalSettings) -> Policy:
-    ordered = [
-        *(Rule.deny(name, reason="the agent's file does not allow it") for name in approvals.deny),
-        *(Rule.ask(name) for name in approvals.ask),
-        *(Rule.allow(name) for name in approvals.allow),
-    ]
+def _policy(document: Document, approvals: ApprovalSettings) -> Policy:
+    ordered: list[Rule] = []
+    written: dict[str, str] = {}
+    makers: dict[str, Callable[[str], Rule]] = {
+        "deny": lambda name: Rule.deny(name, reason="the agent's file does not allow it"),
+        "ask": Rule.ask,
+        "allow": Rule.allow,
+    }
+    for key, make in makers.items():
+        for index, name in enumerate(getattr(approvals, key)):
+            place = ("approvals", key, index)
+            with _at(document, *place):
+                ordered.append(make(name))
+            written.setdefault(name, document.where(place))
     if approvals.otherwise == "by_effects":
-        return rules(*ordered, Rule.allow(effects="read"), otherwise="ask")
-    return rules(*ordered, otherwise=approvals.otherwise)
+        return Rules([*ordered, Rule.allow(effects="read")], "ask", written)
+    return Rules(ordered, approvals.otherwise, written)
