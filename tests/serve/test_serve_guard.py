@@ -72,6 +72,12 @@ async def test_this_machines_own_names_and_allowed_ones_are_taken(host: str) -> 
         ("shop.example/x", "'shop.example'"),
         ("shop.example.", "'shop.example"),
         ("", "'shop.example'"),
+        (" shop.example", "'shop.example'"),
+        ("shop.example ", "'shop.example'"),
+        ("a.shop.example,b", "'shop.example'"),
+        ("[fe80", "'shop.example'"),
+        ("bücher.example", "'xn--bcher-kva.example'"),
+        ("10.1", "'10.0.0.1'"),
     ],
 )
 def test_an_allowed_host_that_no_request_could_have_is_refused(name: str, meant: str) -> None:
@@ -81,7 +87,7 @@ def test_an_allowed_host_that_no_request_could_have_is_refused(name: str, meant:
     ):
         with pytest.raises(UsageError, match=re.escape(f"such as {meant}")):
             make()
-    assert ServeSettings(allowed_hosts=("Shop.example", "10.0.0.7", "*"))
+    assert ServeSettings(allowed_hosts=("Shop.example", "10.0.0.7", "fe80::1", "a_b", "*"))
 
 
 @pytest.mark.parametrize(
@@ -526,3 +532,26 @@ async def test_behind_a_proxy_that_ends_tls_the_page_is_at_https() -> None:
         for origin, status in (("https://shop.example", 200), ("wss://shop.example", 403)):
             headers = {"origin": origin, "host": "shop.example"}
             assert (await http.get("/api/info", headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("shop.example:443", "https://shop.example", 200),
+        ("shop.example:80", "http://shop.example", 200),
+        ("shop.example", "http://shop.example:80", 200),
+        ("shop.example", "https://shop.example:443", 200),
+        ("shop.example:443", "http://shop.example", 403),
+        ("shop.example:80", "https://shop.example", 403),
+        ("shop.example:8443", "https://shop.example", 403),
+        ("shop.example:1443", "https://shop.example:1", 403),
+        ("[::1]:80", "http://[::1]", 200),
+        ("[::1]:443", "https://[::1]", 403),
+    ],
+)
+async def test_the_port_that_a_scheme_has_anyway_may_be_named(
+    host: str, origin: str, status: int
+) -> None:
+    async with client(allowed_hosts=("shop.example",)) as http:
+        headers = {"origin": origin, "host": host}
+        assert (await http.get("/api/info", headers=headers)).status_code == status
