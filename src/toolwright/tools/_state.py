@@ -469,6 +469,8 @@ def _refuse_reserved(key: str) -> None:
 
 def checked_state(given: Mapping[str, Any], *, temp: bool = True) -> dict[str, Any]:
     """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"State is given by key, such as {{'count': 1}}; got {given!r}.")
     return {
         key: value if temp and str(key).startswith("temp:") else _checked(key, value)
         for key, value in given.items()
