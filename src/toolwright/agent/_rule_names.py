@@ -13,6 +13,7 @@ from toolwright.tools import (
     Output,
     PolicyWish,
     ReadonlyContext,
+    Rules,
     Tool,
     ToolContext,
     Toolset,
@@ -190,8 +191,15 @@ def _refuse(guard: Guard, names: Names) -> None:
             continue
         pattern = name.pattern
         known = {known for known in names[kind] if known}
-        raise UsageError(
+        told = (
             f"There is no {_WORDS[kind]} {pattern!r}, which {guard.origin} names; "
-            f"{nearest(pattern, known)} Where it may be missing, say so: "
-            "Rule.…(…, optional=True)."
+            f"{nearest(pattern, known)}"
         )
+        if place := _written(guard, pattern):
+            raise UsageError(f"{place}: {told}")
+        raise UsageError(f"{told} Where it may be missing, say so: Rule.…(…, optional=True).")
+
+
+def _written(guard: Guard, pattern: str) -> str | None:
+    """The line of a file in which a name stands; None for rules that are made in Python."""
+    return guard.policy.written.get(pattern) if isinstance(guard.policy, Rules) else None

@@ -129,6 +129,7 @@ class Runner(Sealed):
 
     # -- running ----------------------------------------------------------------------------
 
+    @explained(values=False)
     async def run(
         self,
         prompt: Prompt,
@@ -176,6 +177,7 @@ class Runner(Sealed):
             async for event in events:
                 yield event
 
+    @explained(values=False)
     async def resume(
         self, session_id: str, *, deps: Any = None, task_id: str | None = None
     ) -> Result:
@@ -563,7 +565,7 @@ class Runner(Sealed):
     async def _start(self, plan: "_Plan", patience: Patience) -> Start:
         scope = plan.scope
         self._refuse_second(scope.session_id)
-        checked_state(plan.given or {})  # before a session is made for it
+        checked_state({} if plan.given is None else plan.given)  # before a session is made for it
         found = await self._load(scope, patience)
         row = found.row
         log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)

@@ -472,6 +472,8 @@ def checked_state(given: Mapping[str, Any], *, temp: bool = True) -> dict[str, A
 
     `UsageError` for a key that is the framework's own.
     """
+    if not isinstance(given, Mapping):
+        raise UsageError(f"State is given by key, such as {{'count': 1}}; got {given!r}.")
     for key in given:
         _refuse_reserved(key)
     return {
