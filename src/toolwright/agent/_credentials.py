@@ -33,6 +33,7 @@ __all__ = [
     "credential_for",
     "forget_session",
     "forget_unused",
+    "look_again",
     "sign_in",
     "waiting_for_state",
 ]
@@ -248,15 +249,40 @@ async def credential_for(
     flows, store = _services(run, ctx)
     credential, problem = None, ""
     # Asked for again although it was given: it was refused, so only a person can help.
-    if ctx.get_auth_response(config) is None:
+    was_refused = ctx.get_auth_response(config) is not None
+    if not was_refused:
         credential, problem = await _answered(run, ctx, config, flows, store)
         credential = credential or await flows.ready(run.scope, config)
     if credential is not None:
         ctx.accept_credential(config, credential)
         return None
     shown = await flows.begin(run.scope, config)
+    run.record(ctx.path, ctx.call).sign_in = None if was_refused else config
     payload = {**shown, "credential_key": config.credential_key}
     return replace(request, hint=f"{problem} {request.hint}".strip(), payload=payload)
+
+
+async def look_again(run: Run, ctx: ToolContext) -> None:
+    """Release a call that asks for a credential which has come since it was looked for.
+
+    The sign-in of another call, which would have released this one, may not have seen it: its
+    question was not stored then. Now it is, so whoever signs in later does.
+    """
+    record, store = run.record(ctx.path, ctx.call), run.log.store
+    config, record.sign_in = record.sign_in, None
+    flows = run.services.auth
+    if config is None or flows is None or store is None or record.pending is None:
+        return
+    try:
+        if await flows.ready(run.scope, config) is not None:
+            # Under its key is nothing, so the call is given what is ready.
+            answer = SignedIn(key=f"answer:{uuid.uuid4().hex}")
+            await store.answer(
+                run.scope.app_name, run.scope.session_id, record.pending.call_id, answer
+            )
+    except Exception:
+        # The question stands, and a person can answer it.
+        logger.exception("session %s: no second look for a credential", run.scope.session_id)
 
 
 async def _answered(

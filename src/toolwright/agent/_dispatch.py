@@ -20,7 +20,7 @@ from toolwright.agent._answers import (
     next_step,
 )
 from toolwright.agent._bounds import bounded, bounded_data
-from toolwright.agent._credentials import credential_for
+from toolwright.agent._credentials import credential_for, look_again
 from toolwright.agent._gate import (
     as_called,
     as_own_question,
@@ -321,6 +321,7 @@ async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -
             ran = True
             request = as_own_question(run, tool, ctx, request)
         await run.open_pending(ctx, request, ran=ran)
+        await look_again(run, ctx)
     return _waiting(ctx.call, output.text)
 
 

@@ -15,6 +15,7 @@ from toolwright.errors import SessionHeld, StaleState, StoreConflict, StoreError
 from toolwright.messages import (
     Actions,
     AnyEvent,
+    AuthConfig,
     Event,
     History,
     HistoryCompacted,
@@ -95,6 +96,8 @@ class CallRecord:
     """It had failed before a run of the session stopped: who goes on with that may try it again."""
     asked: int = 0
     """How often it has asked the outside."""
+    sign_in: AuthConfig | None = None
+    """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
 
