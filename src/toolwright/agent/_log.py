@@ -96,6 +96,8 @@ class CallRecord:
     """It had failed before a run of the session stopped: who goes on with that may try it again."""
     asked: int = 0
     """How often it has asked the outside."""
+    key: str = ""
+    """The idempotency key it began under, in the session that this one was branched from."""
     sign_in: AuthConfig | None = None
     """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
@@ -531,7 +533,8 @@ def _apply(log: Log, event: Event) -> None:
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event)
         case ToolStarted():
-            log.record(full_id(event.path, event.call.call_id)).started = True
+            record = log.record(full_id(event.path, event.call.call_id))
+            record.started, record.key = True, event.key or record.key
         case ToolEnded():
             record = log.record(full_id(event.path, event.result.call_id))
             record.end(event.result, event.actions)

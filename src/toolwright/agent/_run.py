@@ -260,6 +260,11 @@ class Run:
         await self.log.flush()
 
     def idempotency_key(self, call_id: str) -> str:
+        """`call_key`, or the key under which the call began before its session was branched off."""
+        known = self.log.calls.get(call_id)
+        return known.key if known and known.key else self.call_key(call_id)
+
+    def call_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
         return call_key(self.log.scope, self.log.born, call_id)
 

@@ -389,16 +389,17 @@ class SqlStore(Sealed):
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
 
-        def source(connection: Connection) -> list[Event]:
+        def source(connection: Connection) -> tuple[list[Event], Changes]:
             found = _find(connection, scope.app_name, scope.session_id)
             if found is None or found.scope != scope:
                 raise refusals.nothing_to_branch(scope)
             events = _events(connection, _mine(scope), 0)
-            return [event for event in events if upto is None or event.seq <= upto]
+            kept = [event for event in events if upto is None or event.seq <= upto]
+            return branched(scope, found.created_at, kept)
 
-        events = await self.database.read(source)
+        begun = await self.database.read(source)
         target = replace(scope, session_id=new_id)
-        return await self.database.write(lambda connection: self._copy(connection, target, events))
+        return await self.database.write(lambda connection: self._copy(connection, target, *begun))
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -418,9 +419,10 @@ class SqlStore(Sealed):
             row = _find(connection, scope.app_name, scope.session_id)
         return row
 
-    def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
+    def _copy(
+        self, connection: Connection, scope: Scope, events: Sequence[Event], found: Changes
+    ) -> SessionRow:
         refuse_long_scope(scope)
-        events, found = branched(events)
         key = self._add_session(connection, scope, len(events), found)
         if key is None:
             raise refusals.id_is_taken(scope.session_id)
