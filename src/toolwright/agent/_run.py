@@ -305,8 +305,10 @@ class Run:
         arguments = self.card(ctx.arguments)
         as_read = self.log.record(address).as_read
         read = None if as_read is None or as_read is ctx.arguments else self.card(as_read)
+        question = question_id(address, asked)
         return Pending(
-            call_id=question_id(address, asked),
+            call_id=question,
+            key="" if self.log.born is None else self.call_key(question),
             name=ctx.call.name,
             kind=request.kind,
             hint=self._hint(ctx, request),
