@@ -20,7 +20,7 @@ from toolwright.agent._answers import (
     next_step,
 )
 from toolwright.agent._bounds import bounded, bounded_data
-from toolwright.agent._credentials import credential_for
+from toolwright.agent._credentials import credential_for, look_again
 from toolwright.agent._gate import (
     FUNCTION,
     as_called,
@@ -325,6 +325,7 @@ async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -
             ran = ctx.asker == FUNCTION or any(asked.ran for asked, _ in asked_before)
             request = as_own_question(run, tool, ctx, request)
         await run.open_pending(ctx, request, ran=ran)
+        await look_again(run, ctx)
     return _waiting(ctx.call, output.text)
 
 

@@ -16,7 +16,7 @@ from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
 from toolwright.agent._credentials import (
     check_sign_in,
-    forget_brought,
+    forget_session,
     sign_in,
     waiting_for_state,
 )
@@ -500,10 +500,9 @@ class Runner(Sealed):
                 await patience.wait(error)
 
     async def _delete(self, row: SessionRow) -> None:
-        calls = await self.store.open_calls(self.app_name, row.scope.session_id)
         await close_all([
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
-            partial(forget_brought, self.store, self.services.credentials, calls),
+            partial(forget_session, self.store, self.services.credentials, row.scope),
             partial(self._delete_artifacts, row.scope),
         ])  # fmt: skip
         # Only when all that is elsewhere is gone: nobody would know of it without the session.

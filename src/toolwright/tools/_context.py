@@ -154,6 +154,10 @@ class RunInside(Protocol):
         ...
 
     def idempotency_key(self, call_id: str) -> str:
+        """`call_key`, or the key under which the call began before its session was branched off."""
+        ...
+
+    def call_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
         ...
 
@@ -356,7 +360,8 @@ class ToolContext(ReadonlyContext):
     @property
     def idempotency_key(self) -> str:
         """The same each time this call is run, and for no other call: not in another app, nor in a
-        session that is made under the same id when this one has been deleted."""
+        session that is made under the same id when this one has been deleted. A call that was
+        interrupted and is repeated in a branch of its session is the same call there."""
         return self.run.idempotency_key(self.function_call_id)
 
     @property
