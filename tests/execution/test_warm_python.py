@@ -80,6 +80,43 @@ async def test_code_stands_still_while_its_calls_are_answered(tmp_path: Path) ->
     assert done.value == "8"
 
 
+FORK = """
+import os
+ours, theirs = os.pipe()
+child = os.fork()
+who = "child" if child == 0 else "parent"
+"""
+
+
+async def test_a_forked_process_ends_with_its_code_and_answers_nothing(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        with anyio.fail_after(20):
+            await sandbox.run_code(f"{FORK}if child == 0: raise SystemExit(7)")
+            ended = await sandbox.run_code("os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])")
+            assert (ended.value, ended.stderr) == ("7", "")
+            assert (await sandbox.run_code("who")).value == "'parent'"
+
+
+async def test_a_forked_process_cannot_call_functions_outside(tmp_path: Path) -> None:
+    async def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"value": "outside"} for _ in calls]
+
+    code = f"""{FORK}
+try:
+    said = await ask()
+except RuntimeError as error:
+    said = str(error)
+if child == 0:
+    os.write(theirs, said.encode())
+    os._exit(0)
+said, os.read(ours, 100).decode()
+"""
+    async with await open_sandbox(tmp_path) as sandbox:
+        with anyio.fail_after(20):
+            done = await sandbox.run_calling(code, ["ask"], answer)
+    assert done.value == '["outside", "ask can be called in the first process only"]', done.stderr
+
+
 def states(sandbox: OsSandbox) -> set[str]:
     process = sandbox._python._process
     assert process is not None

@@ -8,8 +8,10 @@ goes where it would go anyway.
 """
 
 import ast
+import contextlib
 import json
 import linecache
+import os
 import socket
 import sys
 import traceback
@@ -36,13 +38,23 @@ def main() -> None:
         answer = _answer(
             request["code"], f"<code {number}>", namespace, _json if functions else repr
         )
+        if outside.is_elsewhere:
+            # A process that the code has made, which has come to the end of the code.
+            _flush()
+            os._exit(answer["exit_code"])
         message = outside.written(answer)
         if message is None:
             sys.stderr.write("The value of the last expression is too large; show a part of it.\n")
             message = outside.written({"exit_code": 1})
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         outside.send(message)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # The code may have put anything in their place.
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 class Outside:
@@ -52,7 +64,15 @@ class Outside:
         self._connection = connection
         self._lines = connection.makefile("rb")
         self._waiting: list[tuple[dict[str, Any], Any]] = []
+        self._process = os.getpid()
         self.most_bytes = 0
+        # One process talks to the other end: what the code forks has no part in it.
+        os.register_at_fork(after_in_child=lambda: os.close(connection.detach()))
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is no longer the process that talks to the other end."""
+        return os.getpid() != self._process
 
     def written(self, message: dict[str, Any]) -> bytes | None:
         """The message as it is sent; None when it is too long. Halves of characters are lost."""
@@ -73,6 +93,8 @@ class Outside:
         async def call(*args: Any, **kwargs: Any) -> Any:
             from asyncio import get_running_loop  # noqa: PLC0415
 
+            if self.is_elsewhere:
+                raise RuntimeError(f"{name} can be called in the first process only")
             loop = get_running_loop()
             answer = loop.create_future()
             if not self._waiting:
