@@ -117,6 +117,23 @@ said, os.read(ours, 100).decode()
     assert done.value == '["outside", "ask can be called in the first process only"]', done.stderr
 
 
+ENDINGS = {
+    "exit()": (0, ""), "sys.exit(None)": (0, ""), "sys.exit(False)": (0, ""), "sys.exit(True)": (1, ""),
+    "sys.exit(3)": (3, ""), "sys.exit(-1)": (255, ""), "sys.exit(2**70)": (0, ""),
+    "sys.exit(socket.AF_INET)": (2, ""), "sys.exit('disk not found')": (1, "disk not found\n"),
+    "sys.exit(type('', (), {'__str__': None})())": (1, ""), "sys.stdout = None; 1": (0, ""),
+}  # fmt: skip
+
+
+async def test_code_may_exit_as_python_does_and_variables_stay(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        await sandbox.run_code("import socket, sys; kept = 'still here'")
+        for code, expected in ENDINGS.items():
+            done = await sandbox.run_code(code)
+            assert (done.exit_code, done.stderr, done.ended) == (*expected, "exited"), code
+            assert (await sandbox.run_code("kept")).value == "'still here'", code
+
+
 def states(sandbox: OsSandbox) -> set[str]:
     process = sandbox._python._process
     assert process is not None

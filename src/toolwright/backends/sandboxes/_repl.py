@@ -133,10 +133,21 @@ def _answer(
         value = _run(code, filename, namespace)
         return {"exit_code": 0, "value": None if value is None else write(value)}
     except SystemExit as ending:
-        return {"exit_code": ending.code if isinstance(ending.code, int) else 1}
+        return {"exit_code": _exit_code(ending.code)}
     except BaseException as error:  # noqa: BLE001  (whatever the code raises, the next one can run)
         traceback.print_exception(type(error), error, _own_frames(error, filename))
         return {"exit_code": 1}
+
+
+def _exit_code(code: Any) -> int:
+    """What the process would end with if it were Python's own: a text is an error that is shown."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int.__and__(code, 0xFF)  # A plain number, also of a bool.
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"{code}\n")
+    return 1
 
 
 def _json(value: Any) -> str:
