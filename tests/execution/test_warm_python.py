@@ -134,6 +134,41 @@ async def test_code_may_exit_as_python_does_and_variables_stay(tmp_path: Path) -
             assert (await sandbox.run_code("kept")).value == "'still here'", code
 
 
+AS_MAIN = """
+import doctest, multiprocessing, pickle, sys, typing, unittest
+class Wrong(unittest.TestCase):
+    def test_sum(self): self.assertEqual(1 + 1, 3)
+def double(number: "Number"):
+    '''
+    >>> double(2)
+    5
+    '''
+    return 2 * number
+Number = int
+"""
+FINDS = {
+    "unittest.main(exit=False).result": "<unittest.runner.TextTestResult run=1 errors=0 failures=1>",
+    "doctest.testmod()": "TestResults(failed=1, attempted=1)",
+    "pickle.loads(pickle.dumps(double))(2)": "4",
+    "typing.get_type_hints(double)": "{'number': <class 'int'>}",
+    "with multiprocessing.get_context('fork').Pool(1) as pool: found = pool.map(double, [1, 2])\nfound": "[2, 4]",
+    "[name for name in globals() if not name.startswith('__')]": "['doctest', 'multiprocessing', "
+    "'pickle', 'sys', 'typing', 'unittest', 'Wrong', 'double', 'Number', 'pool', 'found']",
+}  # fmt: skip
+
+
+async def test_code_is_the_main_module_in_which_python_looks_for_tests_and_names(
+    tmp_path: Path,
+) -> None:
+    async with await open_sandbox(tmp_path) as sandbox:
+        assert (await sandbox.run_code(AS_MAIN)).ok
+        with anyio.fail_after(20):
+            found = {code: (await sandbox.run_code(code)).value for code in FINDS}
+        ended = await sandbox.run_code("unittest.main()")
+    assert found == FINDS
+    assert (ended.exit_code, "Ran 1 test" in ended.stderr) == (1, True)
+
+
 def states(sandbox: OsSandbox) -> set[str]:
     process = sandbox._python._process
     assert process is not None

@@ -16,7 +16,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 _CO_COROUTINE = 0x80
@@ -29,7 +29,7 @@ def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     connection.set_inheritable(False)
     sys.argv = [""]
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    namespace = _main_module().__dict__
     outside = Outside(connection)
     for number, request in enumerate(iter(outside.receive, None), start=1):
         outside.most_bytes = request["most_bytes"]
@@ -48,6 +48,13 @@ def main() -> None:
             message = outside.written({"exit_code": 1})
         _flush()
         outside.send(message)
+
+
+def _main_module() -> ModuleType:
+    """An empty module as `__main__`, where unittest, doctest, pickle and others look for the code."""
+    module = ModuleType("__main__")
+    sys.modules["__main__"] = module
+    return module
 
 
 def _flush() -> None:
