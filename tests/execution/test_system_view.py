@@ -87,3 +87,17 @@ print(open({str(readable / "deep" / "file")!r}).read())
         with pytest.raises(UsageError, match="is a socket or a pipe"):
             await OsSandbox.open(workspace, walls, readable=[readable / "s"])
     os.close(ours)
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_a_pipe_in_the_workspace_leads_outside_and_the_docs_say_so(
+    tmp_path: Path, walls: Walls
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    outside = os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    async with await OsSandbox.open(tmp_path, walls) as sandbox:
+        assert (await sandbox.run("echo said > pipe")).ok
+    assert os.read(outside, 100) == b"said\n"
+    os.close(outside)
+    page = Path(__file__).parents[2].joinpath("docs", "security.md").read_text(encoding="utf-8")
+    assert "a named pipe **in the workspace**" in page.partition("## What remains open")[2]
