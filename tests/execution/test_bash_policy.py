@@ -399,3 +399,11 @@ def test_continued_lines_and_here_documents_run_as_the_shell_reads_them(
     ]
     assert outputs[0].stdout == outputs[1].stdout
     assert "syntax error" not in outputs[1].stderr
+
+
+def test_a_pattern_in_an_options_value_is_refused_with_what_works() -> None:
+    policy = BashToolPolicy(("grep",))
+    assert policy.check("grep -r x --include=*.txt .").reason.endswith(
+        "quote it: '--include=*.txt'"
+    )
+    assert policy.check("grep -r x '--include=*.txt' .").allowed

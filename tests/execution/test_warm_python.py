@@ -169,6 +169,14 @@ async def test_code_is_the_main_module_in_which_python_looks_for_tests_and_names
     assert (ended.exit_code, "Ran 1 test" in ended.stderr) == (1, True)
 
 
+async def test_a_value_is_no_longer_than_an_output_may_be(tmp_path: Path) -> None:
+    async with await open_sandbox(tmp_path, limits=Limits(output=100)) as sandbox:
+        done = await sandbox.run_code("'x' * 3000")
+        short = await sandbox.run_code("'x' * 30")
+    assert (len(done.value or "") < 200, done.truncated) == (True, True)
+    assert (short.value, short.truncated) == (repr("x" * 30), False)
+
+
 def states(sandbox: OsSandbox) -> set[str]:
     process = sandbox._python._process
     assert process is not None
