@@ -12,6 +12,7 @@ from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._checked import checked
 from toolwright.models._model import Delta, OnDelta
+from toolwright.models._secrets import Secrets, hiding
 
 __all__ = ["Retries", "Send", "ask"]
 
@@ -37,7 +38,12 @@ class Retries:
 
 
 async def ask(
-    send: Send, on_delta: OnDelta | None, *, timeout: float | None, retries: Retries
+    send: Send,
+    on_delta: OnDelta | None,
+    *,
+    secrets: Secrets,
+    timeout: float | None,
+    retries: Retries,
 ) -> ModelMessage:
     """The reply of the first attempt that succeeds.
 
@@ -57,7 +63,8 @@ async def ask(
 
     for attempt in range(1, retries.attempts + 1):
         try:
-            return checked(await _once(send, None if on_delta is None else listen, timeout))
+            with hiding(secrets):
+                return checked(await _once(send, on_delta and listen, timeout))
         except _Callers as carried:
             raise carried.error from None
         except ModelError as error:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from toolwright._retry_after import retry_after
 from toolwright.errors import ModelError
-from toolwright.messages import redact
+from toolwright.models._secrets import hidden
 
 __all__ = [
     "broken_off",
@@ -107,7 +107,7 @@ def model_error(
     reason = reason or _reason(message, code, status)
     cure = f" ({_cure(reason, status)})" if _cure(reason, status) else ""
     return ModelError(
-        f"{provider}: {redact(message[:_LONGEST])}{_from(url)}{cure}",
+        f"{provider}: {hidden(message)[:_LONGEST]}{_from(url)}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
         retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),
@@ -192,7 +192,7 @@ def reading(provider: str, answer: object = None, url: object = None) -> Iterato
 
 def _shortened(shown: str) -> str:
     """The first characters of what came, on one line, without the secrets in it."""
-    line = " ".join(redact(shown[: 4 * _SHOWN]).split())
+    line = " ".join(hidden(shown)[: 4 * _SHOWN].split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 

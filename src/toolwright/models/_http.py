@@ -8,6 +8,7 @@ import httpx2
 
 from toolwright.errors import ModelError
 from toolwright.models._errors import broken_off, model_error, not_a_reply, unreachable
+from toolwright.models._secrets import Secrets
 
 __all__ = ["connection_error", "transport_errors", "watching"]
 
@@ -25,11 +26,15 @@ _KEEPS_THE_METHOD = frozenset({307, 308})
 Hook = Callable[[Any], Awaitable[None]]
 
 
-def watching(name: str) -> dict[str, list[Hook]]:
-    """The `event_hooks` with which an HTTP client refuses what is no reply, as a `ModelError`."""
+def watching(name: str, secrets: Secrets) -> dict[str, list[Hook]]:
+    """The `event_hooks` with which an HTTP client refuses what is no reply, as a `ModelError`.
+
+    What a request is signed with is added to the `secrets`.
+    """
 
     async def on_request(request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "gzip, deflate"
+        secrets.hold_headers(request.headers)
 
     async def on_response(response: httpx2.Response) -> None:
         if response.has_redirect_location:

@@ -9,6 +9,7 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
+from toolwright.models._secrets import Secrets
 
 try:
     import httpx2
@@ -52,15 +53,19 @@ def connector(
     project: str | None,
     location: str | None,
     base_url: str | None,
+    secrets: Secrets,
 ) -> Callable[[], Connection]:
     """Makes connections; raises `UsageError` now when it is not known who is asking."""
     options: dict[str, Any] = (
         _vertex_options(api_key, project, location) if vertex else _gemini_options(api_key)
     )
 
+    secrets.hold(options.get("api_key"))
+    secrets.hold_address(base_url)
+
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient(event_hooks=watching(name))
+        http = httpx2.AsyncClient(event_hooks=watching(name, secrets))
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )

@@ -9,6 +9,7 @@ from typing import Any
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, not_a_reply, parsing
 from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._secrets import Secrets
 
 try:
     import openai
@@ -36,13 +37,15 @@ _NO_KEY = "none"
 
 
 def client_maker(
-    name: str, provider: str, api_key: str | None, base_url: str | None
+    name: str, provider: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncOpenAI]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
     key, url = _endpoint_for(provider, api_key, base_url)
+    secrets.hold(key)
+    secrets.hold_address(url)
 
     def make() -> AsyncOpenAI:
-        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name, secrets))
         # Retries are made in one place, for all providers: `ask`.
         return AsyncOpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
 

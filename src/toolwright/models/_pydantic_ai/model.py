@@ -19,6 +19,7 @@ from toolwright.models._pydantic_ai.wire import (
     to_definition,
     to_message,
 )
+from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
 
 try:
@@ -63,6 +64,8 @@ class PydanticAIModel(Sealed):
     def __init__(self, model: TheirModel | str, *, retries: Retries | None = None) -> None:
         self._model = _inferred(model)
         self._retries = retries or Retries(attempts=1)
+        self._secrets = Secrets(self.name)
+        self._secrets.hold_client(getattr(self._model, "client", None))
         self._definitions = ByIdentity(lambda specs: [to_definition(spec) for spec in specs])
 
     @property
@@ -87,7 +90,13 @@ class PydanticAIModel(Sealed):
                     response = await _streamed(asked, listen)
             return read_response(response, self.name)
 
-        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            secrets=self._secrets,
+            timeout=request.settings.timeout,
+            retries=self._retries,
+        )
 
     def _parameters(self, request: ModelRequest) -> ModelRequestParameters:
         instructions = request.instructions
