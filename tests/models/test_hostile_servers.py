@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import openai
 import pytest
 from pydantic_ai.models.openai import OpenAIChatModel as TheirModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.models.requests import ask
 from tests.models.wire import Reply, Wire, sse
 
-from toolwright.errors import ModelError
+from toolwright.errors import ModelError, UsageError
 from toolwright.models import (
     AnthropicModel,
     GeminiModel,
@@ -262,3 +263,62 @@ async def test_what_a_listener_raises_is_no_fault_of_the_model(wire: Wire) -> No
 
     with pytest.raises(KeyError, match="mine"):
         await OURS["chat"](wire.url).respond(ask(), broken)
+
+
+LONG_NUMBER = b'{"choices": [], "usage": {"prompt_tokens": ' + b"1" * 5_000 + b"}}"
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic"])
+async def test_a_number_that_is_too_long_to_be_read_is_a_protocol_error(
+    wire: Wire, kind: str
+) -> None:
+    error = await failure(wire, kind, False, page(LONG_NUMBER, "application/json"))
+
+    assert (error.reason, error.status) == ("protocol", 200)
+    assert f"[{wire.url}]" in str(error)
+
+
+@each_of_ours
+async def test_a_redirect_to_what_is_no_address_is_a_protocol_error(wire: Wire, kind: str) -> None:
+    error = await failure(wire, kind, False, Reply(status=307, headers={"location": "http://[::b"}))
+
+    assert (error.reason, error.status) == ("protocol", 307)
+
+
+@each_of_ours
+async def test_an_error_of_any_shape_is_a_model_error_by_its_status(wire: Wire, kind: str) -> None:
+    odd: list[Any] = [
+        {"message": "Slow", "details": [None], "status": 5, "type": 5, "code": 429},
+        {"message": ["Slow"], "details": 5, "status": {}, "type": [], "code": None},
+    ]
+    replies = [Reply(body={"type": "error", "error": one}, status=429) for one in odd]
+
+    raised = await failures(wire, kind, False, *replies)
+
+    assert [(error.reason, error.status) for error in raised] == [("rate_limit", 429)] * 2
+
+
+@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("char", ["\u201d", "\u200b", "\n", " "], ids=ascii)
+def test_a_key_with_a_character_that_cannot_be_sent_is_refused_at_once(
+    kind: str, char: str
+) -> None:
+    makers: dict[str, Callable[..., Model]] = {
+        "chat": OpenAIChatModel,
+        "responses": OpenAIModel,
+        "anthropic": AnthropicModel,
+        "gemini": GeminiModel,
+    }
+    with pytest.raises(UsageError, match=f"U\\+{ord(char):04X}. as character 4 of 4") as caught:
+        makers[kind]("m", api_key=f"abc{char}")
+    assert "abc" not in str(caught.value)
+
+
+async def test_whatever_a_client_raises_is_a_model_error() -> None:
+    class Broken(openai.AsyncOpenAI):
+        async def post(self, *args: object, **options: object) -> Any:
+            raise ZeroDivisionError("of theirs")
+
+    client = Broken(api_key="k", base_url="http://127.0.0.1:1")
+    with pytest.raises(ModelError, match=r"^openai-chat:m: ZeroDivisionError: of theirs"):
+        await OpenAIChatModel("m", client=client, retries=ONCE).respond(ask())

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import anyio
 
 from toolwright._sealed import sealed
-from toolwright.errors import ModelError, UsageError
+from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._checked import checked
+from toolwright.models._errors import model_error
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._secrets import Secrets, hiding
 
@@ -41,6 +42,7 @@ async def ask(
     send: Send,
     on_delta: OnDelta | None,
     *,
+    name: str,
     secrets: Secrets,
     timeout: float | None,
     retries: Retries,
@@ -63,7 +65,7 @@ async def ask(
 
     for attempt in range(1, retries.attempts + 1):
         try:
-            with hiding(secrets):
+            with hiding(secrets), _every_failure(name):
                 return checked(await _once(send, on_delta and listen, timeout))
         except _Callers as carried:
             raise carried.error from None
@@ -73,6 +75,17 @@ async def ask(
                 raise
         await anyio.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
+
+
+@contextmanager
+def _every_failure(name: str) -> Iterator[None]:
+    """Let nothing but our own errors out: SDKs raise theirs, and what they have not thought of."""
+    try:
+        yield
+    except ToolwrightError:
+        raise
+    except Exception as error:
+        raise model_error(name, f"{type(error).__name__}: {error}") from error
 
 
 class _Callers(BaseException):

@@ -90,9 +90,9 @@ _CURES = {
 
 def model_error(
     provider: str,
-    message: str,
+    message: object,
     *,
-    code: str | None = None,
+    code: object = None,
     status: int | None = None,
     reason: str | None = None,
     headers: Mapping[str, str] | None = None,
@@ -104,6 +104,8 @@ def model_error(
     address is named.
     """
     headers = headers or {}
+    # Whatever a server puts there: numbers for codes, objects for texts.
+    message, code = str(message), None if code is None else str(code)
     reason = reason or _reason(message, code, status)
     cure = f" ({_cure(reason, status)})" if _cure(reason, status) else ""
     return ModelError(
@@ -174,6 +176,11 @@ def parsing(provider: str, url: object) -> Iterator[None]:
         if "unexpected end" in error.reason and _BEGINS_WELL.match(shown):
             raise broken_off(provider, "it ends in a character", shown, url=url) from error
         raise not_a_reply(provider, "not UTF-8:", shown, url=url, status=200) from error
+    except UnicodeEncodeError:
+        raise  # of the request
+    except ValueError as error:
+        what = f"JSON that cannot be read ({_shortened(str(error))})"
+        raise not_a_reply(provider, what, url=url, status=200) from error
     except RecursionError as error:
         what = "JSON that is nested too deep to be read"
         raise not_a_reply(provider, what, url=url, status=200) from error

@@ -80,8 +80,14 @@ def _check_redirect(name: str, response: httpx2.Response) -> None:
 
     Keys stand in headers of the providers' own, which a client would take along to any address.
     """
-    there = response.url.join(response.headers["location"])
     here = response.url
+    try:
+        there = here.join(response.headers["location"])
+    except (httpx2.InvalidURL, ValueError) as error:
+        what = "a redirect to what is no address"
+        raise not_a_reply(
+            name, what, response.headers["location"], url=here, status=response.status_code
+        ) from error
     same = there.host == here.host and (
         (there.scheme, there.port) == (here.scheme, here.port) or there.scheme == "https"
     )

@@ -1,6 +1,8 @@
-"""The variables of the environment that hold the keys of models' providers."""
+"""The keys of models' providers: the variables that hold them, and what a key may consist of."""
 
-__all__ = ["MODEL_KEYS"]
+from toolwright.errors import UsageError
+
+__all__ = ["MODEL_KEYS", "sendable_key"]
 
 MODEL_KEYS = frozenset(
     {
@@ -35,3 +37,15 @@ MODEL_KEYS = frozenset(
     }
 )
 """They are for the providers alone: no file may have them sent elsewhere."""
+
+
+def sendable_key(provider: str, key: str | None) -> str | None:
+    """`key` itself; `UsageError` for one with a character that no header may have."""
+    for place, char in enumerate(key or "", start=1):
+        if not "!" <= char <= "~":
+            raise UsageError(
+                f"The API key for {provider!r} has {char!a} (U+{ord(char):04X}) as character "
+                f"{place} of {len(key or '')}, and keys have only visible ASCII: copy it again, "
+                "without quotation marks, blanks and ends of lines."
+            )
+    return key

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.models._errors import model_error, parsing
+from toolwright.models._keys import sendable_key
 from toolwright.models._secrets import Secrets
 
 try:
@@ -34,7 +35,7 @@ def client_maker(
     name: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncAnthropic]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
-    key = api_key or os.environ.get("ANTHROPIC_API_KEY")
+    key = sendable_key("anthropic", api_key or os.environ.get("ANTHROPIC_API_KEY"))
     if not key and not os.environ.get("ANTHROPIC_AUTH_TOKEN"):
         raise UsageError(
             "No API key for 'anthropic': set the environment variable ANTHROPIC_API_KEY, "

@@ -87,6 +87,7 @@ class AnthropicModel(Sealed):
         return await ask(
             send,
             on_delta,
+            name=self.name,
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,

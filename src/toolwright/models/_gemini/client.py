@@ -9,6 +9,7 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
+from toolwright.models._keys import sendable_key
 from toolwright.models._secrets import Secrets
 
 try:
@@ -81,14 +82,14 @@ def _gemini_options(api_key: str | None) -> dict[str, Any]:
             "No API key for 'google': set the environment variable GOOGLE_API_KEY (or "
             "GEMINI_API_KEY), or pass api_key=… to the model. For Vertex AI write 'vertex:name'."
         )
-    return {"vertexai": False, "api_key": key}
+    return {"vertexai": False, "api_key": sendable_key("google", key)}
 
 
 def _vertex_options(
     api_key: str | None, project: str | None, location: str | None
 ) -> dict[str, Any]:
     if api_key:
-        return {"vertexai": True, "api_key": api_key}
+        return {"vertexai": True, "api_key": sendable_key("vertex", api_key)}
     project = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
     if not project:
         raise UsageError(
@@ -140,7 +141,7 @@ def _retry_delay(body: Any) -> str | None:
     """Google says when to try again in the error's details, as seconds with an `s`."""
     error = body.get("error") if isinstance(body, dict) else None
     details = error.get("details") if isinstance(error, dict) else None
-    for detail in details or ():
-        if "retryDelay" in detail:
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and "retryDelay" in detail:
             return str(detail["retryDelay"]).removesuffix("s")
     return None

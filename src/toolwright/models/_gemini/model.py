@@ -149,7 +149,12 @@ class GeminiModel(Sealed):
             return reply.message(self.name, f"google:{self._model}")
 
         return await ask(
-            send, on_delta, secrets=self._secrets, timeout=timeout, retries=self._retries
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=timeout,
+            retries=self._retries,
         )
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:

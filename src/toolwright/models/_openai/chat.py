@@ -100,6 +100,7 @@ class OpenAIChatModel(Sealed):
         return await ask(
             send,
             on_delta,
+            name=self.name,
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,

@@ -98,6 +98,7 @@ class OpenAIModel(Sealed):
         return await ask(
             send,
             on_delta,
+            name=self.name,
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError, ToolwrightError, UsageError
+from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
@@ -93,6 +93,7 @@ class PydanticAIModel(Sealed):
         return await ask(
             send,
             on_delta,
+            name=self.name,
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,
@@ -200,11 +201,6 @@ def _as_model_errors(name: str) -> Iterator[None]:
         raise _from_api_error(name, error) from error
     except exceptions.AgentRunError as error:
         raise model_error(name, str(error), reason="server") from error
-    except ToolwrightError:
-        raise
-    except Exception as error:
-        # Thirty SDKs raise their own, and none of them is worth a crash of the run.
-        raise model_error(name, f"{type(error).__name__}: {error}") from error
 
 
 def _from_api_error(name: str, error: exceptions.ModelAPIError) -> ModelError:
