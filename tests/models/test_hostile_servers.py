@@ -24,6 +24,7 @@ from toolwright.models import (
     Retries,
     _http,
 )
+from toolwright.models._depth import text_is_too_deep
 
 pytestmark = pytest.mark.anyio
 
@@ -322,3 +323,50 @@ async def test_whatever_a_client_raises_is_a_model_error() -> None:
     client = Broken(api_key="k", base_url="http://127.0.0.1:1")
     with pytest.raises(ModelError, match=r"^openai-chat:m: ZeroDivisionError: of theirs"):
         await OpenAIChatModel("m", client=client, retries=ONCE).respond(ask())
+
+
+def deep_call(kind: str, levels: int) -> Reply:
+    """A reply, streamed by Anthropic and whole by the others, with a call that is nested so deep."""
+    nested = "[" * levels + "]" * levels
+    arguments = f'{{"a": {nested}}}'
+    call = {"name": "f", "arguments": arguments}
+    if kind == "gemini":
+        parts = f'[{{"functionCall": {{"name": "f", "args": {arguments}}}}}]'
+        body = f'{{"candidates": [{{"content": {{"parts": {parts}}}, "finishReason": "STOP"}}]}}'
+        return page(body.encode(), "application/json")
+    if kind == "anthropic":
+        block = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": arguments}
+        return sse(
+            {"type": "message_start", "message": {"type": "message", "content": []}},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+            {"type": "message_stop"},
+        )
+    if kind == "chat":
+        message = {"tool_calls": [{"id": "c", "function": call}]}
+        return Reply(body={"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    item = {"type": "function_call", "call_id": "c", **call}
+    return Reply(body={"status": "completed", "output": [item]})
+
+
+@each_of_ours
+async def test_arguments_that_could_not_be_sent_back_are_refused_where_they_enter(
+    wire: Wire, kind: str
+) -> None:
+    for levels in (150, 300, 3_000):
+        if (kind, levels) != ("gemini", 3_000):  # its SDK cannot read so much
+            error = await failure(wire, kind, kind == "anthropic", deep_call(kind, levels))
+            assert (error.reason, error.retryable) == ("server", True)
+            assert "nested deeper than 100 levels" in str(error)
+    wire.will(deep_call(kind, 90))
+    listen = (lambda delta: None) if kind == "anthropic" else None
+    assert (await OURS[kind](wire.url).respond(ask(), listen)).calls
+
+
+def test_brackets_in_texts_are_no_levels() -> None:
+    assert not text_is_too_deep('{"a": "' + '[{\\"' * 1_000 + '"}')
+    assert not text_is_too_deep("[" + "[]," * 1_000 + "[]]")
+    assert text_is_too_deep('{"a": "\\\\", "b": ' + "[" * 1_000)
+    assert text_is_too_deep("[" * 101 + '"' + '\\"' * 100_000)
