@@ -192,7 +192,8 @@ class ChatReply:
         if self._text_calls is None:
             return
         calls_in_text, self._text_calls = self._text_calls, None
-        rest, calls = calls_in_text.end()
+        # What a model writes while it refuses, it does not want done.
+        rest, calls = calls_in_text.end(believed=not self._refused)
         if rest:
             self._add_text(rest)
         for call in calls:
