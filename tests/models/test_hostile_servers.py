@@ -3,9 +3,10 @@
 import gc
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from pydantic_ai.models.openai import OpenAIChatModel as TheirModel
@@ -25,6 +26,7 @@ from toolwright.models import (
     _http,
 )
 from toolwright.models._depth import text_is_too_deep
+from toolwright.models._secrets import Secrets
 
 pytestmark = pytest.mark.anyio
 
@@ -370,3 +372,23 @@ def test_brackets_in_texts_are_no_levels() -> None:
     assert not text_is_too_deep("[" + "[]," * 1_000 + "[]]")
     assert text_is_too_deep('{"a": "\\\\", "b": ' + "[" * 1_000)
     assert text_is_too_deep("[" * 101 + '"' + '\\"' * 100_000)
+
+
+async def test_a_byte_order_mark_hides_no_event(wire: Wire) -> None:
+    last = {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]}
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in (EVENTS["chat"], last))
+    wire.will(page(b"\xef\xbb\xbf" + events.encode(), "text/event-stream"))
+
+    assert (await OURS["chat"](wire.url).respond(ask(), lambda delta: None)).text == "Hi"
+
+
+async def test_a_byte_order_mark_may_come_in_pieces() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"\xef", b"\xbb", b"\xbf", b"da", b"ta: {}"):
+            yield piece
+
+    response = httpx2.Response(200, content=pieces(), request=httpx2.Request("POST", "http://h/"))
+    for hook in _http.watching("test", Secrets("test"))["response"]:
+        await hook(response)
+
+    assert await response.aread() == b"data: {}"

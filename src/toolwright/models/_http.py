@@ -21,6 +21,7 @@ _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 """A small piece of these cannot become a huge one in a single step."""
 _BREAKS = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
 """Google's SDK takes these for ends of lines, in the middle of a text; JSON can write them so."""
+_BOM = b"\xef\xbb\xbf"
 _KEEPS_THE_METHOD = frozenset({307, 308})
 
 Hook = Callable[[Any], Awaitable[None]]
@@ -145,7 +146,11 @@ class _Watched(httpx2.AsyncByteStream):
         async for piece in self._pieces:
             self._measure(piece)
             self._head += piece
-            head = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
+            if _BOM.startswith(self._head):
+                continue
+            # The SDKs would take it for a part of the first line.
+            self._head = self._head.removeprefix(_BOM)
+            head = self._head.lstrip()
             if head.startswith(_BEGINNINGS):
                 # The SDKs go by the header, and servers send JSON as text, or as nothing at all.
                 kind = "application/json" if head[:1] in b"{[" else "text/event-stream"
