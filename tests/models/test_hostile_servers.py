@@ -392,3 +392,13 @@ async def test_a_byte_order_mark_may_come_in_pieces() -> None:
         await hook(response)
 
     assert await response.aread() == b"data: {}"
+
+
+@pytest.mark.parametrize("count", ["1e999", "-1", "NaN", "1" + "0" * 400])
+async def test_a_usage_that_cannot_be_counted_is_not_believed(wire: Wire, count: str) -> None:
+    choice = '{"message": {"content": "Hi"}, "finish_reason": "stop"}'
+    body = f'{{"choices": [{choice}], "usage": {{"prompt_tokens": {count}}}}}'
+
+    error = await failure(wire, "chat", False, page(body.encode(), "application/json"))
+
+    assert (error.reason, "a usage of input_tokens" in str(error)) == ("protocol", True)

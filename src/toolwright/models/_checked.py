@@ -19,6 +19,9 @@ __all__ = ["checked"]
 
 _COUNTS = tuple(field.name for field in fields(Usage))
 
+_MOST = 2**53
+"""What every database and reader of JSON can hold; infinity is more."""
+
 
 def checked(message: ModelMessage) -> ModelMessage:
     """`message` itself, if all that the provider filled in has the type that it must have."""
@@ -33,8 +36,8 @@ def checked(message: ModelMessage) -> ModelMessage:
         raise not_a_reply(message.model, f"JSON of more than {MOST_LEVELS} levels", status=200)
     for name in _COUNTS:
         count = getattr(message.usage, name)
-        if isinstance(count, bool) or not isinstance(count, int | float) or not count >= 0:
-            raise not_a_reply(message.model, f"a usage of {name}={count!r}", status=200)
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < _MOST:
+            raise not_a_reply(message.model, f"a usage of {name}", repr(count), status=200)
     return message
 
 
