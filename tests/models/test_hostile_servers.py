@@ -402,3 +402,10 @@ async def test_a_usage_that_cannot_be_counted_is_not_believed(wire: Wire, count:
     error = await failure(wire, "chat", False, page(body.encode(), "application/json"))
 
     assert (error.reason, "a usage of input_tokens" in str(error)) == ("protocol", True)
+
+
+@each_of_ours
+def test_an_empty_base_url_is_refused_rather_than_taken_for_the_providers_own(kind: str) -> None:
+    for empty in ("", " "):
+        with pytest.raises(UsageError, match="is no address"):
+            OURS[kind](empty)

@@ -1,8 +1,8 @@
-"""The keys of models' providers: the variables that hold them, and what a key may consist of."""
+"""What a model connects with: the variables that hold keys, and which keys and addresses can be used."""
 
 from toolwright.errors import UsageError
 
-__all__ = ["MODEL_KEYS", "sendable_key"]
+__all__ = ["MODEL_KEYS", "given_address", "sendable_key"]
 
 MODEL_KEYS = frozenset(
     {
@@ -49,3 +49,13 @@ def sendable_key(provider: str, key: str | None) -> str | None:
                 "without quotation marks, blanks and ends of lines."
             )
     return key
+
+
+def given_address(base_url: str | None) -> str | None:
+    """`base_url` itself; `UsageError` for an empty one, which SDKs take for their provider's own."""
+    if base_url is not None and not base_url.strip():
+        raise UsageError(
+            f"base_url={base_url!r} is no address, and the request would go to the provider's own: "
+            "give one like 'http://localhost:8000/v1', or leave base_url out."
+        )
+    return base_url

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.models._errors import model_error, parsing
-from toolwright.models._keys import sendable_key
+from toolwright.models._keys import given_address, sendable_key
 from toolwright.models._secrets import Secrets
 
 try:
@@ -43,7 +43,7 @@ def client_maker(
         )
 
     secrets.hold(key, os.environ.get("ANTHROPIC_AUTH_TOKEN"))
-    secrets.hold_address(base_url or os.environ.get("ANTHROPIC_BASE_URL"))
+    secrets.hold_address(given_address(base_url) or os.environ.get("ANTHROPIC_BASE_URL"))
 
     def make() -> AsyncAnthropic:
         http = DefaultAsyncHttpxClient(event_hooks=watching(name, secrets))

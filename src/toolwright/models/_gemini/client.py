@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
-from toolwright.models._keys import sendable_key
+from toolwright.models._keys import given_address, sendable_key
 from toolwright.models._secrets import Secrets
 
 try:
@@ -62,7 +62,7 @@ def connector(
     )
 
     secrets.hold(options.get("api_key"))
-    secrets.hold_address(base_url)
+    secrets.hold_address(given_address(base_url))
 
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, not_a_reply, parsing
-from toolwright.models._keys import sendable_key
+from toolwright.models._keys import given_address, sendable_key
 from toolwright.models._openai.servers import SERVERS, Server
 from toolwright.models._secrets import Secrets
 
@@ -58,7 +58,7 @@ def _endpoint_for(
 ) -> tuple[str, str | None]:
     """The key and base URL to use: what was given, else the environment, else the preset."""
     preset = SERVERS.get(provider, Server(needs_key=False))
-    url = base_url or os.environ.get(preset.url_variable) or preset.base_url
+    url = given_address(base_url) or os.environ.get(preset.url_variable) or preset.base_url
     key = sendable_key(provider, api_key or os.environ.get(preset.key_variable))
     # A base URL of one's own is a server of one's own, which may well take no key.
     if not key and preset.needs_key and base_url is None:
