@@ -106,6 +106,17 @@ async def test_a_head_that_comes_byte_by_byte_is_not_waited_for() -> None:
         assert await closed(client) == b""
 
 
+async def test_a_head_without_an_end_is_not_read_for_long() -> None:
+    patient = Patience(head=60.0, body=60.0, reading=60.0, connections=5)
+    async with serving(patient) as (port, _):
+        client = await connect(port)
+        with anyio.fail_after(10), suppress(anyio.BrokenResourceError):
+            await client.send(b"GET / HTTP/1.1\r\n")
+            while True:
+                await client.send(b"x: y\r\n" * 1000)
+        assert b"200" not in await closed(client)
+
+
 async def test_half_of_the_next_request_is_not_waited_for_either() -> None:
     async with serving() as (port, _):
         client = await connect(port)

@@ -7,8 +7,10 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["PROGRESS", "Patience", "waiting_with"]
+__all__ = ["MAX_HEAD", "PROGRESS", "Patience", "waiting_with"]
 
+MAX_HEAD = 32 * 1024
+"""Bytes of a request before its body; what is longer is refused."""
 PROGRESS = 16 * 1024
 """Bytes of a body with which a client shows that it is still there."""
 _Protocol: Any = AutoHTTPProtocol
@@ -41,6 +43,8 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             """Ends it when the answer does not go."""
             self._since = 0
             """Bytes of the body since the clock was set."""
+            self._head = 0
+            """Bytes of a head that has not ended."""
             self._left = 0
             self._watching: asyncio.TimerHandle | None = None
 
@@ -57,9 +61,15 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             if not self._is_answering and self._coming is None:
                 self._expect(patience.head)  # The next request on a connection that was kept.
             was_answering = self._is_answering
+            is_head = self.cycle is None or not self.cycle.more_body
             super().data_received(data)
             if not self._is_answering:
+                self._head += len(data) if is_head else 0
+                # What is not much longer is refused in words, once it has come.
+                if self._head > 2 * MAX_HEAD:
+                    self.transport.abort()
                 return
+            self._head = 0
             self._since += len(data)
             if not self.cycle.more_body:
                 self._expect(None)

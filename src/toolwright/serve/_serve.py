@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from toolwright.errors import ToolwrightError
 from toolwright.serve._listen import listen
-from toolwright.serve._patience import Patience, waiting_with
+from toolwright.serve._patience import MAX_HEAD, Patience, waiting_with
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
@@ -43,6 +43,7 @@ class StartedServer(uvicorn.Server):
         # have no place in it.
         quiet: dict[str, Any] = {"access_log": False, "log_config": None, "log_level": "warning"}
         http: Any = waiting_with(patience)
+        quiet["h11_max_incomplete_event_size"] = 2 * MAX_HEAD
         super().__init__(uvicorn.Config(app, http=http, ws="none", **{**quiet, **settings}))
         self._started = started
 

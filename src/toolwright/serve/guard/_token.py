@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
-from starlette.requests import Request, cookie_parser
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -39,6 +39,7 @@ class Door:
         self._signed_in: OrderedDict[str, float] = OrderedDict()
         """Digests of cookies, and when each expires."""
         self._guesses = Buckets(_GUESSES_PER_SECOND, _GUESSES, clock)
+        self._cookie_name = _cookie_name(token)
 
     def knows(self, scope: Scope) -> bool:
         """Whether a request has a cookie that the token was traded for, or the token.
@@ -105,18 +106,13 @@ class Door:
         return self._signed_in.get(_digest(cookie), -math.inf)
 
     def _cookie(self, headers: Headers) -> str:
-        return cookie_parser(headers.get("cookie", "")).get(self._cookie_name, "")
-
-    @property
-    def _cookie_name(self) -> str:
-        """Its own for each token, so that two servers on one host do not take each other's cookie.
-
-        A path could not keep them apart: behind a proxy that removes a part of it, no server knows
-        the path that the browser sees.
-        """
-        purpose = b"toolwright page cookie name"
-        name = hmac.new(self._token.encode(), purpose, hashlib.sha256).hexdigest()
-        return f"toolwright-{name[:12]}"
+        # Not by the standard library's parser, which takes quadratic time for a quoted value.
+        found = ""
+        for one in headers.get("cookie", "").split(";"):
+            name, _, value = one.partition("=")
+            if name.strip() == self._cookie_name:
+                found = value.strip()
+        return found
 
 
 class TokenCheck:
@@ -146,6 +142,16 @@ def _bearer(headers: Headers) -> str:
 def _slower(wait: float) -> Response:
     headers = {"Retry-After": str(math.ceil(wait))}
     return problem_response(429, _SLOWER.format(wait=math.ceil(wait)), headers=headers)
+
+
+def _cookie_name(token: str) -> str:
+    """Its own for each token, so that two servers on one host do not take each other's cookie.
+
+    A path could not keep them apart: behind a proxy that removes a part of it, no server knows the
+    path that the browser sees.
+    """
+    name = hmac.new(token.encode(), b"toolwright page cookie name", hashlib.sha256).hexdigest()
+    return f"toolwright-{name[:12]}"
 
 
 def _digest(cookie: str) -> str:

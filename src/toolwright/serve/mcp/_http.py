@@ -14,7 +14,7 @@ from toolwright.errors import UsageError
 from toolwright.serve._listen import address_of, listen
 from toolwright.serve._serve import GRACE_SECONDS, StartedServer
 from toolwright.serve._settings import is_loopback
-from toolwright.serve.guard import Door, SameSiteOnly, TokenCheck
+from toolwright.serve.guard import Door, HeadLimit, SameSiteOnly, TokenCheck
 from toolwright.serve.mcp._server import McpServer
 
 __all__ = ["mcp_http_app", "new_token", "serve_http"]
@@ -33,7 +33,7 @@ def mcp_http_app(
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: ASGIApp = server.server.streamable_http_app(transport_security=unguarded)
     app = app if token is None else TokenCheck(app, Door(token))
-    return SameSiteOnly(app, allowed_hosts)
+    return HeadLimit(SameSiteOnly(app, allowed_hosts))
 
 
 def new_token() -> str:
