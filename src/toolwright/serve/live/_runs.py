@@ -36,8 +36,9 @@ from toolwright.messages import (
 from toolwright.serve._answers import refusal_is_a_problem
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError
-from toolwright.serve.live._feed import Feed, Shown
+from toolwright.serve.live._feed import Feed
 from toolwright.serve.live._notices import Notice, Notices
+from toolwright.serve.live._shown import Replayed, Shown
 
 __all__ = ["LiveRuns", "is_cancelled"]
 
@@ -105,13 +106,25 @@ class LiveRuns:
         """How many runs are going."""
         return len(self._going)
 
-    async def follow(self, row: SessionRow, since: int) -> AsyncGenerator[list[Shown], None]:
+    async def find(self, row: SessionRow, seq: int) -> Shown | Replayed | None:
+        """A session's event by its number, stored or of the run that is going."""
+        feed = self._feeds.get(row.scope.session_id)
+        found = None if feed is None else feed.fresh(seq)
+        if found is not None:
+            return found
+        page = await self.runner.store.encoded_events(row.scope, seq - 1, 1)
+        return next((Replayed(one.text, one.seq) for one in page if one.seq == seq), None)
+
+    async def follow(
+        self, row: SessionRow, since: int
+    ) -> AsyncGenerator[Sequence[Shown | Replayed], None]:
         """A session's events after `since`, stored and live."""
         session_id = row.scope.session_id
         feed = self._feed(session_id)
 
-        async def stored(seq: int) -> list[Event]:
-            return await self.runner.store.events(row.scope, seq)
+        async def stored(seq: int) -> list[Replayed]:
+            page = await self.runner.store.encoded_events(row.scope, seq)
+            return [Replayed(one.text, one.seq) for one in page]
 
         try:
             async with aclosing(feed.follow(stored, since)) as batches:
