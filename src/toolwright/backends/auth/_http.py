@@ -1,11 +1,10 @@
 """Talk to a provider through Authlib, and turn its refusals into this library's errors."""
 
-import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 
+from toolwright._tls import certificates
 from toolwright.errors import StoreError, ToolError
 from toolwright.messages import OAuth2Auth, Redactor, secrets_of
 
@@ -43,12 +42,7 @@ class SignInRefused(ToolError):
 
 def connection() -> dict[str, Any]:
     """How every client connects: not for ever, and with certificates that are read only once."""
-    return {"timeout": 20.0, "verify": _certificates()}
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
+    return {"timeout": 20.0, "verify": certificates()}
 
 
 @asynccontextmanager
