@@ -47,15 +47,20 @@ from toolwright.messages import (
 )
 from toolwright.tools import (
     Args,
+    Kept,
     MaxOutput,
     Output,
     Tool,
     ToolContext,
-    copied,
     digest_of_arguments,
+    kept,
 )
 
 __all__ = ["answer_calls"]
+
+_LONGEST_TOLD = 100_000
+"""Letters of an exception that are told: it may have any number."""
+_LONGEST_SECRET = 10_000
 
 logger = logging.getLogger("toolwright")
 _LONG_ARGUMENTS = 16_384
@@ -193,7 +198,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             return refused
         else:
             await _start(run, record, tool, ctx)
-            output = await tool.run(_handed_over(record, ctx), ctx)
+            before = kept(ctx.arguments, record.as_read)
+            output = _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
         if not isinstance(output, Output):
@@ -202,7 +208,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             break
         if (request := await credential_for(run, ctx, output.request)) is not None:
             return Output(status="pending", request=request)
-        ctx.requested, ctx.arguments = None, args
+        ctx.requested, ctx.arguments = None, record.as_read or args
     if ctx.transfer:
         resolve_transfer(run.agent, ctx.transfer)
     return output if args is called else _noting_edits(run, output, args, called)
@@ -228,19 +234,18 @@ async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolCont
     if (refused := await gate(run, record, tool, ctx)) is not None:
         return refused
     await _start(run, record, tool, ctx)
-    return await tool.run(_handed_over(record, ctx), ctx)
+    before = kept(ctx.arguments, record.as_read)
+    return _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
 
 
-def _handed_over(record: CallRecord, ctx: ToolContext) -> Args:
-    """The arguments for the function; what is shown and bound is how they were before it ran.
+def _as_asked(record: CallRecord, ctx: ToolContext, before: Kept, output: Output) -> Output:
+    """What is shown and bound when a function asks is how its arguments were before it ran.
 
     It gets the objects themselves: a default may be one that others have, too.
     """
-    args, ctx.arguments = ctx.arguments, copied(ctx.arguments)
-    kept = {id(args[name]): value for name, value in ctx.arguments.items()}
-    read = record.as_read or {}
-    record.as_read = {name: kept.get(id(value), value) for name, value in read.items()}
-    return args
+    if ctx.requested is not None or getattr(output, "request", None) is not None:
+        ctx.arguments, record.as_read = before()
+    return output
 
 
 def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
@@ -346,16 +351,24 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
         unknown = error.outcome_unknown
-        return Output(text=run.redactor(message_of(error)), status="error", outcome_unknown=unknown)
+        told = _redacted(run, message_of(error))
+        return Output(text=told, status="error", outcome_unknown=unknown)
     logger.error("tool %r raised\n%s", call.name, _trace(run, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
-    return Output(text=run.redactor(named_message_of(error)), status="error")
+    return Output(text=_redacted(run, named_message_of(error)), status="error")
+
+
+def _redacted(run: Run, message: str) -> str:
+    """The message without secrets, and without what is too long to be looked through for them."""
+    # With some more at first: a secret at the cut is found whole, and not half of it told.
+    return run.redactor(message[: _LONGEST_TOLD + _LONGEST_SECRET])[:_LONGEST_TOLD]
 
 
 def _trace(run: Run, error: BaseException) -> str:
     """The traceback, without secrets, as a log file can hold it."""
-    told = run.redactor("".join(traceback.format_exception(error)))
+    trace = "".join(traceback.format_exception(error))
+    told = run.redactor(trace[-_LONGEST_TOLD - _LONGEST_SECRET :])[-_LONGEST_TOLD:]
     return told.encode(errors="backslashreplace").decode()
 
 
