@@ -23,6 +23,8 @@ class Feed:
         self._draft = Draft()
         self._fresh: list[Event] = []
         self._at = 0
+        self._stored = -1
+        """The number of the last stored event, when somebody last looked."""
 
     @property
     def listeners(self) -> int:
@@ -42,6 +44,13 @@ class Feed:
     def settle(self) -> None:
         """The run is over: all that was published is stored."""
         self._fresh.clear()
+
+    def note_stored(self, last_seq: int) -> None:
+        """The store has events up to here: those of another process are read from there."""
+        if last_seq != self._stored:
+            self._stored = last_seq
+            for inbox in self._inboxes:
+                inbox.drop()
 
     def fresh(self, seq: int) -> Shown | None:
         """An event of the run that is going, by its number."""
