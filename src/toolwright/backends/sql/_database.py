@@ -54,6 +54,10 @@ __all__ = ["Database"]
 T = TypeVar("T")
 
 _BUSY_SECONDS = 30
+_LOG_BYTES = 8 * 1024 * 1024
+"""Length of SQLite's write-ahead log from which on it is emptied at once."""
+_LOG_WAIT_MS = 50
+"""How long that waits for those who read; if in vain, the next writer tries again."""
 _READERS = 4
 _POSTGRES_CONNECTIONS = 20
 _VERSIONS = Table(
@@ -158,7 +162,10 @@ class Database:
         with self._told(), self._alone:
             reader, writer = self._opened()
             with (writer if write else reader).begin() as connection:
-                return work(connection)
+                done = work(connection)
+            if write and self.is_sqlite and not self._is_in_memory:
+                _shorten_log(reader, str(self._url.database))
+            return done
 
     def _opened(self) -> tuple[Engine, Engine]:
         if self._engines is not None:
@@ -346,6 +353,21 @@ def _write_ahead(connection: Any) -> None:
             if time.monotonic() > ends:
                 raise
             time.sleep(0.01)
+
+
+def _shorten_log(engine: Engine, file: str) -> None:
+    """Empty the write-ahead log when it is long; SQLite itself gives up while anybody reads."""
+    # What was written is written: nothing that goes wrong here is the writer's to hear.
+    with suppress(OSError, sqlite3.Error, SQLAlchemyError):
+        if os.stat(f"{file}-wal").st_size < _LOG_BYTES:
+            return
+        raw = engine.raw_connection()
+        try:
+            raw.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            raw.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+            raw.close()
 
 
 def _begin(connection: Connection) -> None:
