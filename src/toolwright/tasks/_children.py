@@ -40,7 +40,7 @@ def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewT
     # on cost counts what was spent on the way here.
     run = ctx.run
     path = {UNDER: list(run.names), UNRULED: list(run.unruled)}
-    state = {**path, ASKED: run.asked, COST: run.cost}
+    inherited = {**path, ASKED: run.asked, COST: run.cost}
     return [
         NewTask(
             agent=agent,
@@ -49,7 +49,7 @@ def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewT
             idempotency_key=f"{ctx.idempotency_key}:{index}",
             parent_id=ctx.task_id,
             parent_call=ctx.function_call_id,
-            state=state,
+            inherited=inherited,
         )
         for index, prompt in enumerate(prompts)
     ]

@@ -73,7 +73,7 @@ def _prompt(task_id: str, new: NewTask) -> dict[str, Any]:
     return {
         "task_id": task_id,
         "prompt": encode_message(user_message(new.prompt)),
-        "state": exact_json(checked_state(new.state, temp=False)),
+        "state": exact_json({**checked_state(new.state, temp=False), **new.inherited}),
     }
 
 
