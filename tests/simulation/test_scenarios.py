@@ -8,6 +8,7 @@ from toolwright.testing.simulation import simulate
 SEEDS = 3_000
 _COSTLY = (
     "budget_over_resumes",
+    "cancelled_parent",
     "cancelled_while_answered",
     "child_tasks",
     "credential_race",

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from toolwright.backends.sql import Database
+from toolwright.errors import UsageError
 from toolwright.messages import encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import PROMPTS, TASKS
@@ -21,6 +22,7 @@ _KEYS_AT_ONCE = 500
 
 def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> list[str]:
     """Add tasks; their ids, which for those that were enqueued before are the earlier ones."""
+    _refuse_orphans(connection, database, tasks)
     places = _Places(connection)
     rows = [_row(new, places) for new in tasks]
     # By key, so that two processes that enqueue the same keys wait for each other in one order.
@@ -37,6 +39,16 @@ def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTa
     if prompts:
         connection.execute(PROMPTS.insert(), prompts)
     return ids
+
+
+def _refuse_orphans(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> None:
+    """Refuse children of a parent that is being cancelled: whoever cancels it would not see them."""
+    for parent_id in sorted({task.parent_id for task in tasks if task.parent_id is not None}):
+        is_cancelled = select(TASKS.c.cancel).where(TASKS.c.id == parent_id)
+        # Shared, so that it is cancelled before these children are added, or after.
+        lock = is_cancelled if database.is_sqlite else is_cancelled.with_for_update(read=True)
+        if connection.execute(lock).scalar():
+            raise UsageError(f"Task {parent_id!r} is cancelled; it starts no more tasks.")
 
 
 class _Places:
@@ -66,6 +78,7 @@ def _row(new: NewTask, places: _Places) -> dict[str, Any]:
         "failures": 0, "cancel": False, "text": "", "reason": "", "version": "",
         "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
         "parent_call": new.parent_call,
+        "parent_close": None if new.parent_close == "cancel" else new.parent_close,
     }  # fmt: skip
 
 

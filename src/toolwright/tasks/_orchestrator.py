@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import anyio
 
@@ -19,7 +19,7 @@ from toolwright.tasks._children import child_tasks_tool
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import APP, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import APP, NewTask, ParentClose, Task, TaskStatus, task_scope
 from toolwright.tasks._worker import Worker
 from toolwright.tools import Artifacts, AuthFlows, Credentials, Memory, Policy, Tool
 
@@ -116,19 +116,30 @@ class Orchestrator(Sealed):
             self.bell.ring(LATER)
         return ids
 
-    def child_tasks(self, agent: str | BaseAgent, *, name: str = "", description: str = "") -> Tool:
+    def child_tasks(
+        self,
+        agent: str | BaseAgent,
+        *,
+        name: str = "",
+        description: str = "",
+        parent_close: ParentClose = "cancel",
+    ) -> Tool:
         """A tool for other agents: start tasks of `agent` side by side and wait for all.
 
         They run under the rules of the agent that starts them; register `agent` first when those
-        name tools of it.
+        name tools of it. When their parent is cancelled, so are they, unless `parent_close` is
+        "abandon".
         """
+        if parent_close not in get_args(ParentClose):
+            raise UsageError(f"parent_close is 'cancel' or 'abandon'; got {parent_close!r}.")
         target = agent if isinstance(agent, str) else agent.name
         known = self.agents.get(target)
         about = description or (known.runner.agent.description if known else "")
         said = f"Start one task per prompt and wait for all of them. {about}".strip()
         made = child_tasks_tool(
-            self.queue, self.bell.ring, target, name or f"start_{target}_tasks", said
-        )
+            self.queue, self.bell.ring, target,
+            name=name or f"start_{target}_tasks", description=said, parent_close=parent_close,
+        )  # fmt: skip
         return made.replace(inside=(known.runner.agent,)) if known else made
 
     # -- from outside ------------------------------------------------------------------------
@@ -154,14 +165,17 @@ class Orchestrator(Sealed):
         return [(row.scope.session_id, row.pending) for row in rows if not row.answered]
 
     async def cancel(self, task_id: str) -> bool:
-        """End a task: at once if nobody runs it, else its worker stops it. False if it had ended."""
-        task = await self.queue.request_cancel(task_id)
-        if task.ended:
-            return False
-        if task.status != "ACTIVE":
-            await self._abandon(task)
-        self.bell.ring(f"steer:{task_id}")
-        return True
+        """End a task: at once if nobody runs it, else its worker stops it. False if it had ended.
+
+        The child tasks that it has started end with it, and theirs, unless they were started with
+        `parent_close="abandon"`.
+        """
+        cancelled = await self.queue.request_cancel(task_id)
+        for task in cancelled:
+            if task.status != "ACTIVE":
+                await self._abandon(task)
+            self.bell.ring(f"steer:{task.id}")
+        return bool(cancelled)
 
     async def steer(self, task_id: str, prompt: Prompt) -> bool:
         """Put a message into a task; it is read before the next turn. False if it has ended."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, text
 
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import UsageError
@@ -14,7 +14,7 @@ from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
 from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import NewTask, Task, TaskStatus, task_scope
 
 __all__ = ["Claim", "Letter", "Line", "Mail", "Queue"]
 
@@ -152,17 +152,26 @@ class Queue:
 
     # -- from outside --------------------------------------------------------------------------
 
-    async def request_cancel(self, task_id: str) -> Task:
-        """Note that a task is to end; the task as it was. Its worker, or the next, sees to it."""
+    async def request_cancel(self, task_id: str) -> list[Task]:
+        """Note that a task is to end, and with it the children that its end ends; those that had not
+        ended, the task first, as they were. Their workers, or the next, see to it."""
 
-        def work(connection: Connection) -> Task:
-            task = _must_exist(connection, task_id, lock=not self._is_sqlite)
-            values: dict[str, Any] = {"cancel": True}
-            if task.status in WAITING:
-                values |= {"status": "QUEUED", "wake_at": None}
-            if not task.ended:
-                connection.execute(update(TASKS).where(TASKS.c.id == task_id).values(**values))
-            return task
+        def work(connection: Connection) -> list[Task]:
+            if not self._is_sqlite:
+                # Children before parents, as those lock them who end: the other way round, two
+                # would wait for each other.
+                family = _descendants(connection, task_id)
+                for level in sorted({depth for _, depth in family}, reverse=True):
+                    ids = [child_id for child_id, depth in family if depth == level]
+                    connection.execute(sql.LOCK_ALL, {"ids": ids})
+            if _must_exist(connection, task_id, lock=not self._is_sqlite).ended:
+                return []
+            # Read again: until it was locked it could start more of them.
+            ids = [task_id, *(child_id for child_id, _ in _descendants(connection, task_id))]
+            found = {row.id: _task(row) for row in connection.execute(sql.ALL_OF, {"ids": ids})}
+            going = [found[i] for i in ids if not found[i].ended]
+            connection.execute(sql.CANCEL, {"ids": [task.id for task in going]})
+            return going
 
         return await self._database.write(work)
 
@@ -249,6 +258,11 @@ def _mail(connection: Connection, task_ids: Collection[str]) -> dict[str, Mail]:
     for row in connection.execute(sql.LETTERS, {"ids": list(found)}).all():
         found[row.task_id].letters.append(Letter(row.id, decode_message(row.message)))
     return found
+
+
+def _descendants(connection: Connection, task_id: str) -> list[tuple[str, int]]:
+    """The tasks that end when this one is cancelled and how deep each is, parents first."""
+    return [(row.id, row.depth) for row in connection.execute(sql.DESCENDANTS, {"task": task_id})]
 
 
 def _must_exist(connection: Connection, task_id: str, *, lock: bool = False) -> Task:

@@ -19,7 +19,7 @@ from toolwright.backends.sql import AnyText
 
 __all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION"]
 
-VERSION = 1
+VERSION = 2
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -50,8 +50,10 @@ TASKS = Table(
     Column("parent_id", AnyText),
     Column("parent_call", AnyText),
     Column("wake_at", Float(53)),
+    Column("parent_close", Text),
 )
-"""`wake_at` is the nearest deadline of what a task waits for."""
+"""`wake_at` is the nearest deadline of what a task waits for; `parent_close` its parent-close policy, null
+for "cancel"."""
 
 # Literals rather than parameters: only then can the partial indexes below be used.
 IS_QUEUED: ColumnElement[bool] = TASKS.c.status == literal_column("'QUEUED'")

@@ -2,18 +2,22 @@
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, exists, func, select, update
+from sqlalchemy import Select, bindparam, case, delete, exists, func, literal, select, update
 
 from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, PROMPTS, TASKS
 from toolwright.tasks._task import WAITING
 
 __all__ = [
+    "ALL_OF",
+    "CANCEL",
     "CANCELLED",
     "CLAIM",
+    "DESCENDANTS",
     "FAMILY",
     "HELD",
     "LETTERS",
     "LINE",
+    "LOCK_ALL",
     "MOMENTS",
     "PLACES",
     "PROMPTED",
@@ -81,6 +85,8 @@ CLAIM = (
 )  # fmt: skip
 
 _AMONG = bindparam("ids", expanding=True)
+ALL_OF = select(TASKS).where(TASKS.c.id.in_(_AMONG))
+LOCK_ALL = select(TASKS.c.id).where(TASKS.c.id.in_(_AMONG)).order_by(TASKS.c.id).with_for_update()
 PROMPTED = select(PROMPTS).where(PROMPTS.c.task_id.in_(_AMONG))
 CANCELLED = select(TASKS.c.id).where(TASKS.c.id.in_(_AMONG), TASKS.c.cancel.is_(True))
 LETTERS = select(INBOX).where(INBOX.c.task_id.in_(_AMONG)).order_by(INBOX.c.id)
@@ -125,6 +131,31 @@ FAMILY = (
     select(TASKS.c.id, TASKS.c.status, TASKS.c.text, TASKS.c.reason)
     .where(TASKS.c.parent_id == bindparam("parent"), TASKS.c.parent_call == bindparam("call"))
     .order_by(TASKS.c.created_at, TASKS.c.idempotency_key)
+)
+_WAITS = TASKS.c.status.in_(WAITING)
+CANCEL = (
+    update(TASKS)
+    .where(TASKS.c.id.in_(_AMONG))
+    .values(
+        cancel=True,
+        status=case((_WAITS, "QUEUED"), else_=TASKS.c.status),
+        wake_at=case((_WAITS, None), else_=TASKS.c.wake_at),
+    )
+)
+_FAMILY = (
+    select(TASKS.c.id, literal(0).label("depth"))
+    .where(_IS_IT)
+    .cte("family", recursive=True)
+)  # fmt: skip
+_FAMILY = _FAMILY.union_all(
+    select(TASKS.c.id, _FAMILY.c.depth + 1).where(
+        TASKS.c.parent_id == _FAMILY.c.id, TASKS.c.parent_close.is_(None)
+    )
+)
+DESCENDANTS = (
+    select(_FAMILY.c.id, _FAMILY.c.depth)
+    .where(_FAMILY.c.depth > 0)
+    .order_by(_FAMILY.c.depth, _FAMILY.c.id)
 )
 TAKE_MESSAGE = delete(INBOX).where(
     INBOX.c.id

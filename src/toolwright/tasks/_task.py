@@ -17,6 +17,7 @@ __all__ = [
     "UNRULED",
     "WAITING",
     "NewTask",
+    "ParentClose",
     "Task",
     "TaskStatus",
     "task_scope",
@@ -31,6 +32,8 @@ TaskStatus = Literal[
     "FAILED",
     "CANCELLED",
 ]
+ParentClose = Literal["cancel", "abandon"]
+"""What becomes of a child task when its parent is cancelled."""
 WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 APP = "tasks"
@@ -64,6 +67,8 @@ class NewTask:
     state: Mapping[str, Any] = field(default_factory=dict)
     parent_id: str | None = None
     parent_call: str | None = None
+    parent_close: ParentClose = "cancel"
+    """When its parent is cancelled, so is it; or it is left running."""
 
     def __post_init__(self) -> None:
         if not self.agent or not self.owner_id:
