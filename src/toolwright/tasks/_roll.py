@@ -14,9 +14,9 @@ __all__ = ["WorkerRoll"]
 class WorkerRoll(Roll):
     """A roll whose dead are workers: their tasks go back in line."""
 
-    async def cross_out_dead(self) -> int:
+    async def cross_out_dead(self, me: str = "") -> int:
         """Look at all workers and put the tasks of dead ones back in line; how many have died."""
-        dead = await super().cross_out_dead()
+        dead = await super().cross_out_dead(me)
         if await self._database.read(lambda c: c.execute(_ORPHANS.limit(1)).first()):
             await self._database.write(_release_orphans)
         return dead

@@ -57,7 +57,9 @@ class Worker(Sealed):
         self._bell = bell
         self._agents = agents
         self._lease = lease
-        self._roll = WorkerRoll(store.database)
+        self._pause = min(LOOK_SECONDS, lease / LOOKS_PER_LEASE)
+        """Between two looks at the other workers."""
+        self._roll = WorkerRoll(store.database, self._pause)
         self._running: dict[str, Claim] = {}
         self._busy: Counter[str] = Counter()
         self._read: dict[str, int] = {}
@@ -121,7 +123,7 @@ class Worker(Sealed):
         await self._roll.join(name, self._lease)
 
         def beat() -> bool:
-            alive = self._roll.beat_now(name)
+            alive = self._roll.beat_now(name, within=self._lease / BEATS_PER_LEASE)
             if not alive:
                 loop.call_soon_threadsafe(self._alarm.set)
                 loop.call_soon_threadsafe(self._stop_all)
@@ -289,7 +291,7 @@ class Worker(Sealed):
         """See to what is due by itself: deadlines, scheduled starts, workers that have died."""
         looked = 0.0
         while True:
-            pause = min(LOOK_SECONDS, self._lease / LOOKS_PER_LEASE, *self._rate_pauses())
+            pause = min([self._pause, *self._rate_pauses()])
             with self._looking("what is due"):
                 if time.monotonic() - looked >= pause:
                     looked = time.monotonic()
@@ -318,7 +320,7 @@ class Worker(Sealed):
     async def _look_around(self) -> None:
         if self._heartbeat is None:
             await self._join()
-        await self._roll.cross_out_dead()
+        await self._roll.cross_out_dead(self.name)
         await self._look_at_mail(self._running)
 
     def _rate_pauses(self) -> Iterator[float]:
