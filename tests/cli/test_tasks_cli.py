@@ -298,6 +298,32 @@ def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(
     assert tasks("list", "--status", "FAILED") == ""
 
 
+def test_failed_tasks_are_listed_with_their_reasons_and_tried_again_together(
+    tasks: Callable[..., str],
+) -> None:
+    ids = [enqueue(), enqueue()]
+
+    async def fail() -> None:
+        made = Orchestrator("sqlite:///tasks.db")
+        for task_id in ids:
+            await made.queue.conclude(task_id, "FAILED", reason=f"no\nluck with {task_id}")
+        await made.close()
+
+    assert tasks("dead") == ""
+    anyio.run(fail)
+    for line, task_id in zip(tasks("dead").splitlines(), reversed(ids), strict=True):
+        assert line.startswith(task_id)
+        assert line.endswith(f"no luck with {task_id}")
+    [row] = tasks("dead", "--json", "--limit", "1", "--agent", "clerk").splitlines()
+    assert json.loads(row)["reason"] == f"no\nluck with {ids[1]}"
+    tasks("retry", check=2)
+    tasks("retry", ids[0], "--dead", check=2)
+    tasks("retry", ids[0], "--agent", "clerk", check=2)
+    assert tasks("retry", "--dead", "--owner", "bob") == "queued again: 0"
+    assert tasks("retry", "--dead", "--owner", "ada") == "queued again: 2"
+    assert tasks("dead") == ""
+
+
 def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..., str]) -> None:
     task_id = enqueue()
     words = ["-m", "toolwright.cli", "tasks", "watch"]

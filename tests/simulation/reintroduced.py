@@ -315,7 +315,7 @@ def forget_new_debts() -> AbstractContextManager[Any]:
 
     async def give_back(self: Any) -> None:
         async with self._holding:
-            await self._queue.give_back(self.name, set(self._running), _worker.PAUSE_SECONDS)
+            await self._queue.give_back(self.name, set(self._running))
             self._owes = False
 
     return patch.object(_worker.Worker, "_give_back", give_back)

@@ -26,7 +26,9 @@ from toolwright.tasks import Orchestrator
 LEASE = 0.5
 STOP = "stop"
 BLOCK = "block"
-"""Instead of a number: in the middle of a tool the process is stopped, or its event loop held up."""
+DIE = "die"
+"""Instead of a number: in the middle of a tool the process is stopped, its event loop held up, or it
+dies."""
 END = "charged, looked up, approved and sent"
 
 
@@ -67,6 +69,8 @@ def tools(log: Path, habit: str = "") -> list[Any]:
     async def look_up() -> str:
         """Only reads."""
         note("look_up")
+        if habit == DIE:
+            os.kill(os.getpid(), signal.SIGKILL)
         return "found"
 
     @deferred_tool(timeout=60)

@@ -1,4 +1,4 @@
-"""`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks."""
+"""`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks; dead letters."""
 
 import json as json_text
 import shlex
@@ -28,6 +28,7 @@ __all__ = [
     "open_orchestrator",
     "tasks_answer",
     "tasks_cancel",
+    "tasks_dead",
     "tasks_list",
     "tasks_retry",
     "tasks_show",
@@ -140,9 +141,65 @@ def tasks_cancel(task_id: str, /, *, where: Where = _DEFAULT) -> int:
     return _do(where, lambda found: found.cancel(task_id), "cancelled", "it had ended already")
 
 
-def tasks_retry(task_id: str, /, *, where: Where = _DEFAULT) -> int:
-    """Go on with a failed or cancelled task where it stopped."""
-    return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
+def tasks_dead(
+    *,
+    where: Where = _DEFAULT,
+    agent: str | None = None,
+    owner: str | None = None,
+    limit: int = 50,
+    json: JsonOption = False,
+) -> int:
+    """List failed tasks and why each failed, the latest failure first."""
+
+    async def main() -> None:
+        found = _existing(where)
+        tasks = await found.dead_letters(agent=agent, owner_id=owner, limit=limit)
+        if not tasks:
+            note("no tasks have failed")
+        for task in tasks:
+            reason = " ".join(task.reason.split())
+            line = f"{task.id}  {task.agent:<16} {task.owner_id:<12} {reason}"
+            say_line(json_text.dumps(_row(task)) if json else line)
+        await found.close()
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def tasks_retry(
+    task_id: str | None = None,
+    /,
+    *,
+    dead: Annotated[bool, Parameter(negative=(), help="All that `tasks dead` lists.")] = False,
+    agent: str | None = None,
+    owner: str | None = None,
+    where: Where = _DEFAULT,
+) -> int:
+    """Go on with a failed or cancelled task where it stopped, or with all that have failed.
+
+    Parameters
+    ----------
+    task_id
+        The task's id.
+    agent
+        With --dead: only this agent's.
+    owner
+        With --dead: only this owner's.
+    """
+    if (task_id is None) != dead:
+        raise UsageError("tasks retry takes the id of a task, or --dead for all that have failed.")
+    if task_id is not None:
+        if agent is not None or owner is not None:
+            raise UsageError("--agent and --owner choose among --dead; give either them or an id.")
+        return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
+
+    async def main() -> None:
+        found = _existing(where)
+        say(f"queued again: {await found.retry_dead_letters(agent=agent, owner_id=owner)}")
+        await found.close()
+
+    anyio.run(main)
+    return exits.DONE
 
 
 def tasks_steer(task_id: str, message: str, /, *, where: Where = _DEFAULT) -> int:

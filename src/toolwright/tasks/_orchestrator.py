@@ -57,6 +57,7 @@ class Orchestrator(Sealed):
         workers: int = 10,
         per_owner: int | None = None,
         rate: tuple[int, float] | None = None,
+        max_crashes: int | None = 5,
         version: str = "",
         goes_on_from: Collection[str] | None = None,
         artifacts: str | Artifacts | None = None,
@@ -71,6 +72,8 @@ class Orchestrator(Sealed):
         """Work on tasks of `agent`, at most `workers` at once in each process.
 
         `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
+        A task that was lost with its worker, or could not be stored, `max_crashes` times in a row
+        fails with the reason; None tries it for ever.
         A task that ran under another `version` of the code is gone on with; where `goes_on_from`
         names the versions for which that is possible, others are refused and kept.
         `artifacts`, `memory`, `credentials`, `auth`, `deps`, `hooks`, `policy` and
@@ -96,6 +99,7 @@ class Orchestrator(Sealed):
             workers=workers,
             per_owner=per_owner,
             rate=rate,
+            max_crashes=max_crashes,
             version=version,
             goes_on_from=goes_on_from,
         )
@@ -189,6 +193,14 @@ class Orchestrator(Sealed):
         self.bell.ring("work")
         return again
 
+    async def retry_dead_letters(
+        self, *, agent: str | None = None, owner_id: str | None = None
+    ) -> int:
+        """`retry` all of `dead_letters`; how many there were."""
+        tried = await self.queue.retry_dead(_given(agent=agent, owner_id=owner_id))
+        self.bell.ring("work")
+        return tried
+
     # -- looking -----------------------------------------------------------------------------
 
     async def status(self, task_id: str) -> Task:
@@ -207,8 +219,13 @@ class Orchestrator(Sealed):
         limit: int = 100,
     ) -> Sequence[Task]:
         """Tasks, newest first."""
-        given = {"status": status, "agent": agent, "owner_id": owner_id}
-        return await self.queue.find({k: v for k, v in given.items() if v is not None}, limit)
+        return await self.queue.find(_given(status=status, agent=agent, owner_id=owner_id), limit)
+
+    async def dead_letters(
+        self, *, agent: str | None = None, owner_id: str | None = None, limit: int = 100
+    ) -> Sequence[Task]:
+        """Failed tasks with their reasons, the latest failure first; kept until they are retried."""
+        return await self.queue.dead(_given(agent=agent, owner_id=owner_id), limit)
 
     async def wait(self, task_id: str, timeout: float | None = None) -> Task:
         """The task when it has ended; `TimeoutError` when that takes too long."""
@@ -288,6 +305,10 @@ class Orchestrator(Sealed):
         await self.store.database.write(lambda connection: self.store.open_in(connection, scope))
         with contextlib.suppress(StoreError):
             await self._runner(task).abandon(task.id)
+
+
+def _given(**filters: str | None) -> dict[str, str]:
+    return {column: value for column, value in filters.items() if value is not None}
 
 
 async def _until(ear: Ear, topic: str) -> None:

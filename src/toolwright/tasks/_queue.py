@@ -2,21 +2,24 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, insert, select, text
 
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_FAILED, TASKS
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import SUSPECT, NewTask, Task, TaskStatus, task_scope
 
 __all__ = ["Claim", "Letter", "Line", "Mail", "Queue"]
+
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class Line:
     """How many of one owner may be active at once, on all workers together."""
     rate: tuple[int, float] | None = None
     """At most so many starts in so many seconds, on all workers together."""
+    suspect: bool = True
+    """Whether this worker may take a task that may be what kills workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,17 @@ class Queue:
     def __init__(self, store: TaskStore) -> None:
         self._store = store
         self._database = store.database
-        owners = sql.of_owners()
         signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
         # Shared, so that it is not taken for dead until its claim is written.
         self._signed_in = signed_in if self._is_sqlite else signed_in.with_for_update(read=True)
-        self._line = sql.LINE if self._is_sqlite else sql.LINE.with_for_update(skip_locked=True)
-        self._owners = owners if self._is_sqlite else owners.with_for_update(skip_locked=True)
+        self._line = {suspect: self._skipping(sql.line(suspect)) for suspect in (False, True)}
+        self._owners = {
+            suspect: self._skipping(sql.line_of_owners(suspect)) for suspect in (False, True)
+        }
+
+    def _skipping(self, query: Select[Any]) -> Select[Any]:
+        """The query, without waiting for those that another worker is about to take."""
+        return query if self._is_sqlite else query.with_for_update(skip_locked=True)
 
     @property
     def _is_sqlite(self) -> bool:
@@ -90,7 +100,13 @@ class Queue:
             if connection.execute(self._signed_in, {"worker": worker}).first() is None:
                 return []  # Taken for dead: nobody would look after what it claims.
             now = time.time()
-            found = [row for line in lines() for row in self._next(connection, line, now)]
+            found: list[Row[Any]] = []
+            for line in lines():
+                if line.suspect and not any(_is_suspect(row) for row in found):
+                    found += self._next(connection, line, now, suspect=True)
+                taken = sum(row.agent == line.agent for row in found)
+                rest = replace(line, slots=line.slots - taken)
+                found += self._next(connection, rest, now, suspect=False)
             if not found:
                 return []
             claiming = [{"task": row.id, "by": worker, "now": now} for row in found]
@@ -102,7 +118,9 @@ class Queue:
 
         return await self._database.write(work)
 
-    def _next(self, connection: Connection, line: Line, now: float) -> Sequence[Row[Any]]:
+    def _next(
+        self, connection: Connection, line: Line, now: float, *, suspect: bool
+    ) -> Sequence[Row[Any]]:
         if line.slots <= 0:
             return ()
         limited = line.per_owner is not None or line.rate is not None
@@ -110,15 +128,17 @@ class Queue:
             # Two workers that count at the same time would both find room.
             lock = text("SELECT pg_advisory_xact_lock(hashtext('toolwright'), hashtext(:agent))")
             connection.execute(lock, {"agent": line.agent})
-        most = min(line.slots, _starts_left(connection, line, now))
+        most = min(1 if suspect else line.slots, _starts_left(connection, line, now))
         if most <= 0:
             return ()
         where = {
             "agent": line.agent, "now": now, "most": most, "but": list(self._store.holders)
         }  # fmt: skip
         if line.per_owner is None:
-            return connection.execute(self._line, where).all()
-        return connection.execute(self._owners, where | {"per_owner": line.per_owner}).all()
+            return connection.execute(self._line[suspect], where).all()
+        return connection.execute(
+            self._owners[suspect], where | {"per_owner": line.per_owner}
+        ).all()
 
     async def conclude(
         self, task_id: str, status: TaskStatus, *, said: str = "", reason: str = ""
@@ -126,14 +146,22 @@ class Queue:
         """End a task that this process holds: it cannot be run, or nothing is left to do."""
         await self._database.write(lambda c: self._store.conclude(c, task_id, status, said, reason))
 
-    async def give_back(self, worker: str, but: Collection[str], pause: float = 0.0) -> int:
-        """Put back in line what `worker` holds but does not run; how many there were."""
+    async def give_back(
+        self, worker: str, but: Collection[str], why: Mapping[str, str] | None = None
+    ) -> None:
+        """Put back in line what `worker` holds but does not run, each after a longer pause; `why` says
+        of some what became of them."""
         mine = (IS_ACTIVE, TASKS.c.worker == worker, TASKS.c.id.not_in(but))
-        now = time.time()
-        query = sql.REQUEUE.where(*mine)
-        if pause:
-            query = query.values(start_at=now + pause)
-        return await self._database.write(lambda c: c.execute(query, {"now": now}).rowcount)
+
+        def work(connection: Connection) -> None:
+            now = time.time()
+            for row in connection.execute(select(TASKS.c.id, TASKS.c.crashes).where(*mine)).all():
+                start = now + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (row.crashes or 0))
+                values = {"start_at": start, "reason": (why or {}).get(row.id, "")}
+                again = sql.REQUEUE.where(*mine, TASKS.c.id == row.id).values(**values)
+                connection.execute(again, {"now": now})
+
+        await self._database.write(work)
 
     async def wake_due(self) -> float | None:
         """Wake the tasks whose deadline has come; when the next is, or the next scheduled start."""
@@ -178,13 +206,18 @@ class Queue:
     async def retry(self, task_id: str) -> bool:
         """Put a failed or cancelled task back in line; whether it was one."""
         ended = (TASKS.c.id == task_id, TASKS.c.status.in_(("FAILED", "CANCELLED")))
-        again = sql.REQUEUE.where(*ended).values(cancel=False, failures=0, reason="", text="")
 
         def work(connection: Connection) -> bool:
             _must_exist(connection, task_id)
+            again = sql.TRY_AGAIN.where(*ended)
             return connection.execute(again, {"now": time.time()}).rowcount == 1
 
         return await self._database.write(work)
+
+    async def retry_dead(self, where: Mapping[str, Any]) -> int:
+        """Put all failed tasks whose columns have these values back in line; how many there were."""
+        again = sql.TRY_AGAIN.where(IS_FAILED, *_has(where))
+        return await self._database.write(lambda c: c.execute(again, {"now": time.time()}).rowcount)
 
     async def steer(self, task_id: str, message: UserMessage) -> bool:
         """Leave a message for a task; False when it has ended."""
@@ -211,10 +244,15 @@ class Queue:
 
     async def find(self, where: Mapping[str, Any], limit: int) -> list[Task]:
         """Tasks whose columns have these values, newest first."""
-        query = select(TASKS).order_by(TASKS.c.created_at.desc(), TASKS.c.id).limit(limit)
-        for column, value in where.items():
-            query = query.where(TASKS.c[column] == value)
-        return [_task(row) for row in await self._rows(query)]
+        query = select(TASKS).where(*_has(where)).limit(limit)
+        newest_first = query.order_by(TASKS.c.created_at.desc(), TASKS.c.id)
+        return [_task(row) for row in await self._rows(newest_first)]
+
+    async def dead(self, where: Mapping[str, Any], limit: int) -> list[Task]:
+        """Failed tasks whose columns have these values, the latest failure first."""
+        query = select(TASKS).where(IS_FAILED, *_has(where)).limit(limit)
+        latest_first = query.order_by(TASKS.c.updated_at.desc(), TASKS.c.id)
+        return [_task(row) for row in await self._rows(latest_first)]
 
     async def counts(self) -> dict[tuple[str, str], int]:
         """How many tasks each agent has in each status."""
@@ -233,6 +271,10 @@ def _starts_left(connection: Connection, line: Line, now: float) -> int:
     most, seconds = line.rate
     recent = (TASKS.c.agent == line.agent, TASKS.c.started_at > now - seconds)
     return most - (connection.execute(select(func.count()).where(*recent)).scalar() or 0)
+
+
+def _is_suspect(row: Row[Any]) -> bool:
+    return (row.crashes or 0) >= SUSPECT
 
 
 def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
@@ -265,6 +307,10 @@ def _descendants(connection: Connection, task_id: str) -> list[tuple[str, int]]:
     return [(row.id, row.depth) for row in connection.execute(sql.DESCENDANTS, {"task": task_id})]
 
 
+def _has(where: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    return [TASKS.c[column] == value for column, value in where.items()]
+
+
 def _must_exist(connection: Connection, task_id: str, *, lock: bool = False) -> Task:
     query = select(TASKS).where(TASKS.c.id == task_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
@@ -279,4 +325,5 @@ def _task(row: Row[Any]) -> Task:
         attempts=row.attempts, failures=row.failures, created_at=row.created_at,
         updated_at=row.updated_at, start_at=row.start_at, text=row.text, reason=row.reason,
         worker=row.worker, parent_id=row.parent_id, version=row.version,
+        crashes=row.crashes or 0,
     )  # fmt: skip

@@ -26,6 +26,7 @@ class WorkerRoll(Roll):
         crossed = super().cross_out(connection, name, beat)
         if crossed:
             held = sql.REQUEUE.where(IS_ACTIVE, TASKS.c.worker == name)
+            held = held.values(reason=f"Worker {name} was lost while it ran.")
             connection.execute(held, {"now": time.time()})
         return crossed
 
@@ -36,4 +37,5 @@ _ORPHANS = select(TASKS.c.id).where(*_HELD_BY_NOBODY)
 
 def _release_orphans(connection: Connection) -> None:
     """Put tasks back in line whose worker is not known any more, however that came to be."""
-    connection.execute(sql.REQUEUE.where(*_HELD_BY_NOBODY), {"now": time.time()})
+    lost = sql.REQUEUE.where(*_HELD_BY_NOBODY).values(reason="Its worker was lost while it ran.")
+    connection.execute(lost, {"now": time.time()})

@@ -12,14 +12,26 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    and_,
     literal_column,
 )
 
 from toolwright.backends.sql import AnyText
+from toolwright.tasks._task import SUSPECT
 
-__all__ = ["INBOX", "IS_ACTIVE", "IS_QUEUED", "METADATA", "PROMPTS", "TASKS", "VERSION"]
+__all__ = [
+    "INBOX",
+    "IS_ACTIVE",
+    "IS_FAILED",
+    "IS_QUEUED",
+    "IS_SUSPECT",
+    "METADATA",
+    "PROMPTS",
+    "TASKS",
+    "VERSION",
+]
 
-VERSION = 2
+VERSION = 3
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -51,13 +63,18 @@ TASKS = Table(
     Column("parent_call", AnyText),
     Column("wake_at", Float(53)),
     Column("parent_close", Text),
+    Column("crashes", Integer),
 )
 """`wake_at` is the nearest deadline of what a task waits for; `parent_close` its parent-close policy, null
-for "cancel"."""
+for "cancel". `crashes` counts how often it was taken up since it was last settled: each time but the
+last it was lost with its worker, or could not be stored."""
 
 # Literals rather than parameters: only then can the partial indexes below be used.
 IS_QUEUED: ColumnElement[bool] = TASKS.c.status == literal_column("'QUEUED'")
 IS_ACTIVE: ColumnElement[bool] = TASKS.c.status == literal_column("'ACTIVE'")
+IS_FAILED: ColumnElement[bool] = TASKS.c.status == literal_column("'FAILED'")
+IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT))
+"""It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
 
 def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -> Index:
@@ -67,8 +84,10 @@ def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -
 
 _index("line", TASKS.c.agent, TASKS.c.priority.desc(), TASKS.c.place, where=IS_QUEUED)
 _index("turns", TASKS.c.agent, TASKS.c.priority, TASKS.c.owner_id, TASKS.c.place, where=IS_QUEUED)
+_index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)
 _index("held", TASKS.c.worker, where=IS_ACTIVE)
+_index("dead", TASKS.c.updated_at, where=IS_FAILED)
 _index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
 _index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
 _index("recent", TASKS.c.agent, TASKS.c.started_at)

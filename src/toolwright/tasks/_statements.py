@@ -2,10 +2,22 @@
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, case, delete, exists, func, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    update,
+)
 
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, PROMPTS, TASKS
-from toolwright.tasks._task import WAITING
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, IS_SUSPECT, PROMPTS, TASKS
+from toolwright.tasks._task import SUSPECT, WAITING
 
 __all__ = [
     "ALL_OF",
@@ -16,7 +28,6 @@ __all__ = [
     "FAMILY",
     "HELD",
     "LETTERS",
-    "LINE",
     "LOCK_ALL",
     "MOMENTS",
     "PLACES",
@@ -25,9 +36,11 @@ __all__ = [
     "REQUEUE",
     "SETTLE",
     "TAKE_MESSAGE",
+    "TRY_AGAIN",
     "WAKE",
     "WAKE_DUE",
-    "of_owners",
+    "line",
+    "line_of_owners",
 ]
 
 _IS_IT = TASKS.c.id == bindparam("task")
@@ -45,18 +58,27 @@ PLACES = select(
 )
 """The head of a line, and an owner's last place in it."""
 
-_READY = (
-    IS_QUEUED,
-    TASKS.c.agent == bindparam("agent"),
-    TASKS.c.start_at <= bindparam("now"),
-    TASKS.c.id.not_in(bindparam("but", expanding=True)),
-)
 _IN_ORDER = (TASKS.c.priority.desc(), TASKS.c.place, TASKS.c.created_at)
-LINE = select(TASKS).where(*_READY).order_by(*_IN_ORDER).limit(bindparam("most"))
 
 
-def of_owners() -> Select[Any]:
-    """`LINE` with no more of an owner than the limit leaves room for."""
+def _ready(suspect: bool) -> tuple[ColumnElement[bool], ...]:
+    return (
+        IS_QUEUED,
+        TASKS.c.agent == bindparam("agent"),
+        TASKS.c.start_at <= bindparam("now"),
+        TASKS.c.id.not_in(bindparam("but", expanding=True)),
+        IS_SUSPECT if suspect else func.coalesce(TASKS.c.crashes, 0) < literal_column(str(SUSPECT)),
+    )
+
+
+def line(suspect: bool) -> Select[Any]:
+    """The next tasks of an agent; suspects stand in a line of their own."""
+    query = select(TASKS).where(*_ready(suspect))
+    return query.order_by(*_IN_ORDER).limit(bindparam("most"))
+
+
+def line_of_owners(suspect: bool) -> Select[Any]:
+    """`line` with no more of an owner than the limit leaves room for."""
     busy = (
         select(TASKS.c.owner_id, func.count().label("count"))
         .where(IS_ACTIVE, TASKS.c.agent == bindparam("agent"))
@@ -64,7 +86,9 @@ def of_owners() -> Select[Any]:
         .subquery()
     )
     nth = func.row_number().over(partition_by=TASKS.c.owner_id, order_by=_IN_ORDER)
-    ranked = select(TASKS.c.id, TASKS.c.owner_id, nth.label("nth")).where(*_READY).subquery()
+    ranked = (
+        select(TASKS.c.id, TASKS.c.owner_id, nth.label("nth")).where(*_ready(suspect)).subquery()
+    )
     free = bindparam("per_owner") - func.coalesce(busy.c.count, 0)
     fitting = (
         select(ranked.c.id)
@@ -81,6 +105,7 @@ CLAIM = (
     .values(
         status="ACTIVE", worker=bindparam("by"), started_at=bindparam("now"),
         updated_at=bindparam("now"), attempts=TASKS.c.attempts + 1, wake_at=None,
+        crashes=func.coalesce(TASKS.c.crashes, 0) + 1,
     )
 )  # fmt: skip
 
@@ -107,7 +132,7 @@ SETTLE = (
         status=bindparam("to"), text=bindparam("said"), reason=bindparam("why"),
         wake_at=bindparam("wake"), failures=bindparam("failed"),
         start_at=func.coalesce(bindparam("start", type_=TASKS.c.start_at.type), TASKS.c.start_at),
-        worker=None, updated_at=bindparam("now"),
+        worker=None, updated_at=bindparam("now"), crashes=0,
     )
 )  # fmt: skip
 
@@ -115,6 +140,7 @@ SETTLE = (
 REQUEUE = update(TASKS).values(
     status="QUEUED", worker=None, wake_at=None, updated_at=bindparam("now")
 )
+TRY_AGAIN = REQUEUE.values(cancel=False, failures=0, reason="", text="", crashes=0)
 WAKE = REQUEUE.where(_IS_IT, TASKS.c.status.in_(bindparam("were", expanding=True)))
 WAKE_DUE = REQUEUE.where(
     TASKS.c.wake_at <= bindparam("now"), TASKS.c.status.in_((*WAITING, "COMPLETED"))

@@ -13,6 +13,7 @@ __all__ = [
     "ASKED",
     "COST",
     "ENDED",
+    "SUSPECT",
     "UNDER",
     "UNRULED",
     "WAITING",
@@ -36,6 +37,8 @@ ParentClose = Literal["cancel", "abandon"]
 """What becomes of a child task when its parent is cancelled."""
 WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
+SUSPECT = 2
+"""After so many crashes in a row a task may be what kills its workers."""
 APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
@@ -103,6 +106,9 @@ class Task:
     parent_id: str | None = None
     version: str = ""
     """The version of the code it last ran under."""
+    crashes: int = 0
+    """How often in a row it was taken up and lost with its worker, or could not be stored; of one
+    that is running, this time included."""
 
     @property
     def ended(self) -> bool:

@@ -23,7 +23,7 @@ from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED
+from toolwright.tasks._task import ASKED, COST, SUSPECT, UNDER, UNRULED
 
 __all__ = ["Worker", "current_task"]
 
@@ -36,8 +36,6 @@ LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
 START_SECONDS = 0.02
 """How long a task that is only just starting is given before it is told something."""
-PAUSE_SECONDS = 0.5
-"""How long a task that had to be given up is left alone."""
 
 
 class Worker(Sealed):
@@ -68,6 +66,8 @@ class Worker(Sealed):
         """Tasks that were only just starting when something came for them."""
         self._owes = False
         """Whether it holds tasks that it does not run."""
+        self._given_up: dict[str, str] = {}
+        """Why it does not run some of them any more."""
         self._holding = anyio.Lock()
         """Held while it changes which tasks are its own: one just claimed must not be given back."""
         self._draining = False
@@ -185,12 +185,14 @@ class Worker(Sealed):
             self._failing.pop(what, None)
 
     def _lines(self) -> list[Line]:
+        runs_suspect = any(claim.task.crashes >= SUSPECT for claim in self._running.values())
         return [
             Line(
                 agent=name,
                 slots=registered.workers - self._busy[name],
                 per_owner=registered.per_owner,
                 rate=registered.rate,
+                suspect=not runs_suspect,
             )
             for name, registered in self._agents.items()
         ]
@@ -211,6 +213,7 @@ class Worker(Sealed):
         except StoreError as error:
             # Another worker has the task now, or the database is away: whoever is next goes on.
             logger.warning("task %s was given up by %s: %s", task_id, self.name, error)
+            self._given_up[task_id] = str(error)
             self._owes = True
         except Exception as error:
             logger.warning("task %s failed", task_id, exc_info=True)
@@ -241,12 +244,12 @@ class Worker(Sealed):
     async def _run_segment(self, claim: Claim) -> None:
         """Run the task to its end or to where it waits; the journal settles it."""
         task, registered = claim.task, self._agents[claim.task.agent]
-        if (reason := registered.refusal(task)) is not None:
-            await self._queue.conclude(task.id, "FAILED", reason=reason)
-            logger.warning("task %s (%s) is refused: %s", task.id, task.agent, reason)
-        elif claim.mail.cancel:
+        if claim.mail.cancel:
             await registered.runner.abandon(task.id)
             logger.info("task %s (%s) is cancelled", task.id, task.agent)
+        elif (reason := registered.refusal(task)) is not None:
+            await self._queue.conclude(task.id, "FAILED", reason=reason)
+            logger.warning("task %s (%s) is refused: %s", task.id, task.agent, reason)
         else:
             logger.info("task %s (%s) begins", task.id, task.agent)
             result = await self._go(claim, registered.runner)
@@ -310,11 +313,12 @@ class Worker(Sealed):
         """Put back in line what it holds but does not run."""
         async with self._holding:
             # Cleared first: a task that is given up meanwhile is still among those that run.
-            self._owes = False
+            self._owes, why = False, self._given_up
+            self._given_up = {}
             try:
-                await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
+                await self._queue.give_back(self.name, set(self._running), why)
             except BaseException:
-                self._owes = True
+                self._owes, self._given_up = True, {**why, **self._given_up}
                 raise
 
     async def _look_around(self) -> None:
