@@ -338,6 +338,27 @@ async def test_a_function_with_two_credentials_never_mixes_them_up() -> None:
     assert seen == [("mail-key", "shop-key")]
 
 
+async def test_a_function_that_runs_again_with_its_credential_has_its_arguments_as_before() -> None:
+    config = AuthConfig(auth_scheme=KEY_SCHEME, credential_key="shop")
+    seen: list[list[str]] = []
+
+    async def order(what: list[str], tool_context: ToolContext) -> str:
+        """Order something."""
+        seen.append(list(what))
+        what.append("a surprise")
+        if tool_context.get_auth_response(config) is None:
+            tool_context.request_credential(config)
+        return "ordered"
+
+    script = [call("order", what=["tea"]), call("order", what=["tea"]), "Done."]
+    runner, _ = runner_with(order, script=script)
+    done = await answer(runner, await runner.run("go", session_id="s"), "shop-key")
+
+    assert done.status == "done"
+    assert seen == [["tea"]] * len(seen)
+    assert len(seen) == 5
+
+
 async def test_saved_credentials_can_be_read_and_written_by_tools() -> None:
     config = AuthConfig(auth_scheme=KEY_SCHEME, credential_key="shop")
 

@@ -47,12 +47,13 @@ from toolwright.messages import (
 )
 from toolwright.tools import (
     Args,
+    Kept,
     MaxOutput,
     Output,
     Tool,
     ToolContext,
-    copied,
     digest_of_arguments,
+    kept,
 )
 
 __all__ = ["answer_calls"]
@@ -193,7 +194,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             return refused
         else:
             await _start(run, record, tool, ctx)
-            output = await tool.run(_handed_over(record, ctx), ctx)
+            before = kept(ctx.arguments, record.as_read)
+            output = _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
         if not isinstance(output, Output):
@@ -202,7 +204,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             break
         if (request := await credential_for(run, ctx, output.request)) is not None:
             return Output(status="pending", request=request)
-        ctx.requested, ctx.arguments = None, args
+        ctx.requested, ctx.arguments = None, record.as_read or args
     if ctx.transfer:
         resolve_transfer(run.agent, ctx.transfer)
     return output if args is called else _noting_edits(run, output, args, called)
@@ -228,19 +230,18 @@ async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolCont
     if (refused := await gate(run, record, tool, ctx)) is not None:
         return refused
     await _start(run, record, tool, ctx)
-    return await tool.run(_handed_over(record, ctx), ctx)
+    before = kept(ctx.arguments, record.as_read)
+    return _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
 
 
-def _handed_over(record: CallRecord, ctx: ToolContext) -> Args:
-    """The arguments for the function; what is shown and bound is how they were before it ran.
+def _as_asked(record: CallRecord, ctx: ToolContext, before: Kept, output: Output) -> Output:
+    """What is shown and bound when a function asks is how its arguments were before it ran.
 
     It gets the objects themselves: a default may be one that others have, too.
     """
-    args, ctx.arguments = ctx.arguments, copied(ctx.arguments)
-    kept = {id(args[name]): value for name, value in ctx.arguments.items()}
-    read = record.as_read or {}
-    record.as_read = {name: kept.get(id(value), value) for name, value in read.items()}
-    return args
+    if ctx.requested is not None or getattr(output, "request", None) is not None:
+        ctx.arguments, record.as_read = before()
+    return output
 
 
 def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:

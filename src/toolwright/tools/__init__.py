@@ -22,7 +22,7 @@ from toolwright.tools._context import (
     ToolConfirmation,
     ToolContext,
 )
-from toolwright.tools._copies import copied, lent
+from toolwright.tools._copies import Kept, copied, kept, lent
 from toolwright.tools._decision import Decision, Verdict, Wish, stricter
 from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
@@ -137,6 +137,7 @@ __all__ = [
     "FunctionTool",
     "Handler",
     "IsEnabled",
+    "Kept",
     "LongRunningFunctionTool",
     "MaxOutput",
     "Memory",
@@ -193,6 +194,7 @@ __all__ = [
     "guarded",
     "interrupting",
     "is_decision",
+    "kept",
     "lent",
     "nearest",
     "pinned_files",

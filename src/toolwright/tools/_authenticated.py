@@ -10,7 +10,7 @@ from toolwright.messages import AuthConfig, AuthCredential, as_auth_config
 from toolwright.tools._arguments import Args
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
-from toolwright.tools._copies import copied
+from toolwright.tools._copies import kept
 from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._services import AuthFlows
 from toolwright.tools._tool import Output, Tool
@@ -66,7 +66,7 @@ def with_credential(
         if credential is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, credential)
-        approved = copied(args)
+        before = kept(args, None)
         try:
             return await tool.run(args, ctx)
         except Exception as error:
@@ -76,7 +76,7 @@ def with_credential(
         if renewed is None:
             return _ask(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, renewed)
-        return await tool.run(approved, ctx)
+        return await tool.run(before()[0], ctx)
 
     return tool.replace(run=run)
 

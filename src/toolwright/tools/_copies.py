@@ -1,7 +1,8 @@
 """Copies of arguments: for those who judge them, and for each attempt to run with them."""
 
 import copy
-from collections.abc import Iterator
+import marshal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,7 +10,10 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._exact import Exact
 
-__all__ = ["copied", "lent"]
+__all__ = ["Kept", "copied", "kept", "lent"]
+
+Kept = Callable[[], tuple[Args, Args | None]]
+"""Gives arguments, and those they were made of, as they were."""
 
 _FIXED = frozenset((str, int, float, bool, bytes, type(None)))
 
@@ -22,6 +26,35 @@ def copied(args: Args) -> Args:
     return {
         name: value if type(value) in _FIXED else _copied(value) for name, value in args.items()
     }
+
+
+def kept(args: Args, read: Args | None) -> Kept:
+    """Arguments, and those they were made of, to be had again as they are now.
+
+    Every call pays for this and few want it: what JSON has is only written down, which takes a
+    fraction of the time that a copy takes.
+    """
+    try:
+        written = marshal.dumps((args, read))
+    except ValueError:  # an object among them
+        both = _copied_both(args, read)
+        return lambda: both
+
+    def again() -> tuple[Args, Args | None]:
+        if marshal.dumps((args, read)) == written:
+            return args, read
+        before: tuple[Args, Args | None] = marshal.loads(written)
+        return before
+
+    return again
+
+
+def _copied_both(args: Args, read: Args | None) -> tuple[Args, Args | None]:
+    own = copied(args)
+    copies = {id(args[name]): value for name, value in own.items()}
+    if read is None:
+        return own, None
+    return own, {name: copies.get(id(value), value) for name, value in read.items()}
 
 
 @contextmanager
