@@ -47,10 +47,10 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def enqueue() -> str:
+def enqueue(retries: int = 0) -> str:
     async def work() -> str:
         made = Orchestrator("sqlite:///tasks.db")
-        task_id = await made.enqueue("clerk", "go", owner_id="ada")
+        task_id = await made.enqueue("clerk", "go", owner_id="ada", retries=retries)
         await made.close()
         return task_id
 
@@ -87,11 +87,13 @@ def tasks(
 
 
 @contextmanager
-def worker(cwd: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator"]
+def worker(
+    cwd: Path, *options: str, says: str = "works for clerk"
+) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator", *options]
     with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "works for clerk" in process.stderr.readline()
+        assert says in process.stderr.readline()
         try:
             yield process
         finally:
@@ -236,6 +238,34 @@ def test_a_worker_logs_each_task_and_what_goes_wrong_in_one_line(office: Path) -
         rest = log.read()
         assert "draining" in rest
         assert "Traceback" not in rest
+
+
+def test_a_worker_logs_json_and_gives_back_what_runs_when_its_time_to_drain_is_over(
+    office: Path,
+) -> None:
+    (office / "office.py").write_text(
+        MODULE.replace(
+            "ScriptedModel(call", "ScriptedModel(ModelError('away', reason='auth'), call"
+        )
+        .replace("import Agent,", "import Agent, ModelError, tool,")
+        .replace(
+            "@deferred_tool(timeout=60)\nasync def ask() -> None:", "@tool\nasync def ask() -> str:"
+        )
+        .replace('somebody."""', 'somebody."""\n    import anyio\n    await anyio.sleep_forever()')
+    )
+    task_id = enqueue(retries=1)
+    options = ("--json", "--drain-seconds", "0.1")
+    with worker(office, *options, says='"event": "started"') as process:
+        assert process.stderr is not None
+        told = [json.loads(read_until(process.stderr, task_id)) for _ in range(4)]
+        assert [line["event"] for line in told] == ["taken", "failed", "retried", "taken"]
+        assert {line["task"] for line in told} == {task_id}
+        assert told[1]["message"] == f"task {task_id} failed: ModelError: away"
+        process.send_signal(signal.SIGTERM)
+        rest = [json.loads(line) for line in process.stderr]
+        assert process.wait(timeout=60) == 0
+    assert [line["event"] for line in rest][:2] == ["draining", "drained"]
+    wait_for(task_id, "QUEUED")
 
 
 def test_a_tool_that_raises_is_one_line_with_its_task_and_the_traceback_is_for_the_verbose(

@@ -171,7 +171,10 @@ async def test_connections_that_answer_no_more_are_given_up_and_made_anew(
 
 
 @pytest.mark.postgres
-async def test_connections_to_a_server_that_has_become_read_only_are_made_anew() -> None:
+async def test_connections_to_a_server_that_has_become_read_only_are_made_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "toolwright")
     till, url = Till(), new_database()
     database = sql.Identifier(str(make_url(url).database))
     allow = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
@@ -189,6 +192,10 @@ async def test_connections_to_a_server_that_has_become_read_only_are_made_anew()
             await lost(worker)
             admin.execute(allow.format(database, "off"))
             assert await results(made, [task_id]) == [("COMPLETED", 1, ["paid"])]
+    told = [getattr(record, "event", "") for record in caplog.records]
+    assert next(event for event in told if event.startswith("database")) == "database_lost"
+    assert "database_found" in told
+    assert "expired" not in told
 
 
 async def test_a_worker_that_was_expired_claims_nothing(url: str) -> None:

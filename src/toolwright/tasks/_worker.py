@@ -23,7 +23,7 @@ from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, COST, SUSPECT, UNDER, UNRULED
+from toolwright.tasks._task import ASKED, COST, SUSPECT, UNDER, UNRULED, Task
 
 __all__ = ["Worker", "current_task"]
 
@@ -71,6 +71,7 @@ class Worker(Sealed):
         self._holding = anyio.Lock()
         """Held while it changes which tasks are its own: one just claimed must not be given back."""
         self._draining = False
+        self._drain_seconds: float | None = None
         self._again = asyncio.Event()
         self._alarm = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
@@ -101,18 +102,33 @@ class Worker(Sealed):
                 while not self._draining:
                     if not await self._take(group):
                         await self._next_change()
-                while self._running:
-                    await self._next_change()
+                with anyio.move_on_after(self._drain_seconds):
+                    while self._running:
+                        await self._next_change()
+                if self._running:
+                    said = "worker %s has drained for %g s and gives %d tasks back"
+                    self._say(logging.WARNING, "drained", said, self.name, self._drain_seconds,
+                              len(self._running))  # fmt: skip
                 group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
                 await self._bell.close()
 
-    def drain(self) -> None:
-        """Take nothing new; `run` returns when what is running has ended or parked."""
-        self._draining = True
+    def drain(self, seconds: float | None = None) -> None:
+        """Take nothing new; `run` returns when what is running has ended or parked.
+
+        What still runs after so many `seconds` is stopped and given back.
+        """
+        self._draining, self._drain_seconds = True, seconds
         self._again.set()
+
+    def _say(
+        self, level: int, event: str, text: str, *values: object, task: Task | None = None
+    ) -> None:
+        """Log what happened, in words and as fields."""
+        about = {} if task is None else {"task": task.id, "agent": task.agent}
+        logger.log(level, text, *values, extra={"event": event, "worker": self.name, **about})
 
     # -- being one of the workers --------------------------------------------------------------
 
@@ -141,7 +157,9 @@ class Worker(Sealed):
 
     def _stop_all(self) -> None:
         """This worker was taken for dead: others have its tasks, and it must begin anew."""
-        logger.warning("worker %s was taken for dead and begins anew", self.name)
+        self._say(
+            logging.WARNING, "expired", "worker %s was taken for dead and begins anew", self.name
+        )
         self._heartbeat, self.name = None, new_name()
         for task_id, claim in self._running.items():
             self._agents[claim.task.agent].runner.cancel(task_id)
@@ -178,11 +196,17 @@ class Worker(Sealed):
         try:
             yield
         except StoreError as error:
-            logger.warning("worker %s could not look %s: %s", self.name, what, error)
+            event = "database_away" if self._failing else "database_lost"
+            said = "worker %s could not look %s: %s"
+            self._say(logging.WARNING, event, said, self.name, what, error)
             since, _ = self._failing.get(what, (time.monotonic(), ""))
             self._failing[what] = (since, f"{type(error).__name__}: {error}")
         else:
-            self._failing.pop(what, None)
+            since, _ = self._failing.pop(what, (0.0, ""))
+            if since and not self._failing:
+                seconds = time.monotonic() - since
+                said = "worker %s has reached its database again, after %.1f s"
+                self._say(logging.INFO, "database_found", said, self.name, seconds)
 
     def _lines(self) -> list[Line]:
         runs_suspect = any(claim.task.crashes >= SUSPECT for claim in self._running.values())
@@ -212,16 +236,30 @@ class Worker(Sealed):
             await self._refuse(task_id, str(error))
         except StoreError as error:
             # Another worker has the task now, or the database is away: whoever is next goes on.
-            logger.warning("task %s was given up by %s: %s", task_id, self.name, error)
+            said = "task %s was given up by %s: %s"
+            self._say(logging.WARNING, "given_up", said, task_id, self.name, error, task=claim.task)
             self._given_up[task_id] = str(error)
             self._owes = True
         except Exception as error:
-            logger.warning("task %s failed", task_id, exc_info=True)
+            about = {"event": "failed", "worker": self.name, "task": task_id}
+            logger.warning("task %s failed", task_id, exc_info=True, extra=about)
             # Most have failed with their journal already; then there is nothing to refuse.
             await self._refuse(task_id, f"{type(error).__name__}: {error}")
+            await self._say_if_retried(claim.task)
             self._alarm.set()
         finally:
             self._forget(claim)
+
+    async def _say_if_retried(self, task: Task) -> None:
+        with _given_up("worker %s could not look what becomes of a failed task", self.name):
+            now = await self._queue.get(task.id)
+            if now is not None and now.failures and now.status == "QUEUED":
+                said = "task %s (%s) is tried again in %.0f s, after %d failures"
+                pause = max(0.0, now.start_at - time.time())
+                self._say(
+                    logging.INFO, "retried", said, task.id, task.agent, pause, now.failures,
+                    task=task,
+                )  # fmt: skip
 
     async def _refuse(self, task_id: str, reason: str) -> None:
         try:
@@ -246,14 +284,19 @@ class Worker(Sealed):
         task, registered = claim.task, self._agents[claim.task.agent]
         if claim.mail.cancel:
             await registered.runner.abandon(task.id)
-            logger.info("task %s (%s) is cancelled", task.id, task.agent)
+            said = "task %s (%s) is cancelled"
+            self._say(logging.INFO, "cancelled", said, task.id, task.agent, task=task)
         elif (reason := registered.refusal(task)) is not None:
             await self._queue.conclude(task.id, "FAILED", reason=reason)
-            logger.warning("task %s (%s) is refused: %s", task.id, task.agent, reason)
+            said = "task %s (%s) is refused: %s"
+            self._say(logging.WARNING, "refused", said, task.id, task.agent, reason, task=task)
         else:
-            logger.info("task %s (%s) begins", task.id, task.agent)
+            self._say(logging.INFO, "taken", "task %s (%s) begins", task.id, task.agent, task=task)
             result = await self._go(claim, registered.runner)
-            logger.info("task %s (%s) %s", task.id, task.agent, _ended(result))
+            event, ended = _ended(result)
+            self._say(logging.INFO, event, "task %s (%s) %s", task.id, task.agent, ended, task=task)
+            if event == "failed":
+                await self._say_if_retried(task)
             if not result.events:
                 # Nothing was left to do, so nothing was written that could have settled it.
                 await self._queue.conclude(task.id, "COMPLETED", said=result.text)
@@ -360,11 +403,14 @@ class Worker(Sealed):
             runner.cancel(task_id, abandon=True)
 
 
-def _ended(result: Result) -> str:
+def _ended(result: Result) -> tuple[str, str]:
+    """What happened to a run, as one word and as several."""
     if result.status == "paused":
         waiting = ", ".join(f"{pending.name} ({pending.kind})" for pending in result.pending)
-        return f"parks: it waits for {waiting or 'an answer'}"
-    return "is done" if result.status == "done" else f"stopped: {result.reason}"
+        return "parked", f"parks: it waits for {waiting or 'an answer'}"
+    if result.status == "done":
+        return "done", "is done"
+    return "stopped" if result.reason == "cancelled" else "failed", f"stopped: {result.reason}"
 
 
 @contextmanager

@@ -6,6 +6,7 @@ whoever looks and whatever for; time in which nobody could look does not count. 
 or differs between machines, takes nothing away, nor does a database that was away.
 """
 
+import logging
 import math
 import time
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from toolwright.backends.sql._schema import WORKERS
 
 __all__ = ["BEATS_PER_LEASE", "LOOKS_PER_LEASE", "Roll", "Standing"]
 
+logger = logging.getLogger("toolwright")
 BEATS_PER_LEASE = 4
 LOOKS_PER_LEASE = 6
 _FORGOTTEN = 86_400.0
@@ -117,7 +119,9 @@ class Roll:
         self._leave_out_blind_time()
         dead = [row for row in rows if self._is_dead(row)]
         for row in dead:
-            await self._database.write(lambda c, row=row: self.cross_out(c, row.name, row.beat))
+            if await self._database.write(lambda c, row=row: self.cross_out(c, row.name, row.beat)):
+                said = "process %s has died, or was silent for its lease: what it held is released"
+                logger.warning(said, row.name, extra={"event": "expired", "worker": row.name})
         self._seen = {row.name: self._seen[row.name] for row in rows if row.name in self._seen}
         return len(dead)
 
