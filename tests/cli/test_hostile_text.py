@@ -74,6 +74,7 @@ READING = {
     "sessions delete": (HOSTILE[:4], "--agent", "bad:agent"),
     "tasks list": (),
     "tasks dead": (),
+    "tasks prune": ("--older", "1d"),
     "tasks show": ("TASK",),
     "tasks answer": ("TASK", HOSTILE[:4], "yes"),
     "tasks cancel": (HOSTILE[:4],),

@@ -354,6 +354,17 @@ def test_failed_tasks_are_listed_with_their_reasons_and_tried_again_together(
     assert tasks("dead") == ""
 
 
+def test_tasks_that_ended_long_ago_are_pruned(tasks: Callable[..., str]) -> None:
+    task_id = enqueue()
+    tasks("cancel", task_id)
+    assert tasks("prune", "--older", "1d") == "pruned: 0"
+    for wrong in ("soon", "30", "-1d", "1y"):
+        tasks("prune", f"--older={wrong}", check=2)
+    assert tasks("prune", "--older", "0s", "--status", "FAILED") == "pruned: 0"
+    assert tasks("prune", "--older", "0s") == "pruned: 1"
+    assert tasks("list") == ""
+
+
 def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..., str]) -> None:
     task_id = enqueue()
     words = ["-m", "toolwright.cli", "tasks", "watch"]

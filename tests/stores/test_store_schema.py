@@ -171,7 +171,14 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
     [
         pytest.param(sessions, {4: "4c71d20c040b0fad"}, id="sessions"),
         pytest.param(
-            tasks, {1: "62bfcc769e79f817", 2: "47202457c614b137", 3: "5f0e7d11af438717"}, id="tasks"
+            tasks,
+            {
+                1: "62bfcc769e79f817",
+                2: "47202457c614b137",
+                3: "5f0e7d11af438717",
+                4: "76e944600488f1d5",
+            },
+            id="tasks",
         ),
         pytest.param(memory, {1: "cfa0520328609d3f"}, id="memory"),
     ],

@@ -34,6 +34,7 @@ COMMANDS = {
     "tasks list": ("_tasks:tasks_list", "List tasks."),
     "tasks show": ("_tasks:tasks_show", "Show a task and what it waits for."),
     "tasks dead": ("_tasks:tasks_dead", "List failed tasks and why each failed."),
+    "tasks prune": ("_tasks:tasks_prune", "Forget tasks that ended long ago."),
     "tasks watch": ("_tasks:tasks_watch", "Watch the queue live."),
     "tasks cancel": ("_tasks:tasks_cancel", "Cancel a task."),
     "tasks retry": (

@@ -1,10 +1,12 @@
 """`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks; dead letters."""
 
 import json as json_text
+import re
 import shlex
 import signal
 from collections.abc import Sequence
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated, Any, Literal
 
 import anyio
 from cyclopts import Parameter
@@ -30,6 +32,7 @@ __all__ = [
     "tasks_cancel",
     "tasks_dead",
     "tasks_list",
+    "tasks_prune",
     "tasks_retry",
     "tasks_show",
     "tasks_steer",
@@ -46,6 +49,8 @@ Where = Annotated[
     ),
 ]
 _DEFAULT = "sqlite:///tasks.db"
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _CHECKED_LATER = (
     "The arguments fit the schema; the tool itself checks them when the task goes on, and asks again "
     "if they do not fit. With --from MODULE:ORCHESTRATOR it checks them at once."
@@ -197,6 +202,38 @@ def tasks_retry(
         found = _existing(where)
         say(f"queued again: {await found.retry_dead_letters(agent=agent, owner_id=owner)}")
         await found.close()
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def tasks_prune(
+    *,
+    older: str,
+    agent: str | None = None,
+    status: Literal["COMPLETED", "FAILED", "CANCELLED"] | None = None,
+    where: Where = _DEFAULT,
+) -> int:
+    """Forget tasks that ended long ago, with their journals.
+
+    Parameters
+    ----------
+    older
+        How long ago: 30d, 12h, 90m, 45s or 2w.
+    agent
+        Only this agent's. Artifacts are deleted where --from is MODULE:ORCHESTRATOR with the agent.
+    status
+        Only those that ended so.
+    """
+    found = _AGE.fullmatch(older.strip())
+    if found is None:
+        raise UsageError(f"--older is a number with s, m, h, d or w, such as 30d; got {older!r}.")
+    age = timedelta(**{_UNITS[found[2]]: float(found[1])})
+
+    async def main() -> None:
+        orchestrator = _existing(where)
+        say(f"pruned: {await orchestrator.prune(age, agent=agent, status=status)}")
+        await orchestrator.close()
 
     anyio.run(main)
     return exits.DONE

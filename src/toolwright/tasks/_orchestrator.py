@@ -3,7 +3,8 @@
 import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any, Self, get_args
+from datetime import timedelta
+from typing import Any, Literal, Self, get_args
 
 import anyio
 
@@ -16,6 +17,7 @@ from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
 from toolwright.tasks._bell import LATER, Ear, open_bell
 from toolwright.tasks._children import child_tasks_tool
+from toolwright.tasks._prune import prune_some, seconds_of
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
@@ -58,6 +60,7 @@ class Orchestrator(Sealed):
         per_owner: int | None = None,
         rate: tuple[int, float] | None = None,
         max_crashes: int | None = 5,
+        retention: timedelta | float | None = None,
         version: str = "",
         goes_on_from: Collection[str] | None = None,
         artifacts: str | Artifacts | None = None,
@@ -73,7 +76,8 @@ class Orchestrator(Sealed):
 
         `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
         A task that was lost with its worker, or could not be stored, `max_crashes` times in a row
-        fails with the reason; None tries it for ever.
+        fails with the reason; None tries it for ever. Workers forget tasks that ended longer than
+        `retention` (seconds, or a timedelta) ago, as `prune` does.
         A task that ran under another `version` of the code is gone on with; where `goes_on_from`
         names the versions for which that is possible, others are refused and kept.
         `artifacts`, `memory`, `credentials`, `auth`, `deps`, `hooks`, `policy` and
@@ -100,6 +104,7 @@ class Orchestrator(Sealed):
             per_owner=per_owner,
             rate=rate,
             max_crashes=max_crashes,
+            retention=None if retention is None else seconds_of(retention, "retention"),
             version=version,
             goes_on_from=goes_on_from,
         )
@@ -201,6 +206,25 @@ class Orchestrator(Sealed):
         self.bell.ring("work")
         return tried
 
+    async def prune(
+        self,
+        older: timedelta | float,
+        *,
+        agent: str | None = None,
+        status: Literal["COMPLETED", "FAILED", "CANCELLED"] | None = None,
+    ) -> int:
+        """Forget tasks that ended longer ago than `older` (seconds, or a timedelta); how many.
+
+        With a task go its journal, artifacts and long outputs; its idempotency key is free again.
+        Children are kept until their parent has ended. The artifacts of agents that are not
+        registered here stay.
+        """
+        seconds, pruned = seconds_of(older, "older"), 0
+        where = _given(agent=agent, status=status)
+        while step := await prune_some(self.queue, self._runner_of, where, seconds):
+            pruned += step
+        return pruned
+
     # -- looking -----------------------------------------------------------------------------
 
     async def status(self, task_id: str) -> Task:
@@ -294,7 +318,10 @@ class Orchestrator(Sealed):
     # -- inside ------------------------------------------------------------------------------
 
     def _runner(self, task: Task) -> Runner:
-        known = self.agents.get(task.agent)
+        return self._runner_of(task.agent)
+
+    def _runner_of(self, agent: str) -> Runner:
+        known = self.agents.get(agent)
         return (
             known.runner if known else Runner(Agent(name="nobody"), app_name=APP, store=self.store)
         )

@@ -3,20 +3,31 @@
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, insert, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    text,
+)
 
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_FAILED, TASKS
+from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_ENDED, IS_FAILED, PROMPTS, PRUNED, TASKS
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import SUSPECT, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import ENDED, SUSPECT, NewTask, Task, TaskStatus, task_scope
 
-__all__ = ["Claim", "Letter", "Line", "Mail", "Queue"]
+__all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue"]
 
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 300.0
@@ -65,6 +76,14 @@ class Claim:
     mail: Mail
 
 
+class LeftOver(NamedTuple):
+    """What remains of a task that was forgotten."""
+
+    task_id: str
+    agent: str
+    owner_id: str
+
+
 class Queue:
     """Tasks in SQLite or Postgres, beside the sessions in which they run."""
 
@@ -79,9 +98,9 @@ class Queue:
             suspect: self._skipping(sql.line_of_owners(suspect)) for suspect in (False, True)
         }
 
-    def _skipping(self, query: Select[Any]) -> Select[Any]:
+    def _skipping(self, query: Any, of: Any = None) -> Any:
         """The query, without waiting for those that another worker is about to take."""
-        return query if self._is_sqlite else query.with_for_update(skip_locked=True)
+        return query if self._is_sqlite else query.with_for_update(skip_locked=True, of=of)
 
     @property
     def _is_sqlite(self) -> bool:
@@ -234,6 +253,45 @@ class Queue:
     async def mail(self, task_ids: Collection[str]) -> dict[str, Mail]:
         """What has been left for these tasks; it stays there until their journals have it."""
         return await self._database.read(lambda connection: _mail(connection, task_ids))
+
+    # -- forgetting ----------------------------------------------------------------------------
+
+    async def prune(self, where: Mapping[str, Any], before: float, most: int) -> int:
+        """Forget some tasks that ended before that time; how many. Their sessions are `left_over`.
+
+        Children whose parent has not ended are kept: it will read how they ended.
+        """
+        parent = TASKS.alias()
+        unread = exists().where(parent.c.id == TASKS.c.parent_id, parent.c.status.not_in(ENDED))
+        due = (IS_ENDED, TASKS.c.updated_at < before, TASKS.c.wake_at.is_(None), ~unread)
+        query = self._skipping(select(TASKS.c.id, TASKS.c.agent, TASKS.c.owner_id), of=TASKS)
+        query = query.where(*due, *_has(where)).order_by(TASKS.c.updated_at).limit(most)
+
+        def work(connection: Connection) -> int:
+            found = connection.execute(query).all()
+            gone = [{"task_id": row.id, "agent": row.agent, "owner_id": row.owner_id,
+                     "at": time.time()} for row in found]  # fmt: skip
+            if gone:
+                connection.execute(PRUNED.insert(), gone)
+                ids = [row.id for row in found]
+                for column in (TASKS.c.id, PROMPTS.c.task_id, INBOX.c.task_id):
+                    connection.execute(delete(column.table).where(column.in_(ids)))
+            return len(gone)
+
+        return await self._database.write(work)
+
+    async def left_over(self, agent: str | None, most: int) -> list[LeftOver]:
+        """Sessions of tasks that are forgotten, of one agent or of all."""
+        query = select(PRUNED.c.task_id, PRUNED.c.agent, PRUNED.c.owner_id)
+        if agent is not None:
+            query = query.where(PRUNED.c.agent == agent)
+        rows = await self._rows(query.order_by(PRUNED.c.at).limit(most))
+        return [LeftOver(*row) for row in rows]
+
+    async def forget(self, task_id: str) -> None:
+        """The session of a forgotten task is gone as well."""
+        gone = delete(PRUNED).where(PRUNED.c.task_id == task_id)
+        await self._database.write(lambda connection: connection.execute(gone))
 
     # -- looking -------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ class Registered:
     rate: tuple[int, float] | None
     max_crashes: int | None
     """How often in a row a task may be lost with its worker, or not be stored; None: for ever."""
+    retention: float | None
+    """For how many seconds ended tasks are kept; None: until somebody prunes them."""
     version: str
     goes_on_from: Collection[str] | None
     """The versions whose tasks this one can go on with; None: all."""

@@ -17,11 +17,12 @@ from sqlalchemy import (
 )
 
 from toolwright.backends.sql import AnyText
-from toolwright.tasks._task import SUSPECT
+from toolwright.tasks._task import ENDED, SUSPECT
 
 __all__ = [
     "INBOX",
     "IS_ACTIVE",
+    "IS_ENDED",
     "IS_FAILED",
     "IS_QUEUED",
     "IS_SUSPECT",
@@ -31,7 +32,7 @@ __all__ = [
     "VERSION",
 ]
 
-VERSION = 3
+VERSION = 4
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -73,6 +74,7 @@ last it was lost with its worker, or could not be stored."""
 IS_QUEUED: ColumnElement[bool] = TASKS.c.status == literal_column("'QUEUED'")
 IS_ACTIVE: ColumnElement[bool] = TASKS.c.status == literal_column("'ACTIVE'")
 IS_FAILED: ColumnElement[bool] = TASKS.c.status == literal_column("'FAILED'")
+IS_ENDED: ColumnElement[bool] = TASKS.c.status.in_([literal_column(f"'{s}'") for s in ENDED])
 IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT))
 """It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
@@ -88,6 +90,7 @@ _index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)
 _index("held", TASKS.c.worker, where=IS_ACTIVE)
 _index("dead", TASKS.c.updated_at, where=IS_FAILED)
+_index("ended", TASKS.c.agent, TASKS.c.updated_at, where=IS_ENDED)
 _index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
 _index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
 _index("recent", TASKS.c.agent, TASKS.c.started_at)
@@ -110,3 +113,13 @@ INBOX = Table(
     Column("message", Text, nullable=False),
 )
 """Messages to tasks; taken out in the transaction that stores them in the task's journal."""
+
+PRUNED = Table(
+    "toolwright_tasks_pruned",
+    METADATA,
+    Column("task_id", AnyText, primary_key=True),
+    Column("agent", AnyText, nullable=False),
+    Column("owner_id", AnyText, nullable=False),
+    Column("at", Float(53), nullable=False, index=True),
+)
+"""Tasks that are gone, and whose sessions are about to be: whoever prunes next ends what was begun."""

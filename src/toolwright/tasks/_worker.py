@@ -19,6 +19,7 @@ from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Heartbeat,
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
+from toolwright.tasks._prune import prune_some
 from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
@@ -34,6 +35,8 @@ current_task: ContextVar[str] = ContextVar("toolwright_task", default="")
 
 LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
+PRUNE_SECONDS = 60.0
+"""How often a worker looks for tasks to forget."""
 START_SECONDS = 0.02
 """How long a task that is only just starting is given before it is told something."""
 
@@ -99,6 +102,7 @@ class Worker(Sealed):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen)
                 group.start_soon(self._watch)
+                group.start_soon(self._prune)
                 while not self._draining:
                     if not await self._take(group):
                         await self._next_change()
@@ -369,6 +373,20 @@ class Worker(Sealed):
             await self._join()
         await self._roll.cross_out_dead(self.name)
         await self._look_at_mail(self._running)
+
+    async def _prune(self) -> None:
+        """Forget what ended long ago: a step at a time, and seldom when there is little."""
+        kept = {name: r.retention for name, r in self._agents.items() if r.retention is not None}
+        while kept:
+            pruned = 0
+            with self._looking("for tasks to forget"):
+                for name, seconds in kept.items():
+                    where = {"agent": name}
+                    pruned += await prune_some(self._queue, self._runner_of, where, seconds)
+            await anyio.sleep(1.0 if pruned else PRUNE_SECONDS)
+
+    def _runner_of(self, agent: str) -> Runner:
+        return self._agents[agent].runner
 
     def _rate_pauses(self) -> Iterator[float]:
         for registered in self._agents.values():
