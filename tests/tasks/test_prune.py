@@ -96,10 +96,10 @@ async def test_what_is_not_over_is_kept(url: str) -> None:
     async with Orchestrator(url) as made:
         made.register(Agent(name="a", model=ScriptedModel(call("ask")), tools=[ask]))
         waiting = await made.enqueue("a", "go")
-        queued = await made.enqueue("b", "go")
-        parent = await made.enqueue("b", "go")
+        queued = await made.enqueue("b", "go", elsewhere=True)
+        parent = await made.enqueue("b", "go", elsewhere=True)
         [child] = await made.enqueue_many(
-            [NewTask(agent="b", prompt="go", parent_id=parent, parent_call="c")]
+            [NewTask(agent="b", prompt="go", elsewhere=True, parent_id=parent, parent_call="c")]
         )
         assert await made.cancel(child)
         worker = made.worker()

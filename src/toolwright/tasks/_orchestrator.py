@@ -21,7 +21,15 @@ from toolwright.tasks._prune import prune_some, seconds_of
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import APP, NewTask, ParentClose, Task, TaskStatus, task_scope
+from toolwright.tasks._task import (
+    APP,
+    PAYLOAD_SIZE,
+    NewTask,
+    ParentClose,
+    Task,
+    TaskStatus,
+    task_scope,
+)
 from toolwright.tasks._worker import Worker
 from toolwright.tools import Artifacts, AuthFlows, Credentials, Memory, Policy, Tool
 
@@ -34,20 +42,29 @@ class Orchestrator(Sealed):
     """A queue of tasks, the agents that work on them, and what can be done to a task from outside.
 
     The address is all that differs between one machine (`sqlite:///tasks.db`) and many
-    (`postgresql://…`).
+    (`postgresql://…`). A prompt, a state, a message and an answer may take `max_payload` characters each.
     """
 
-    def __init__(self, url: str = "sqlite:///tasks.db", *, lease: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str = "sqlite:///tasks.db",
+        *,
+        lease: float = 30.0,
+        max_payload: int = PAYLOAD_SIZE,
+    ) -> None:
         if sqlite_path(url) is None and not url.startswith("postgres"):
             raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {url!r}.")
         if lease <= 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
+        if max_payload < 1:
+            raise UsageError(f"max_payload must be at least 1; got {max_payload!r}.")
         self.url = url
         self.lease = lease
         self.bell = open_bell(url, "task")
         self.store = TaskStore(url, self.bell.ring)
-        self.queue = Queue(self.store)
+        self.store.max_payload = max_payload
         self.agents: dict[str, Registered] = {}
+        self.queue = Queue(self.store, self.agents, max_payload)
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
 

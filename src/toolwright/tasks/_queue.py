@@ -23,9 +23,27 @@ from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_ENDED, IS_FAILED, PROMPTS, PRUNED, TASKS
+from toolwright.tasks._schema import (
+    AGENTS,
+    INBOX,
+    IS_ACTIVE,
+    IS_ENDED,
+    IS_FAILED,
+    PROMPTS,
+    PRUNED,
+    TASKS,
+)
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import ENDED, SUSPECT, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import (
+    ENDED,
+    PAYLOAD_SIZE,
+    SUSPECT,
+    NewTask,
+    Task,
+    TaskStatus,
+    refuse_large,
+    task_scope,
+)
 
 __all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue"]
 
@@ -87,8 +105,16 @@ class LeftOver(NamedTuple):
 class Queue:
     """Tasks in SQLite or Postgres, beside the sessions in which they run."""
 
-    def __init__(self, store: TaskStore) -> None:
+    def __init__(
+        self,
+        store: TaskStore,
+        agents: Collection[str] = (),
+        max_payload: int = PAYLOAD_SIZE,
+    ) -> None:
         self._store = store
+        self._agents = agents
+        """The names of those that are registered here, now or later."""
+        self._max_payload = max_payload
         self._database = store.database
         signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
         # Shared, so that it is not taken for dead until its claim is written.
@@ -110,7 +136,18 @@ class Queue:
 
     async def enqueue(self, tasks: Sequence[NewTask]) -> list[str]:
         """Add tasks in one step; one that was enqueued before under its key is not added again."""
-        return await self._database.write(lambda c: enqueue_in(c, self._database, tasks))
+
+        def work(connection: Connection) -> list[str]:
+            most = self._max_payload
+            return enqueue_in(connection, self._database, tasks, here=self._agents, most=most)
+
+        return await self._database.write(work)
+
+    async def announce(self) -> None:
+        """Let everybody know for which agents a worker works here."""
+        names = [{"name": name} for name in sorted(self._agents)]
+        new = self._database.insert(AGENTS).on_conflict_do_nothing()
+        await self._database.write(lambda connection: connection.execute(new, names))
 
     async def claim(self, lines: Callable[[], Sequence[Line]], worker: str) -> list[Claim]:
         """Take up tasks. `lines` is asked when the transaction begins: more may be free by then."""
@@ -241,6 +278,7 @@ class Queue:
     async def steer(self, task_id: str, message: UserMessage) -> bool:
         """Leave a message for a task; False when it has ended."""
         values = {"task_id": task_id, "message": encode_message(message)}
+        refuse_large("The message", values["message"], self._max_payload)
 
         def work(connection: Connection) -> bool:
             task = _must_exist(connection, task_id, lock=not self._is_sqlite)

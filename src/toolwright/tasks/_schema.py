@@ -20,6 +20,7 @@ from toolwright.backends.sql import AnyText
 from toolwright.tasks._task import ENDED, SUSPECT
 
 __all__ = [
+    "AGENTS",
     "INBOX",
     "IS_ACTIVE",
     "IS_ENDED",
@@ -28,11 +29,12 @@ __all__ = [
     "IS_SUSPECT",
     "METADATA",
     "PROMPTS",
+    "PRUNED",
     "TASKS",
     "VERSION",
 ]
 
-VERSION = 4
+VERSION = 5
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -123,3 +125,10 @@ PRUNED = Table(
     Column("at", Float(53), nullable=False, index=True),
 )
 """Tasks that are gone, and whose sessions are about to be: whoever prunes next ends what was begun."""
+
+AGENTS = Table(
+    "toolwright_task_agents",
+    METADATA,
+    Column("name", AnyText, primary_key=True),
+)
+"""The agents that workers have ever worked for: a task of another is most likely misspelt."""

@@ -7,21 +7,23 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Connection, Row
 
 from toolwright.backends import Hold, OpenCall
-from toolwright.backends.sql import SqlStore
+from toolwright.backends.sql import SqlStore, answer_text
 from toolwright.errors import StoreConflict
 from toolwright.messages import (
+    Answered,
     Event,
     Given,
     MessageQueued,
     Pending,
     RunEnded,
     Scope,
+    StoredAnswer,
     call_of,
     encode_message,
 )
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
-from toolwright.tasks._task import APP, ENDED, WAITING, TaskStatus
+from toolwright.tasks._task import APP, ENDED, PAYLOAD_SIZE, WAITING, TaskStatus, refuse_large
 
 __all__ = ["CHILDREN", "Held", "TaskStore"]
 
@@ -54,6 +56,7 @@ class TaskStore(SqlStore):
         self.database.add("tasks", VERSION, METADATA)
         self.holders: dict[str, Held] = {}
         """The tasks that this process runs, and for whom."""
+        self.max_payload = PAYLOAD_SIZE
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
@@ -78,6 +81,19 @@ class TaskStore(SqlStore):
         """Release a session; that of a task goes back with the task."""
         if scope.session_id not in self.holders:
             await super().release(scope, hold_id)
+
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
+        """Take an answer, exactly once; `UsageError` when it is too large."""
+        if answer is not None:
+            refuse_large("The answer", answer_text(answer), self.max_payload)
+        return await super().answer(app_name, session_id, call_id, answer, unless)
 
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool

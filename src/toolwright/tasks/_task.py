@@ -13,6 +13,7 @@ __all__ = [
     "ASKED",
     "COST",
     "ENDED",
+    "PAYLOAD_SIZE",
     "SUSPECT",
     "UNDER",
     "UNRULED",
@@ -21,6 +22,7 @@ __all__ = [
     "ParentClose",
     "Task",
     "TaskStatus",
+    "refuse_large",
     "task_scope",
 ]
 
@@ -39,6 +41,8 @@ WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 SUSPECT = 2
 """After so many crashes in a row a task may be what kills its workers."""
+PAYLOAD_SIZE = 16_000_000
+"""How long a prompt, a state, a message or an answer may be, unless the orchestrator says otherwise."""
 APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
@@ -62,7 +66,7 @@ class NewTask:
     priority: int = 0
     """Higher runs first."""
     idempotency_key: str | None = None
-    """Enqueued again under the same key, it is the same task."""
+    """Enqueued again under the same key, it is the same task; other work under it is refused."""
     start_at: float | None = None
     """Seconds since the epoch; not before then."""
     retries: int = 0
@@ -70,6 +74,8 @@ class NewTask:
     state: Mapping[str, Any] = field(default_factory=dict)
     parent_id: str | None = None
     parent_call: str | None = None
+    elsewhere: bool = False
+    """Its agent may be one that is neither registered here nor known to any worker yet."""
     parent_close: ParentClose = "cancel"
     """When its parent is cancelled, so is it; or it is left running."""
 
@@ -114,6 +120,15 @@ class Task:
     def ended(self) -> bool:
         """Whether nothing more will happen to it by itself."""
         return self.status in ENDED
+
+
+def refuse_large(what: str, text: str, most: int) -> None:
+    """`UsageError` when a stored text has more characters than `most`."""
+    if len(text) > most:
+        raise UsageError(
+            f"{what} takes {len(text):,} characters and may take {most:,}. Keep it elsewhere (an "
+            "artifact, a file) and name it, or raise Orchestrator(max_payload=…)."
+        )
 
 
 def task_scope(task_id: str, owner_id: str) -> Scope:

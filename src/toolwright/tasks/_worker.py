@@ -140,6 +140,7 @@ class Worker(Sealed):
         loop = asyncio.get_running_loop()
         # A new one each time: of a worker made before a fork, each process runs one of its own.
         self.name = name = new_name()
+        await self._queue.announce()
         await self._roll.join(name, self._lease)
 
         def beat() -> bool:

@@ -6,6 +6,7 @@ from toolwright.backends.sql._any_text import AnyText
 from toolwright.backends.sql._database import Database
 from toolwright.backends.sql._heartbeat import Heartbeat
 from toolwright.backends.sql._roll import BEATS_PER_LEASE, LOOKS_PER_LEASE, Roll
+from toolwright.backends.sql._rows import answer_text
 from toolwright.backends.sql._schema import WORKERS
 from toolwright.backends.sql._store import SqlStore
 
@@ -19,5 +20,6 @@ __all__ = [
     "Heartbeat",
     "Roll",
     "SqlStore",
+    "answer_text",
     "new_name",
 ]
