@@ -177,6 +177,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
                 2: "47202457c614b137",
                 3: "5f0e7d11af438717",
                 4: "76e944600488f1d5",
+                5: "cb8b33b9ec8eaf5a",
             },
             id="tasks",
         ),
