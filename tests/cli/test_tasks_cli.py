@@ -325,6 +325,10 @@ def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(
     tasks("cancel", task_id, check=1)
     assert tasks("retry", task_id) == "queued again"
     assert task_id in tasks("list", "--status", "QUEUED", "--owner", "ada")
+    assert task_id in tasks("list", "--text", "go", "--younger", "1h")
+    assert tasks("list", "--text", "gone") == tasks("list", "--after", task_id) == ""
+    assert tasks("list", "--tag", "red", "--younger", "1w") == ""
+    tasks("list", "--younger", "soon", check=2)
     assert tasks("list", "--status", "FAILED") == ""
 
 

@@ -178,6 +178,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
                 3: "5f0e7d11af438717",
                 4: "76e944600488f1d5",
                 5: "cb8b33b9ec8eaf5a",
+                6: "0b07e27bf3097c0f",
             },
             id="tasks",
         ),

@@ -4,6 +4,7 @@ import json as json_text
 import re
 import shlex
 import signal
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Literal
@@ -83,14 +84,32 @@ def tasks_list(
     status: TaskStatus | None = None,
     agent: str | None = None,
     owner: str | None = None,
+    tag: str | None = None,
+    text: str | None = None,
+    younger: str | None = None,
+    after: str | None = None,
     limit: int = 50,
     json: JsonOption = False,
 ) -> int:
-    """List tasks, newest first."""
+    """List tasks, newest first.
+
+    Parameters
+    ----------
+    text
+        Words of the prompt; of the last one, its beginning is enough.
+    younger
+        Enqueued no longer ago than this: 30d, 12h, 90m, 45s or 2w.
+    after
+        The id of the last task of the page before.
+    """
+    since = None if younger is None else time.time() - _age("--younger", younger).total_seconds()
 
     async def main() -> None:
         found = _existing(where)
-        tasks = await found.list(status=status, agent=agent, owner_id=owner, limit=limit)
+        tasks = await found.list(
+            status=status, agent=agent, owner_id=owner, tag=tag, text=text, since=since,
+            after=after, limit=limit,
+        )  # fmt: skip
         if not tasks:
             note("no tasks" if not status else f"no tasks are {status}")
         for task in tasks:
@@ -207,6 +226,13 @@ def tasks_retry(
     return exits.DONE
 
 
+def _age(option: str, words: str) -> timedelta:
+    found = _AGE.fullmatch(words.strip())
+    if found is None:
+        raise UsageError(f"{option} is a number with s, m, h, d or w, such as 30d; got {words!r}.")
+    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+
+
 def tasks_prune(
     *,
     older: str,
@@ -225,10 +251,7 @@ def tasks_prune(
     status
         Only those that ended so.
     """
-    found = _AGE.fullmatch(older.strip())
-    if found is None:
-        raise UsageError(f"--older is a number with s, m, h, d or w, such as 30d; got {older!r}.")
-    age = timedelta(**{_UNITS[found[2]]: float(found[1])})
+    age = _age("--older", older)
 
     async def main() -> None:
         orchestrator = _existing(where)

@@ -1,9 +1,10 @@
 """Put tasks in line: each once per key, and owners in turn."""
 
 import difflib
+import re
 import time
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -12,13 +13,15 @@ from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
 from toolwright.messages import encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
-from toolwright.tasks._schema import AGENTS, PROMPTS, TASKS
+from toolwright.tasks._schema import AGENTS, PROMPTS, TAGS, TASKS, TEXTS
 from toolwright.tasks._task import NewTask, refuse_large
 from toolwright.tools import checked_state
 
 __all__ = ["enqueue_in"]
 
 _KEYS_AT_ONCE = 500
+_SEARCHED = 10_000
+"""So many characters of a prompt can be found."""
 
 
 def enqueue_in(
@@ -52,10 +55,28 @@ def enqueue_in(
     prompts = [{"task_id": i, **payload} for row, payload, i in found if row["id"] == i]
     if prompts:
         connection.execute(PROMPTS.insert(), prompts)
+        added = {prompt["task_id"] for prompt in prompts}
+        _make_findable(
+            connection, {i: new for new, i in zip(tasks, ids, strict=True) if i in added}
+        )
     again = [(row, payload["prompt"], i) for row, payload, i in found if row["id"] != i]
     if again:
         _refuse_other_work(connection, again)
     return ids
+
+
+def _make_findable(connection: Connection, added: Mapping[str, NewTask]) -> None:
+    texts = [{"task_id": task_id, "content": _words(new)} for task_id, new in added.items()]
+    connection.execute(TEXTS.insert(), texts)
+    tags = [{"tag": tag, "task_id": i} for i, new in added.items() for tag in set(new.tags)]
+    if tags:
+        connection.execute(TAGS.insert(), tags)
+
+
+def _words(new: NewTask) -> str:
+    """The beginning of a prompt, without what a database's index does not take."""
+    said = user_message(new.prompt).text[:_SEARCHED]
+    return " ".join(re.findall(r"\w{1,100}", said.encode("utf-8", "ignore").decode()))
 
 
 def _payload(new: NewTask, most: int) -> dict[str, str]:

@@ -18,7 +18,7 @@ from toolwright.messages import Answered, Event, Pending, Prompt, user_message
 from toolwright.tasks._bell import LATER, Ear, open_bell
 from toolwright.tasks._children import child_tasks_tool
 from toolwright.tasks._prune import prune_some, seconds_of
-from toolwright.tasks._queue import Queue
+from toolwright.tasks._queue import Queue, Search
 from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
@@ -257,10 +257,22 @@ class Orchestrator(Sealed):
         status: TaskStatus | None = None,
         agent: str | None = None,
         owner_id: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        after: str | None = None,
         limit: int = 100,
     ) -> Sequence[Task]:
-        """Tasks, newest first."""
-        return await self.queue.find(_given(status=status, agent=agent, owner_id=owner_id), limit)
+        """Tasks, newest first, of which all that is given is true.
+
+        `text` are words of the prompt (of the last one, its beginning is enough), `since` and `until`
+        say when they were enqueued, in seconds since the epoch. The next page begins `after` the id
+        of the last task of this one.
+        """
+        where = _given(status=status, agent=agent, owner_id=owner_id)
+        search = Search(tag=tag, text=text, since=since, until=until, after=after)
+        return await self.queue.find(where, limit, search)
 
     async def dead_letters(
         self, *, agent: str | None = None, owner_id: str | None = None, limit: int = 100

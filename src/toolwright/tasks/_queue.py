@@ -14,8 +14,10 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     select,
     text,
+    tuple_,
 )
 
 from toolwright.backends.sql import WORKERS
@@ -31,7 +33,10 @@ from toolwright.tasks._schema import (
     IS_FAILED,
     PROMPTS,
     PRUNED,
+    TAGS,
     TASKS,
+    TEXTS,
+    has_words,
 )
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
@@ -45,7 +50,7 @@ from toolwright.tasks._task import (
     task_scope,
 )
 
-__all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue"]
+__all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue", "Search"]
 
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 300.0
@@ -92,6 +97,23 @@ class Claim:
     """Encoded: a task that cannot be read must not be in the way of others."""
     state: str
     mail: Mail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Which tasks are looked for, besides the values of their columns."""
+
+    tag: str | None = None
+    text: str | None = None
+    """Words of the prompt; of the last one, its beginning is enough."""
+    since: float | None = None
+    until: float | None = None
+    """When they were enqueued, in seconds since the epoch."""
+    after: str | None = None
+    """The last task of the page before."""
+
+
+ANY = Search()
 
 
 class LeftOver(NamedTuple):
@@ -312,7 +334,8 @@ class Queue:
             if gone:
                 connection.execute(PRUNED.insert(), gone)
                 ids = [row.id for row in found]
-                for column in (TASKS.c.id, PROMPTS.c.task_id, INBOX.c.task_id):
+                of_tasks = (PROMPTS, INBOX, TAGS, TEXTS)
+                for column in (TASKS.c.id, *(table.c.task_id for table in of_tasks)):
                     connection.execute(delete(column.table).where(column.in_(ids)))
             return len(gone)
 
@@ -338,11 +361,32 @@ class Queue:
         rows = await self._rows(select(TASKS).where(TASKS.c.id == task_id))
         return _task(rows[0]) if rows else None
 
-    async def find(self, where: Mapping[str, Any], limit: int) -> list[Task]:
-        """Tasks whose columns have these values, newest first."""
+    async def find(self, where: Mapping[str, Any], limit: int, search: Search = ANY) -> list[Task]:
+        """Tasks whose columns have these values, newest first; `UsageError` when `after` is unknown."""
         query = select(TASKS).where(*_has(where)).limit(limit)
-        newest_first = query.order_by(TASKS.c.created_at.desc(), TASKS.c.id)
-        return [_task(row) for row in await self._rows(newest_first)]
+        if search.since is not None:
+            query = query.where(TASKS.c.created_at >= search.since)
+        if search.until is not None:
+            query = query.where(TASKS.c.created_at < search.until)
+        if search.tag is not None:
+            tagged = select(TAGS.c.task_id).where(TAGS.c.tag == search.tag)
+            query = query.where(TASKS.c.id.in_(tagged))
+        if search.text is not None:
+            words = has_words(search.text, is_sqlite=self._is_sqlite)
+            if words is None:
+                return []
+            query = query.where(words)
+        newest_first = query.order_by(TASKS.c.created_at.desc(), TASKS.c.id.desc())
+
+        def work(connection: Connection) -> list[Task]:
+            page = newest_first
+            if search.after is not None:
+                last = _must_exist(connection, search.after)
+                place = tuple_(literal(last.created_at), literal(last.id, TASKS.c.id.type))
+                page = page.where(tuple_(TASKS.c.created_at, TASKS.c.id) < place)
+            return [_task(row) for row in connection.execute(page)]
+
+        return await self._database.read(work)
 
     async def dead(self, where: Mapping[str, Any], limit: int) -> list[Task]:
         """Failed tasks whose columns have these values, the latest failure first."""

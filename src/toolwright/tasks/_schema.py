@@ -1,19 +1,25 @@
 """The tables of the task queue, the same on SQLite and on Postgres."""
 
+import re
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     Boolean,
     Column,
     ColumnElement,
     Float,
+    Identity,
     Index,
     Integer,
     MetaData,
     Table,
     Text,
+    TextClause,
     and_,
+    event,
     literal_column,
+    text,
 )
 
 from toolwright.backends.sql import AnyText
@@ -30,11 +36,14 @@ __all__ = [
     "METADATA",
     "PROMPTS",
     "PRUNED",
+    "TAGS",
     "TASKS",
+    "TEXTS",
     "VERSION",
+    "has_words",
 ]
 
-VERSION = 5
+VERSION = 6
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -96,7 +105,9 @@ _index("ended", TASKS.c.agent, TASKS.c.updated_at, where=IS_ENDED)
 _index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
 _index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
 _index("recent", TASKS.c.agent, TASKS.c.started_at)
-_index("latest", TASKS.c.created_at)
+_index("latest", TASKS.c.created_at, TASKS.c.id)
+for _name in ("status", "owner_id", "agent"):
+    _index(f"by_{_name}", TASKS.c[_name], TASKS.c.created_at, TASKS.c.id)
 
 PROMPTS = Table(
     "toolwright_task_prompts",
@@ -132,3 +143,58 @@ AGENTS = Table(
     Column("name", AnyText, primary_key=True),
 )
 """The agents that workers have ever worked for: a task of another is most likely misspelt."""
+
+TAGS = Table(
+    "toolwright_task_tags",
+    METADATA,
+    Column("tag", AnyText, primary_key=True),
+    Column("task_id", AnyText, primary_key=True, index=True),
+)
+
+TEXTS = Table(
+    "toolwright_task_texts",
+    METADATA,
+    Column("key", Integer, Identity(), primary_key=True),
+    Column("task_id", AnyText, nullable=False, index=True),
+    Column("content", Text, nullable=False),
+)
+"""The beginnings of prompts, in words that both full-text indexes take."""
+_SQLITE = (
+    "CREATE VIRTUAL TABLE toolwright_task_words USING fts5(content, "
+    "content='toolwright_task_texts', content_rowid='key', "
+    "tokenize='unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER toolwright_task_texts_added AFTER INSERT ON toolwright_task_texts BEGIN "
+    "INSERT INTO toolwright_task_words(rowid, content) VALUES (new.key, new.content); END",
+    "CREATE TRIGGER toolwright_task_texts_gone AFTER DELETE ON toolwright_task_texts BEGIN "
+    "INSERT INTO toolwright_task_words(toolwright_task_words, rowid, content) "
+    "VALUES ('delete', old.key, old.content); END",
+)
+_POSTGRES = (
+    "ALTER TABLE toolwright_task_texts ADD COLUMN words tsvector "
+    "GENERATED ALWAYS AS (to_tsvector('simple', content)) STORED",
+    "CREATE INDEX toolwright_task_texts_words ON toolwright_task_texts USING gin (words)",
+)
+for _dialect, _statements in (("sqlite", _SQLITE), ("postgresql", _POSTGRES)):
+    for _statement in _statements:
+        event.listen(TEXTS, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+
+_WORDS_SQLITE = (
+    "toolwright_tasks.id IN (SELECT task_id FROM toolwright_task_texts WHERE key IN "
+    "(SELECT rowid FROM toolwright_task_words WHERE toolwright_task_words MATCH :words))"
+)
+_WORDS_POSTGRES = (
+    "toolwright_tasks.id IN (SELECT task_id FROM toolwright_task_texts "
+    "WHERE words @@ to_tsquery('simple', :words))"
+)
+
+
+def has_words(words: str, *, is_sqlite: bool) -> TextClause | None:
+    """Whether a task's prompt has all these words, the last as it begins; None when there is none."""
+    found = re.findall(r"\w+", words)
+    if not found:
+        return None
+    if is_sqlite:
+        wanted = " AND ".join(f'"{word}"' for word in found) + "*"
+        return text(_WORDS_SQLITE).bindparams(words=wanted)
+    wanted = " & ".join(f"'{word}'" for word in found) + ":*"
+    return text(_WORDS_POSTGRES).bindparams(words=wanted)

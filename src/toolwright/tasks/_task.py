@@ -1,6 +1,6 @@
 """A durable task as its owner sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ ParentClose = Literal["cancel", "abandon"]
 """What becomes of a child task when its parent is cancelled."""
 WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
+_TAGS = 20
 SUSPECT = 2
 """After so many crashes in a row a task may be what kills its workers."""
 PAYLOAD_SIZE = 16_000_000
@@ -74,6 +75,8 @@ class NewTask:
     state: Mapping[str, Any] = field(default_factory=dict)
     parent_id: str | None = None
     parent_call: str | None = None
+    tags: Sequence[str] = ()
+    """By which it can be found."""
     elsewhere: bool = False
     """Its agent may be one that is neither registered here nor known to any worker yet."""
     parent_close: ParentClose = "cancel"
@@ -85,6 +88,10 @@ class NewTask:
         refuse_long("The agent's name", self.agent, NAME_BYTES)
         refuse_long("The owner_id", self.owner_id, ID_BYTES)
         refuse_long("The idempotency_key", self.idempotency_key or "", ONCE_BYTES)
+        if len(self.tags) > _TAGS or not all(self.tags):
+            raise UsageError(f"tags are up to {_TAGS} texts that are not empty; got {self.tags!r}.")
+        for tag in self.tags:
+            refuse_long("A tag", tag, NAME_BYTES)
         if self.retries < 0:
             raise UsageError(f"retries cannot be negative; got {self.retries!r}.")
 
