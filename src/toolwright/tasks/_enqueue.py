@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
-from toolwright.messages import encode_message, exact_json, user_message
+from toolwright.messages import decode_message, encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import AGENTS, PROMPTS, TAGS, TASKS, TEXTS
 from toolwright.tasks._task import NewTask, refuse_large
@@ -116,11 +116,15 @@ def _refuse_other_work(
         earlier = {row.id: (row.agent, row.owner_id, row.prompt)
                    for row in connection.execute(query)}  # fmt: skip
         for row, prompt, task_id in again:
-            new = (row["agent"], row["owner_id"], prompt)
-            if task_id in earlier and earlier[task_id] != new:
+            if task_id not in earlier:
+                continue
+            agent, owner_id, said = earlier[task_id]
+            # Read, since a version before this one has written the same otherwise.
+            is_same = said == prompt or decode_message(said) == decode_message(prompt)
+            if (agent, owner_id) != (row["agent"], row["owner_id"]) or not is_same:
                 raise UsageError(
                     f"The idempotency key {row['idempotency_key']!r} belongs to task {task_id} of "
-                    f"agent {earlier[task_id][0]!r}, which has another agent, owner or prompt; use "
+                    f"agent {agent!r}, which has another agent, owner or prompt; use "
                     "another key for other work."
                 )
 

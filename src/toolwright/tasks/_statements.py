@@ -183,9 +183,4 @@ DESCENDANTS = (
     .where(_FAMILY.c.depth > 0)
     .order_by(_FAMILY.c.depth, _FAMILY.c.id)
 )
-TAKE_MESSAGE = delete(INBOX).where(
-    INBOX.c.id
-    == select(func.min(INBOX.c.id))
-    .where(INBOX.c.task_id == bindparam("task"), INBOX.c.message == bindparam("text"))
-    .scalar_subquery()
-)
+TAKE_MESSAGE = delete(INBOX).where(INBOX.c.id == bindparam("letter"))

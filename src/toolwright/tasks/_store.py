@@ -18,8 +18,9 @@ from toolwright.messages import (
     RunEnded,
     Scope,
     StoredAnswer,
+    UserMessage,
     call_of,
-    encode_message,
+    decode_message,
 )
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
@@ -110,8 +111,7 @@ class TaskStore(SqlStore):
             connection.execute(sql.RAN_UNDER, {"task": task.id, "code": held.version})
         for event in events:
             if isinstance(event, MessageQueued):
-                text = encode_message(event.message)
-                connection.execute(sql.TAKE_MESSAGE, {"task": task.id, "text": text})
+                _take_message(connection, task.id, event.message)
         last = events[-1]
         if isinstance(last, RunEnded) and not last.path:
             calls = self.calls_in(connection, APP, task.id) if waits else []
@@ -237,6 +237,17 @@ class TaskStore(SqlStore):
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())
+
+
+def _take_message(connection: Connection, task_id: str, message: UserMessage) -> None:
+    """Take the first of those that say this out of the inbox.
+
+    Read, not compared as they are stored: a version before this one may have left it.
+    """
+    for row in connection.execute(sql.LETTERS, {"ids": [task_id]}).all():
+        if decode_message(row.message) == message:
+            connection.execute(sql.TAKE_MESSAGE, {"letter": row.id})
+            return
 
 
 def _unanswered(calls: Sequence[OpenCall]) -> list[Pending]:

@@ -65,7 +65,8 @@ async def check_a_task_runs_once_per_key(made: Orchestrator) -> None:
     async with _working(made):
         task = await made.wait(ids[0], _PATIENCE)
     assert (task.status, task.text, task.attempts) == ("COMPLETED", "done", 1), task
-    assert await made.enqueue("a", "again", idempotency_key="invoice-7") == task.id
+    assert await made.enqueue("a", "go", idempotency_key="invoice-7") == task.id
+    await raises(UsageError, made.enqueue("a", "other work", idempotency_key="invoice-7"))
 
 
 async def check_an_answer_may_come_before_the_task_has_parked(made: Orchestrator) -> None:
