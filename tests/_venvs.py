@@ -1,4 +1,4 @@
-"""Python environments of their own for packages whose pins clash with ours, below `.venvs`."""
+"""Python environments of their own for packages whose pins clash with ours, made once."""
 
 import fcntl
 import hashlib
@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tests._fetched import FETCHED
 
 __all__ = ["find_uv", "venv_python"]
 
@@ -15,12 +17,13 @@ _ROOT = Path(__file__).resolve().parents[1]
 def venv_python(name: str) -> Path:
     """The Python of the environment with the packages of `requirements/<name>.txt`.
 
-    The first call makes it, and so does the first after the file has changed; later ones, from
-    any process, find it there.
+    The first call makes it, and so does the first after the file has changed, or for another
+    Python; later ones, from any process, find it there.
     """
-    wanted = (_ROOT / "requirements" / f"{name}.txt").read_bytes()
-    home = _ROOT / ".venvs" / f"{name}-{hashlib.sha256(wanted).hexdigest()[:12]}"
-    home.parent.mkdir(exist_ok=True)
+    wanted = (_ROOT / "requirements" / f"{name}.txt").read_text()
+    digest = hashlib.sha256(f"{sys.version} {sys.base_prefix}\n{wanted}".encode()).hexdigest()
+    home = FETCHED / "venvs" / f"{name}-{digest[:12]}"
+    home.parent.mkdir(parents=True, exist_ok=True)
     with (home.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "complete").exists():

@@ -29,7 +29,9 @@ class Nonsense:
 
     def __init__(self) -> None:
         self.answers: dict[str, bytes] = {}
-        answers = self.answers
+        self.packed = ""
+        """The path whose answer is said to be packed."""
+        answers, provider = self.answers, self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -37,6 +39,8 @@ class Nonsense:
                 body = answers[self.path]
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
+                if self.path == provider.packed:
+                    self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -110,6 +114,28 @@ async def test_a_document_that_is_no_such_document(
 ) -> None:
     tokens = {"access_token": "SECRET-1", "id_token": token(b"{}")}
     await provider.refused(**{"token_endpoint": tokens, name: DOCUMENTS[number]})
+
+
+@pytest.mark.parametrize("name", ["discovery", "token_endpoint", "jwks_uri"])
+async def test_a_document_that_has_no_end(provider: Nonsense, name: str) -> None:
+    tokens = {"access_token": "SECRET-1", "id_token": token(b"{}")}
+    provider.answer(**{"token_endpoint": tokens, name: b" " * 1_100_000 + b"{}"})
+    with pytest.raises(ToolError, match="more than 1,048,576 bytes"):
+        await provider.sign_in()
+
+
+@pytest.mark.parametrize("name", ["discovery", "token_endpoint", "jwks_uri"])
+async def test_a_document_that_is_packed_though_nobody_asked_for_it(
+    provider: Nonsense, name: str
+) -> None:
+    provider.answer(token_endpoint={"access_token": "SECRET-1", "id_token": token(b"{}")})
+    path = "/.well-known/openid-configuration" if name == "discovery" else f"/{name}"
+    provider.packed = path
+    try:
+        with pytest.raises(ToolError, match="it is packed"):
+            await provider.sign_in()
+    finally:
+        provider.packed = ""
 
 
 @pytest.mark.parametrize("name", ["issuer", "token_endpoint", "authorization_endpoint", "jwks_uri"])

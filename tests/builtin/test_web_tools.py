@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from tests.backends._no_network import OK, PUBLIC, Names, Wire, reachable
 from tests.builtin._answers import Session
 from tests.builtin._web_server import Answer, WebServer, serving, stored
 
 from toolwright._charset import decode_text
 from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
-from toolwright.builtin.web import to_markdown
+from toolwright.builtin.web import _markdown, to_markdown
+from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
 
 pytestmark = pytest.mark.anyio
@@ -207,6 +209,16 @@ async def test_a_server_that_never_ends_is_left_in_time(web: WebServer) -> None:
     assert result.text.endswith("did not answer within 0.5 seconds.")
 
 
+@pytest.mark.parametrize("more", ["Content-Encoding: gzip\r\n", ""], ids=["packed", "plain"])
+async def test_what_a_redirect_has_besides_its_address_is_not_read(more: str) -> None:
+    # Whoever reads it finds that it is no gzip, or that it ends before it should.
+    head = f"HTTP/1.1 302 Found\r\nLocation: /end\r\n{more}Content-Length: 999999999\r\n\r\n"
+    wire = Wire(head.encode() + b"never read", OK)
+    fetch = Fetch(allow_private=reachable(wire, Names({"a.example": [PUBLIC]})))
+    assert (await fetch.get("http://a.example/")).text == "hello"
+    assert wire.connected == [PUBLIC] * 2
+
+
 async def test_a_small_body_that_unpacks_to_a_large_one_is_cut(
     web: WebServer, session: Session
 ) -> None:
@@ -279,6 +291,28 @@ def test_no_page_takes_long_to_convert(piece: str) -> None:
     started = time.process_time()
     to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<div " + " ".join(f"a{n}=1" for n in range(60_000)) + ">x", "<dl><dd>" * 60_000 + "x"],
+    ids=["attributes", "definitions"],
+)
+def test_a_page_that_keeps_the_converter_busy_is_given_up_and_nobody_else_waits(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_markdown, "_SECONDS", 0.3)
+    began = time.thread_time()
+    with pytest.raises(ToolError, match="cannot be converted"):
+        to_markdown(page, "https://a.example")
+    assert time.thread_time() - began < 1
+
+
+def test_a_long_page_is_converted_as_a_short_one_is() -> None:
+    short = '<main><h1>A<a href="#a">#</a></h1><nav>x</nav><a href="/b">ü</a></main>'
+    long = short.replace("ü", "ü" * 20_000)
+    url = "https://a.example/c"
+    assert to_markdown(long, url).replace("ü" * 20_000, "ü") == to_markdown(short, url)
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain"])

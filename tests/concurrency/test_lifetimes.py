@@ -1,6 +1,7 @@
 """Everything that opens is closed, once, in reverse, whatever fails and whoever is cancelled."""
 
 import gc
+import time
 import warnings
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -272,13 +273,38 @@ async def test_the_least_recently_used_is_closed_but_never_one_in_use() -> None:
     assert [one.closed for one in opening.made] == [1, 1, 1, 1]
 
 
-async def test_one_that_was_idle_is_closed_when_another_is_used() -> None:
+async def test_one_that_is_idle_is_closed_though_nobody_asks_and_one_in_use_is_not() -> None:
     opening, found = Opening(), list[Opened]()
     opening.go_on.set()
-    table = SessionTable(opening, most=5, idle=0)
-    await use(table, "first", found)
-    await use(table, "second", found)
-    assert [one.closed for one in opening.made] == [1, 0]
+    table = SessionTable(opening, most=5, idle=0.01)
+    with anyio.fail_after(10):
+        async with table.use("in use"):
+            for _ in range(2):  # Again after the first time.
+                await use(table, "idle", found)
+                while not found[-1].closed:
+                    await anyio.lowlevel.checkpoint()
+            assert opening.made[0].closed == 0
+        while not opening.made[0].closed:
+            await anyio.lowlevel.checkpoint()
+    assert [one.closed for one in opening.made] == [1, 1, 1]
+    assert len(table) == 0
+
+
+async def test_one_that_was_used_later_is_closed_later_and_not_forgotten() -> None:
+    opening, found = Opening(), list[Opened]()
+    opening.go_on.set()
+    table = SessionTable(opening, most=5, idle=0.02)
+    with anyio.fail_after(10):
+        async with table.use("in use"):
+            await use(table, "sooner", found)
+            await use(table, "later", found)
+            table._entries["later"].used_at = time.monotonic() + 0.2
+            while not found[0].closed:
+                await anyio.lowlevel.checkpoint()
+            assert found[1].closed == 0
+            while not found[1].closed:
+                await anyio.lowlevel.checkpoint()
+    await table.close()
 
 
 async def test_one_that_is_dropped_while_it_opens_is_closed_too() -> None:

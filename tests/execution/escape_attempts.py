@@ -44,6 +44,7 @@ ATTEMPTS = (
     Attempt("see who owns a file, and its mode", "import os; s = os.stat(OUT + '/owned'); print(f'{s.st_uid}:{s.st_mode & 0o777:o}')", "stat -c %u:%a $OUT/owned", "OWNER"),
     Attempt("see where a link leads", "import os; print(os.readlink(OUT + '/leading'))", "readlink $OUT/leading", "CANARY"),
     Attempt("watch a directory", _LIBC + "f = c.inotify_init1(0); print(OK if c.inotify_add_watch(f, OUT.encode(), 0xfff) >= 0 else 'no')"),
+    Attempt("watch a directory by its descriptor", "import fcntl, os; fcntl.fcntl(os.open(OUT, os.O_RDONLY), fcntl.F_NOTIFY, 4); print(OK)"),
     Attempt("write a file", "open(OUT + '/written', 'w').write('x')", "echo x > $OUT/written"),
     Attempt("write a file through a link", "open(WS + '/up/linked', 'w').write('x')", "echo x > up/linked"),
     Attempt("append to a file", "open(OUT + '/appended', 'a').write('x')", "echo x >> $OUT/appended"),
@@ -66,6 +67,7 @@ ATTEMPTS = (
     # -- processes
     Attempt("see a process", "print(open(f'/proc/{PID}/cmdline').read())", "cat /proc/$PID/cmdline; ps axww", "SENTINEL"),
     Attempt("see a process's session and priority", "import os; os.getsid(PID), os.getpriority(0, PID); print(OK)"),
+    Attempt("see a process's capabilities", "import struct; " + _LIBC + "r = c.capget(struct.pack('=Ii', 0x20080522, PID), ctypes.create_string_buffer(24)); print(OK if r == 0 else r)"),
     Attempt("read a process's variables", "print(open(f'/proc/{PID}/environ').read())", "cat /proc/$PID/environ", "SECRET"),
     Attempt("read the program's own variables", "import os; print(dict(os.environ)); print(open(f'/proc/{HOST}/environ').read())", "env; cat /proc/$HOST/environ", "SECRET"),
     Attempt("read a process's memory", "open(f'/proc/{PID}/mem', 'rb').close(); print(OK)", "exec 5< /proc/$PID/mem && echo $OK"),
@@ -87,6 +89,7 @@ ATTEMPTS = (
     Attempt("leave POSIX shared memory", "open('/dev/shm/' + SHM + '-left', 'w').write('x')", "echo x > /dev/shm/$SHM-left"),
     Attempt("leave a POSIX message queue", "import ctypes; c = ctypes.CDLL('librt.so.1'); c.mq_open(('/' + SHM).encode(), 0o102, 0o666, None)"),
     Attempt("use a keyring", syscall(248, "b'user'", "b'probe'", "b'x'", "1", "ctypes.c_int(-2)")),
+    Attempt("see the names of the user's keys", "print(open('/proc/keys').read())", "cat /proc/keys", "KEY_NAME"),
     Attempt("connect to a unix socket", "import socket; socket.socket(socket.AF_UNIX).connect(OUT + '/socket')"),
     Attempt("connect to an abstract socket", "import socket; socket.socket(socket.AF_UNIX).connect('\\0' + SHM)"),
     # -- the network
@@ -109,5 +112,8 @@ ATTEMPTS = (
     Attempt("watch the processor's counters", syscall(298, "(ctypes.c_uint * 32)(1, 112, 0, 0)", "0", "-1", "-1", "0")),
     Attempt("handle page faults", syscall(323, "1")),
     Attempt("read the kernel's log", syscall(103, "3", "ctypes.create_string_buffer(64)", "64"), "dmesg | head -1 | grep -q . && echo $OK"),
+    # Opened and not written to; without a sandbox, it is the machine's.
+    Attempt("open a setting of the kernel to write", "import os; os.close(os.open('/proc/sys/kernel/hostname', os.O_WRONLY)); print(OK)", "exec 5>> /proc/sys/kernel/hostname && echo $OK"),
+    Attempt("read the kernel's tables", "print(OK if any(open('/proc/' + n, 'rb').read(8) for n in ('slabinfo', 'vmallocinfo')) else 'no')", "grep -q . /proc/slabinfo /proc/vmallocinfo && echo $OK"),
 )
 # fmt: on

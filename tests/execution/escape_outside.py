@@ -21,6 +21,7 @@ SIZE = 7919
 FILES = ("appended", "truncated", "deleted", "renamed", "mode", "linked-mode", "owner", "times",
          "attributes")  # fmt: skip
 _libc = ctypes.CDLL(None, use_errno=True)
+_ADD_KEY, _KEYCTL, _UNLINK, _USER_KEYRING = 248, 250, 9, -4
 _VICTIM = (
     "import os, time; os.open('canary', os.O_RDONLY); b = bytearray(64); time.sleep(98765.4321)"
 )
@@ -64,7 +65,7 @@ class Outside:
         return {
             "CANARY": CANARY, "SENTINEL": SENTINEL, "SECRET": SECRET, "SIZE": str(SIZE),
             "OK": "escaped", "LISTED": "listed-name", "INTERFACE": _interface() or "no-interface",
-            "OWNER": f"{os.geteuid()}:612", "NAME": socket.gethostname(),
+            "OWNER": f"{os.geteuid()}:612", "NAME": socket.gethostname(), "KEY_NAME": f"key-{self.shm}",
         }  # fmt: skip
 
     def changed(self) -> set[str]:
@@ -154,6 +155,9 @@ class Outside:
         _libc.shmdt(ctypes.c_void_p(address))
         self._close.callback(_remove_ipc, self.key)
         Path(f"/dev/shm/{self.shm}").write_text(CANARY)
+        name = f"key-{self.shm}".encode()
+        key = _libc.syscall(_ADD_KEY, b"user", name, b"x", 1, ctypes.c_int(_USER_KEYRING))
+        self._close.callback(_libc.syscall, _KEYCTL, _UNLINK, key, ctypes.c_int(_USER_KEYRING))
         for name in (self.shm, f"{self.shm}-left"):
             self._close.callback(Path(f"/dev/shm/{name}").unlink, missing_ok=True)
 

@@ -325,3 +325,48 @@ def test_xargs_does_not_replace_a_mark_where_it_is_given_a_number_too() -> None:
         for options in (f"{mark} {number}", f"{number} {mark}"):
             verdict = policy.check(f"xargs {options} {command}")
             assert (verdict.allowed, "both together" in verdict.reason) == (False, True), verdict
+
+
+AMBIGUOUS = [
+    "cat a\\\nb", "cat 'a'\\\n'b'", "cat a\\\n\\\nb", "cat a\\\n'b'", "cat \"a\"\\\nb", "ca\\\nt a", "cat -\\\nn a",
+    "cat a\\\n# | touch x", "cat a \\\n\\\n#\\\n| cat b", "!\\\ncat a", "{\\\ncat a; }", "cat a\\\n(b)", "echo $(\\\n(cat a))",
+    "cat <<E\"O\"F\nx\nEOF\ntouch x | cat\nE\"O\"F\n", "cat <<E'O'F\nx\nEOF\n", "cat <<$'EOF'\nx\nEOF\n", 'cat <<$"EOF"\nx\nEOF\n',
+    "cat <<E\\OF\nx\nEOF\n", "cat <<'EOF '\nx\nEOF \n", "cat <<EO\\\nF\nx\nEOF\n", "cat <<''\nx\n\n", "cat <<E{O}F\nx\nE{O}F\n",
+    "cat <<EOF\nx\nEOF \ntouch x\nEOF\n", "cat <<EOF\nx\n EOF\ntouch x\nEOF\n", "cat <<EOF\nx\n\tEOF\ntouch x\nEOF\n", "cat <<EOF\nx\nEOF#\ntouch x\nEOF\n",
+    "cat <<EOF\n EOF\ntouch x\nEOF\n", "cat <<EOF\nx\n", "cat <<A <<B\nx\nA\ny\nB\n", "cat <<-EOF\nx\n \tEOF\ntouch x\nEOF\n",
+]  # fmt: skip
+"""What the shell reads otherwise than the parser does, or might."""
+CERTAIN = [
+    "cat a \\\nb", "cat a\\\n b", "cat \\\n a \\\n b", "cat a |\\\ncat", "cat a &&\\\ncat b", "cat a;\\\ncat b", "cat \"a\\\nb\" b",
+    "cat a \\\n# b", "cat <<EOF\nx\nEOF", "cat <<'EOF'\n$x `id` \\\nE\nEOF\ncat a", "cat <<\"EOF\" | cat\n'$x'\nEOF\n",
+    "cat <<\\EOF\n$x\nEOF\ncat b", "cat <<-EOF\n\tx\n\t\ty\n\tEOF\ncat a", "cat <<EOF\nEOF\ncat a", "cat <<EOF\n\nEOF\n", "cat <<EOF\n\n  x\n y\n\nEOF\n", "cat <<-E | cat \n\n\t x\n\tE\n", "(cat <<E-1.x\nx E\nE-1.x\n)",
+    "{ cat a & }; wait", "{ cat a & wait; }", "{ cat a &\n}; wait", "{ cat a & # b\n}; wait", "( cat a & wait )", "{ cat a; cat b & }; wait",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", AMBIGUOUS)
+@pytest.mark.parametrize("prefix", ["cat", "*"])
+def test_what_could_be_read_in_two_ways_is_refused_with_the_reason(
+    command: str, prefix: str
+) -> None:
+    policy = BashToolPolicy((prefix, "echo", "touch"), blocked_operators=("||",))
+    verdict = policy.check(command)
+    assert not verdict.allowed, verdict.checked
+    assert not verdict.reason.startswith("'touch' is not allowed")
+    assert verdict.commands == ()
+
+
+@pytest.mark.parametrize("command", CERTAIN)
+def test_continued_lines_and_here_documents_run_as_the_shell_reads_them(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "a").write_text("A\n")
+    (tmp_path / "b").write_text("B\n")
+    verdict = BashToolPolicy(("cat", "wait")).check(command, sandboxed=True)
+    assert verdict.allowed, verdict.reason
+    outputs = [
+        subprocess.run(["bash", "-c", text], cwd=tmp_path, capture_output=True, text=True)
+        for text in (command, verdict.checked)
+    ]
+    assert outputs[0].stdout == outputs[1].stdout
+    assert "syntax error" not in outputs[1].stderr

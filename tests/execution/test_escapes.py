@@ -42,7 +42,8 @@ ROOT_ONLY = {
     "listen to all packets", "mount a file system", "enter a process's namespaces",
     "change the root directory", "load a program into the kernel", "read the kernel's log",
     "watch the processor's counters", "handle page faults", "make a user namespace",
-    "make a user namespace by fork",
+    "make a user namespace by fork", "open a setting of the kernel to write",
+    "read the kernel's tables",
 }  # fmt: skip
 """What an ordinary user is not allowed anyway, on this machine or on others."""
 Findings = dict[tuple[str, str], dict[str, list[str]]]

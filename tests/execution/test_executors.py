@@ -384,3 +384,23 @@ def test_the_macos_profile_denies_by_default_and_quotes_paths(tmp_path: Path) ->
     assert written.splitlines()[1] == "(deny default)"
     assert 'a\\"b' in written
     assert "network" not in written
+
+
+@pytest.mark.parametrize(
+    "walls", [None, Bubblewrap(), Landlock()], ids=["none", "bubblewrap", "landlock"]
+)
+async def test_a_command_may_be_longer_than_what_a_system_takes_as_one_argument(
+    tmp_path: Path, walls: Walls | None
+) -> None:
+    line = "öffentlicher Text 漢字 $x\n"
+    command = f"cat > f <<'E'\n{line * 9000}E\nx=' a  b '; echo $x $# \"$0\" $LINENO; exit 3"
+    executor = (
+        LocalExecutor(tmp_path) if walls is None else await open_sandbox(tmp_path, walls=walls)
+    )
+    async with executor:
+        done = await executor.run(command)
+        short = await executor.run("x=' a  b '; echo $x $# \"$0\" 9003; exit 3")
+        assert (done.stdout, done.stderr, done.exit_code) == (short.stdout, "", 3)
+        assert (tmp_path / "f").read_text() == line * 9000
+        with pytest.raises(ToolError, match="too long to be started"):
+            await executor.run(["echo", "x" * 200_000])

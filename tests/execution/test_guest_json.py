@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolwright.backends.sandboxes import read_guest_json
 from toolwright.backends.sandboxes._guest_json import MOST_BYTES
-from toolwright.backends.sandboxes._warm_python import _Talk
+from toolwright.backends.sandboxes._warm_python import _Clock, _Talk
 
 pytestmark = pytest.mark.anyio
 PLAIN = st.recursive(
@@ -119,4 +119,4 @@ async def held(messages: list[str], answer: Any) -> Any:
     with ours, theirs, anyio.fail_after(10) as clock:
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, interpreter)
-            return await _Talk("code", ["add"], answer, {}).hold(ours, clock)
+            return await _Talk("code", ["add"], answer, {}).hold(ours, _Clock(clock, None))

@@ -1,5 +1,6 @@
 """`execute_python`, `execute_bash` and `install_packages` on a sandbox."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from toolwright import Agent, Runner
 from toolwright.agent import Result
 from toolwright.backends import Limits, PortableSandbox, open_sandbox
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, Seatbelt
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, Seatbelt, Walls
+from toolwright.backends.sandboxes._packages import pip_command
 from toolwright.builtin import SandboxToolset, open_sandbox_tools, sandbox_tools
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import ToolEnded
@@ -73,6 +75,29 @@ async def test_packages_are_installed_apart_and_cannot_be_changed(tmp_path: Path
     assert (answers[0].status, answers[0].failed) == ("error", True)
     assert answers[1].data["result"] == "'/packages/sniffio/__init__.py'"
     assert "Read-only file system" in answers[2].data["error"]
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_pip_neither_runs_what_was_installed_nor_reads_settings_of_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walls: Walls
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    async with await open_sandbox(tmp_path, walls=walls) as sandbox:
+        packages = sandbox._packages  # Where a wheel could put anything.
+        inside = walls.inside(replace(sandbox._room, workspace=packages))
+        for name in ("pip", "sitecustomize", "usercustomize", "keyring"):
+            module = packages / name / "__init__.py"
+            module.parent.mkdir()
+            module.write_text(f"open({inside!r} + '/ran', 'w')")
+        (packages / "pip" / "__main__.py").touch()
+        settings = f"[global]\nlog = {inside}/read\n"
+        places = "mkdir -p ~/.config/pip ~/.pip && tee ~/.config/pip/pip.conf ~/.pip/pip.conf"
+        assert (await sandbox.run(places, stdin=settings)).ok
+        assert pip_command([], inside)[1:3] == ["-I", "-m"], "two locks on one door"
+        done = await sandbox.install(["nothing-of-that-name"])
+        left = {path.name for path in packages.iterdir()}
+    assert "No matching distribution found" in done.stderr
+    assert left == {"pip", "sitecustomize", "usercustomize", "keyring"}
 
 
 async def test_only_names_and_versions_can_be_installed(tmp_path: Path) -> None:

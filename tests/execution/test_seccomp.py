@@ -123,8 +123,9 @@ def test_landlocks_filter_keeps_to_the_process_itself() -> None:
     assert (ask("ioctl", 0, 0x5413), ask("ioctl", 0, 0x5412)) == (ALLOW, EPERM)
     assert (ask("ioctl", 0, 0x5421), ask("ioctl", 0, 0x5401)) == (ALLOW, ALLOW)
     for call in ("ptrace", "shmget", "msgget", "semget", "mq_open", "keyctl", "add_key", "bpf",
-                 "io_uring_setup", "process_vm_readv", "inotify_add_watch", "unshare"):  # fmt: skip
+                 "io_uring_setup", "process_vm_readv", "inotify_init1", "inotify_add_watch", "unshare", "capget"):  # fmt: skip
         assert ask(call) == EPERM
+    assert (ask("fcntl", 3, 1026), ask("fcntl", 3, 3)) == (EPERM, ALLOW), "watches of directories"
     assert ask("setxattr") == ask("lgetxattr") == 0x50000 | errno.EOPNOTSUPP
     for call in ("chmod", "fchmodat", "chown", "lchown", "utime", "utimensat", "fchownat"):
         assert ask(call) == NOTIFY
@@ -140,12 +141,15 @@ def test_with_a_network_there_are_internet_sockets_and_no_others() -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_of_all_kinds_of_sockets_there_are_only_those_that_namespaces_hold(machine: str) -> None:
-    program = bubblewrap_filter(machine)
+    program = bubblewrap_filter(network=False, machine=machine)
     single, pair = number_of("socket", machine), number_of("socketpair", machine)
     assert single is not None
     assert pair is not None
     families = range(64)
     assert [f for f in families if judged(program, machine, single, f) == ALLOW] == [1, 2, 10, 16]
+    shared = bubblewrap_filter(network=True, machine=machine)
+    assert [f for f in families if judged(shared, machine, single, f) == ALLOW] == [2, 10, 16]
+    assert judged(shared, machine, pair, 1) == ALLOW
     assert [f for f in families if judged(program, machine, pair, f) == ALLOW] == [1]
 
 
@@ -156,7 +160,9 @@ def test_nobody_outside_is_made_to_wait_by_a_lease(machine: str, kind: str) -> N
     assert number is not None
     program, whats = program_of(kind, machine), (*range(40), *range(1020, 1040))
     answers = {what: judged(program, machine, number, 3, what) for what in whats}
-    assert {what: answer for what, answer in answers.items() if answer != ALLOW} == {1024: EPERM}
+    watch = {1026: EPERM} if kind == "landlock" else {}
+    refused = {what: answer for what, answer in answers.items() if answer != ALLOW}
+    assert refused == {1024: EPERM, **watch}
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -220,7 +226,7 @@ print(not refused(socket.socketpair), fcntl.fcntl(file, fcntl.F_GETLEASE) == fcn
 
 def program_of(kind: str, machine: str) -> bytes:
     if kind == "bubblewrap":
-        return bubblewrap_filter(machine)
+        return bubblewrap_filter(network=False, machine=machine)
     return landlock_filter(network=False, machine=machine)
 
 

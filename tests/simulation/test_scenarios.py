@@ -6,31 +6,23 @@ from tests.simulation.scenarios import SCENARIOS
 from toolwright.testing.simulation import simulate
 
 SEEDS = 3_000
-_COSTLY = (
-    "budget_over_resumes",
-    "cancelled_parent",
-    "cancelled_while_answered",
-    "child_tasks",
-    "credential_race",
-    "deferred_answers",
-    "deferred_death",
-    "held_session",
-    "restarted_workers",
-    "steering_and_cancel",
-    "stopped_worker",
-    "tasks_on_workers",
-    "told_once",
-    "two_questions",
-    "workflow_nodes",
-    "workflow_tasks",
+_CHEAP = (
+    "busy_holder",
+    "group_commit",
+    "parallel_payments",
+    "payments_by_sub_agents",
+    "rival_runs",
+    "state_writes",
 )
-_SHARE = SEEDS // len(SCENARIOS)
-_EXTRA = len(_COSTLY) * (_SHARE // 2) // (len(SCENARIOS) - len(_COSTLY)) + 4
+_OF_COSTLY = 50
 
 
 def seeds_of(name: str) -> int:
-    """Durable tasks and long sessions cost several times as much, so they get half as many."""
-    return _SHARE // 2 if name in _COSTLY else _SHARE + _EXTRA
+    """Durable tasks and long sessions cost several times as much, so the others get the rest."""
+    if name not in _CHEAP:
+        return _OF_COSTLY
+    costly = _OF_COSTLY * (len(SCENARIOS) - len(_CHEAP))
+    return -(-(SEEDS - costly) // len(_CHEAP))
 
 
 @pytest.mark.parametrize(

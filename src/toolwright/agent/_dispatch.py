@@ -58,6 +58,10 @@ from toolwright.tools import (
 
 __all__ = ["answer_calls"]
 
+_LONGEST_TOLD = 100_000
+"""Letters of an exception that are told: it may have any number."""
+_LONGEST_SECRET = 10_000
+
 logger = logging.getLogger("toolwright")
 _LONG_ARGUMENTS = 16_384
 """Letters from which on arguments are read beside the loop."""
@@ -347,16 +351,24 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
         unknown = error.outcome_unknown
-        return Output(text=run.redactor(message_of(error)), status="error", outcome_unknown=unknown)
+        told = _redacted(run, message_of(error))
+        return Output(text=told, status="error", outcome_unknown=unknown)
     logger.error("tool %r raised\n%s", call.name, _trace(run, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
-    return Output(text=run.redactor(named_message_of(error)), status="error")
+    return Output(text=_redacted(run, named_message_of(error)), status="error")
+
+
+def _redacted(run: Run, message: str) -> str:
+    """The message without secrets, and without what is too long to be looked through for them."""
+    # With some more at first: a secret at the cut is found whole, and not half of it told.
+    return run.redactor(message[: _LONGEST_TOLD + _LONGEST_SECRET])[:_LONGEST_TOLD]
 
 
 def _trace(run: Run, error: BaseException) -> str:
     """The traceback, without secrets, as a log file can hold it."""
-    told = run.redactor("".join(traceback.format_exception(error)))
+    trace = "".join(traceback.format_exception(error))
+    told = run.redactor(trace[-_LONGEST_TOLD - _LONGEST_SECRET :])[-_LONGEST_TOLD:]
     return told.encode(errors="backslashreplace").decode()
 
 

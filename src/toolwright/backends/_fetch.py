@@ -62,22 +62,29 @@ class Fetch:
     async def get(self, url: str, params: Mapping[str, str] | None = None) -> Fetched:
         """What is at `url`, whatever its status; `ToolError` when it cannot be reached."""
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "gzip"}
-        client = guarded_client(
-            self.allow_private,
-            follow_redirects=True,
-            max_redirects=self.max_redirects,
-            timeout=self.timeout,
-            headers=headers,
-        )
+        client = guarded_client(self.allow_private, timeout=self.timeout, headers=headers)
         try:
             with anyio.fail_after(self.timeout):
-                async with client, client.stream("GET", _checked(url), params=params) as response:
-                    return await self._read(response)
+                async with client:
+                    first = client.build_request("GET", _checked(url), params=params)
+                    return await self._follow(client, first)
         except TimeoutError as error:
             raise ToolError(f"{url!r} did not answer within {self.timeout:g} seconds.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise ToolError(f"{url!r} could not be fetched: {reason}.") from error
+
+    async def _follow(self, client: httpx2.AsyncClient, request: httpx2.Request) -> Fetched:
+        """What is where the redirects lead. Their own bodies, which nobody wants, are not read."""
+        for _ in range(self.max_redirects + 1):
+            response = await client.send(request, stream=True)
+            try:
+                if response.next_request is None:
+                    return await self._read(response)
+                request = response.next_request
+            finally:
+                await response.aclose()
+        raise httpx2.TooManyRedirects(f"it redirects more than {self.max_redirects} times")
 
     async def _read(self, response: httpx2.Response) -> Fetched:
         inflater = _Inflater(response.headers.get("Content-Encoding", ""), self.max_bytes)

@@ -179,6 +179,8 @@ def _bash_answer(done: Finished) -> str:
     output = "\n".join(text.rstrip("\n") for text in (done.stdout, done.stderr) if text)
     if done.timed_out:
         raise ToolError(f"The command took too long and was killed.\n{output}".rstrip())
+    if done.ended == "stopped":
+        raise ToolError(f"The sandbox was closed, which stopped the command.\n{output}".rstrip())
     if not done.ok:
         raise ToolError(f"The command failed with exit code {done.exit_code}.\n{output}".rstrip())
     return output or "The command succeeded and printed nothing."

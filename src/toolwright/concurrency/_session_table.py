@@ -1,5 +1,7 @@
 """Things that are opened once per key, such as a sandbox per session, and closed when not needed."""
 
+import logging
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -11,6 +13,8 @@ import anyio
 from toolwright.concurrency._closing import close_all
 
 __all__ = ["SessionTable"]
+
+logger = logging.getLogger("toolwright")
 
 
 class Closeable(Protocol):
@@ -27,9 +31,12 @@ T = TypeVar("T", bound=Closeable)
 class SessionTable(Generic[T]):
     """Opens on first use; two first users get the same one, and a cancelled one leaks nothing.
 
-    Closes what was idle for `idle` seconds, and the least recently used beyond `most`, when another
-    is asked for; never what is in use. What was opened for the key None, that is for nobody yet, is
+    Closes what was idle for `idle` seconds, and, when another is asked for, the least recently used
+    beyond `most`; never what is in use. What was opened for the key None, that is for nobody yet, is
     handed to the first who comes.
+
+    Nobody may call again, and the event loop may be over by then: what is idle is closed in a thread
+    and an event loop of its own.
     """
 
     def __init__(self, open_one: Callable[[], Awaitable[T]], *, most: int, idle: float) -> None:
@@ -37,6 +44,9 @@ class SessionTable(Generic[T]):
         self._most = most
         self._idle = idle
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
+        self._lock = threading.Lock()
+        """Held for moments, while entries are taken or given up."""
+        self._timer: threading.Timer | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -44,26 +54,34 @@ class SessionTable(Generic[T]):
     @asynccontextmanager
     async def use(self, key: Hashable) -> AsyncIterator[T]:
         """The one for `key`, which stays open as long as this context."""
-        entry = self._entry(key)
-        entry.users += 1
+        with self._lock:
+            entry = self._entry(key)
+            entry.users += 1
         try:
             await self._close_unused()
             yield await self._opened(entry)
         finally:
-            entry.users -= 1
-            entry.used_at = time.monotonic()
-            if entry.value is None and not entry.users and self._entries.get(key) is entry:
-                del self._entries[key]
+            with self._lock:
+                entry.users -= 1
+                entry.used_at = time.monotonic()
+                if entry.value is None and not entry.users and self._entries.get(key) is entry:
+                    del self._entries[key]
+                self._look_later()
 
     async def drop(self, key: Hashable) -> None:
         """Close the one for `key`, in use or not."""
-        entry = self._entries.pop(key, None)
+        with self._lock:
+            entry = self._entries.pop(key, None)
         if entry is not None:
             await close_all([entry.close])
 
     async def close(self) -> None:
         """Close them all; they may be opened again."""
-        entries, self._entries = list(self._entries.values()), OrderedDict()
+        with self._lock:
+            entries, self._entries = list(self._entries.values()), OrderedDict()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
         await close_all([entry.close for entry in entries])
 
     def _entry(self, key: Hashable) -> "_Entry[T]":
@@ -87,11 +105,31 @@ class SessionTable(Generic[T]):
             return entry.value
 
     async def _close_unused(self) -> None:
-        old = time.monotonic() - self._idle
-        unused = [key for key, entry in self._entries.items() if not entry.users]
-        surplus = set(unused[: max(0, len(self._entries) - self._most)])
-        surplus |= {key for key in unused if self._entries[key].used_at < old}
-        await close_all([self._entries.pop(key).close for key in surplus])
+        with self._lock:
+            old = time.monotonic() - self._idle
+            unused = [key for key, entry in self._entries.items() if not entry.users]
+            surplus = set(unused[: max(0, len(self._entries) - self._most)])
+            surplus |= {key for key in unused if self._entries[key].used_at <= old}
+            closes = [self._entries.pop(key).close for key in surplus]
+        await close_all(closes)
+
+    def _look_later(self) -> None:
+        """Look again when the first that is unused will have been idle for long enough."""
+        unused = [entry.used_at for entry in self._entries.values() if not entry.users]
+        if unused and self._timer is None:
+            seconds = max(0.0, min(unused) + self._idle - time.monotonic())
+            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._look)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _look(self) -> None:
+        try:
+            anyio.run(self._close_unused)
+        except Exception:
+            logger.exception("Something that was idle could not be closed.")
+        with self._lock:
+            self._timer = None
+            self._look_later()
 
 
 class _Entry(Generic[T]):

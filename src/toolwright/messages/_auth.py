@@ -221,6 +221,8 @@ class AuthConfig(BaseModel):
     """What the flow gave: a token ready to use."""
     credential_key: str = ""
     """Tools with the same key share one credential; made from scheme and client when empty."""
+    reachable: Any = Field(default=None, exclude=True, repr=False)
+    """Where its provider may be, a `Reachable`: for a scheme that others wrote. None: anywhere."""
 
     def model_post_init(self, context: Any) -> None:
         """Give every configuration a key that is stable from run to run."""

@@ -1,5 +1,6 @@
 """Put the server together: routes, page and guards around one runner."""
 
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -124,11 +125,14 @@ def _routes(bench: Workbench, background: Background, links: Links | None) -> li
     if bench.settings.agui:
         groups.append(import_module("toolwright.serve.agui").AguiRoutes(bench))
     endpoints: list[Endpoint[Any, Any]] = [e for group in groups for e in group.endpoints()]
-    meta.document = openapi_document(
-        endpoints,
-        title=f"{bench.runner.app_name}: Toolwright server",
-        version=version("toolwright"),
-        token=bench.settings.token is not None,
+    meta.describe = cache(
+        partial(
+            openapi_document,
+            endpoints,
+            title=f"{bench.runner.app_name}: Toolwright server",
+            version=version("toolwright"),
+            token=bench.settings.token is not None,
+        )
     )
     locks = [] if bench.door is None else [Middleware(TokenCheck, door=bench.door)]
     routes: list[BaseRoute] = [e.route(bench.settings.max_upload, locks) for e in endpoints]

@@ -21,7 +21,7 @@ from toolwright.backends.sandboxes._server_sandbox import Confined
 from toolwright.errors import UsageError
 from toolwright.sources._measured import measured
 
-__all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
+__all__ = ["LOGGED_LINES", "Child", "ChildCommand", "LineTooLong", "running_child"]
 
 _INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR", "TZ",
@@ -32,7 +32,7 @@ _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
 _SLACK = 6.0
 """Seconds that its launcher has to end what does not leave."""
-_LOGGED_LINES = 1000
+LOGGED_LINES = 1000
 """Lines of stderr that reach the log; a child that writes more is drained in silence."""
 
 
@@ -228,9 +228,9 @@ class _StderrLog:
         line = raw[:500].decode("utf-8", "replace").rstrip()
         self._last.append(line)
         self._lines += 1
-        if self._lines <= _LOGGED_LINES:
+        if self._lines <= LOGGED_LINES:
             self._logger.info("%s: %s", self._name, line)
-        if self._lines == _LOGGED_LINES:
+        if self._lines == LOGGED_LINES:
             self._logger.warning("%s writes a lot to stderr; the rest is dropped", self._name)
 
 

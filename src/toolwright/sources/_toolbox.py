@@ -1,7 +1,6 @@
 """The tools of an MCP Toolbox for Databases server."""
 
 import inspect
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from typing import Any
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
-from toolwright.sources._reopening import Reopening, Unavailable
-from toolwright.sources._usable import LONGEST_DESCRIPTION, usable_tools
+from toolwright.sources._reopening import Reopening
+from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
     Args,
     Output,
@@ -38,7 +37,6 @@ except ImportError as error:
 
 __all__ = ["ToolboxToolset"]
 
-_log = logging.getLogger("toolwright.toolbox")
 Value = Any | Callable[[], Any] | Callable[[], Awaitable[Any]]
 """A value, or a function that is called for it each time."""
 
@@ -96,13 +94,11 @@ class ToolboxToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What was asked for, loaded once."""
-        try:
-            loaded = await self._loaded.get()
-        except Unavailable as error:
-            if self._required:
-                raise
-            _log.error("%s Its tools are left out.", error)
-            return []
+        whose = f"Toolbox server {self._url!r}"
+        return await listed_tools(whose, self._list, required=self._required)
+
+    async def _list(self) -> list[Tool]:
+        loaded = await self._loaded.get()
         if loaded.tools is None:
             whose = f"Toolbox server {self._url!r}"
             loaded.tools = usable_tools(whose, loaded.remote, self._make_tool)

@@ -1,19 +1,41 @@
-"""What a source lists, one by one: a tool that cannot be used takes no other down."""
+"""What a source lists: whatever is wrong with it ends no run, and one tool takes no other down."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from toolwright.errors import UsageError
+from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.tools import Tool
 
-__all__ = ["LONGEST_DESCRIPTION", "usable_tools"]
+__all__ = ["LONGEST_DESCRIPTION", "listed_tools", "usable_tools"]
 
 T = TypeVar("T")
 _log = logging.getLogger("toolwright.sources")
 _MOST = 10_000
 LONGEST_DESCRIPTION = 20_000
 """Letters of a description that models are told."""
+
+
+async def listed_tools(
+    whose: str, ask: Callable[[], Awaitable[list[Tool]]], *, required: bool
+) -> list[Tool]:
+    """What `ask` lists; whatever it raises, the tools are left out, and the log says why.
+
+    Raised are what the developer or the operator has to mend, and anything of what is `required`.
+    """
+    try:
+        return await ask()
+    except (UsageError, StoreError):
+        raise
+    except Exception as error:
+        told = error
+        if not isinstance(error, ToolError):
+            kind = type(error).__name__
+            told = ToolError(f"The tools of {whose} cannot be listed: {kind}: {error!s:.1000}.")
+        if required:
+            raise told from error
+        _log.error("%s Its tools are left out.", told)
+        return []
 
 
 def usable_tools(whose: str, listed: Iterable[T], make: Callable[[T], Tool]) -> list[Tool]:
@@ -25,6 +47,7 @@ def usable_tools(whose: str, listed: Iterable[T], make: Callable[[T], Tool]) -> 
             break
         try:
             tools.append(make(item))
-        except UsageError as error:
-            _log.error("A tool of %s is left out: %s", whose, error)
+        except Exception as error:  # noqa: BLE001 - as above
+            why = error if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+            _log.error("A tool of %s is left out: %.1000s", whose, why)
     return tools

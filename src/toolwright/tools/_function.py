@@ -178,7 +178,7 @@ def made_of(func: Callable[..., Any], **settings: Any) -> FunctionTool:
 def _tool_behind(func: Any) -> FunctionTool | None:
     """The tool that `func` is, or that it calls as far as can be seen: it may have to be confirmed."""
     for _ in range(_MOST_LAYERS):
-        if isinstance(func, FunctionTool):
+        if func is None or isinstance(func, FunctionTool):
             return func
         func = _wrapped_by(func)
     return None

@@ -24,10 +24,12 @@ def test_tools_come_and_go_with_schema_context_and_errors(
     environment: str, checks: list[str]
 ) -> None:
     files = [str(HERE / f"check_{name}.py") for name in checks]
+    # Compiled on first use and kept with the environment: their packages take seconds each time.
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     done = subprocess.run(
         [venv_python(environment), "-m", "pytest", "-c", HERE / "checks.ini", *files],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        env={**os.environ, **compiled},
         capture_output=True,
         text=True,
     )

@@ -18,10 +18,18 @@ from tests.backends._no_network import (
 )
 from tests.sources.openapi._calling import act, document
 
+from toolwright import Agent, Runner
 from toolwright.errors import UsageError
-from toolwright.messages import AuthCredential, AuthCredentialTypes, OAuth2Auth
+from toolwright.messages import (
+    AuthCredential,
+    AuthCredentialTypes,
+    OAuth2Auth,
+    ToolEnded,
+    ToolResult,
+)
 from toolwright.sources import OpenAPIToolset
 from toolwright.sources.openapi import CallLimits
+from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
 LOCAL = ["localhost", "LocalHost.", "127.0.0.1", "127.255.255.254", "[::1]"]
@@ -142,34 +150,78 @@ async def test_the_address_of_a_document_redirects_to_no_special_address(host: s
     assert wire.connected == [PUBLIC]
 
 
-def signing_in(place: str, url: str) -> dict[str, Any]:
-    flow = {"tokenUrl": "https://login.example/token", "scopes": {}}
-    schemes = {
+LOGIN = "https://login.example"
+CONFIGURATION = "/.well-known/openid-configuration"
+
+
+def signing_in(place: str, url: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A document that names an address for a sign-in, and what the provider says of itself."""
+    flow = {"tokenUrl": f"{LOGIN}/token", "scopes": {}}
+    openid = {"type": "openIdConnect", "grant_types_supported": ["client_credentials"]}
+    discovered = {**openid, "openIdConnectUrl": LOGIN + CONFIGURATION}
+    schemes: dict[str, dict[str, Any]] = {
         "token": {"type": "oauth2", "flows": {"clientCredentials": {**flow, "tokenUrl": url}}},
         "refresh": {"type": "oauth2", "flows": {"clientCredentials": {**flow, "refreshUrl": url}}},
-        "discovery": {"type": "openIdConnect", "openIdConnectUrl": url},
+        "discovery": {**openid, "openIdConnectUrl": url},
+        "endpoint": {**openid, "token_endpoint": url},
+        "discovered token": discovered,
+        "discovered keys": discovered,
+        "unrelated field": {
+            "type": "oauth2",
+            "flows": {"clientCredentials": flow},
+            "openIdConnectUrl": url,
+        },
     }
-    return document(
+    said = {"issuer": LOGIN, "token_endpoint": f"{LOGIN}/token", "jwks_uri": f"{LOGIN}/keys"}
+    said |= {"token_endpoint": url} if place == "discovered token" else {"jwks_uri": url}
+    spec = document(
         {"security": [{"s": []}]},
         servers=[{"url": "http://docs.example"}],
         components={"securitySchemes": {"s": schemes[place]}},
     )
+    return spec, said
 
 
-@pytest.mark.parametrize("host", list(HOSTILE.values())[::4], ids=list(HOSTILE)[::4])
-@pytest.mark.parametrize("place", ["token", "refresh", "discovery"])
-async def test_nor_does_it_have_anybody_signed_in_there(place: str, host: str) -> None:
-    wire = Wire(served(signing_in(place, f"http://{host}/")), OK)
-    names = Names({"docs.example": [PUBLIC], "localhost": ["127.0.0.1"], "login.example": [PUBLIC]})
+async def signed_in(wire: Wire, names: Names) -> ToolResult:
+    """What a model reads of a call to the operation of the document at docs.example."""
     client = OAuth2Auth(client_id="c", client_secret="s3cret")
     toolset = OpenAPIToolset(
         "http://docs.example/openapi.json",
         allow_private=reachable(wire, names),
         auth_credential=AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client),
     )
-    result = await act(toolset)
+    agent = Agent(name="caller", model=ScriptedModel(call("act"), "done"), tools=[toolset])
+    result = await Runner(agent, credentials="memory://").run("go")
+    return next(event.result for event in result.events if isinstance(event, ToolEnded))
+
+
+@pytest.mark.parametrize("host", list(HOSTILE.values())[::4], ids=list(HOSTILE)[::4])
+@pytest.mark.parametrize(
+    "place", ["token", "refresh", "discovery", "endpoint", "discovered token", "discovered keys"]
+)
+async def test_nor_does_it_have_anybody_signed_in_there(place: str, host: str) -> None:
+    spec, said = signing_in(place, f"https://{host}/")
+    wire = Wire(served(spec), served(said), OK)
+    names = Names({"docs.example": [PUBLIC], "localhost": ["127.0.0.1"], "login.example": [PUBLIC]})
+    result = await signed_in(wire, names)
     assert result.status == "error"
     assert "Refused to connect" in result.text or "Nobody can be signed in" in result.text
+    assert wire.connected == [PUBLIC] * (2 if place.startswith("discovered") else 1)
+
+
+async def test_what_openid_calls_its_address_means_nothing_in_a_scheme_of_another_type() -> None:
+    spec, _ = signing_in("unrelated field", "https://10.0.0.7/")
+    wire = Wire(served(spec), served({"access_token": "t", "token_type": "Bearer"}), OK)
+    names = Names({"docs.example": [PUBLIC], "login.example": ["1.1.1.1"]})
+    assert (await signed_in(wire, names)).text == "hello"
+    assert wire.connected == [PUBLIC, "1.1.1.1", PUBLIC]
+
+
+async def test_a_name_to_sign_in_at_is_judged_again_when_it_is_connected_to() -> None:
+    spec, _ = signing_in("token", "https://moving.example/token")
+    wire = Wire(served(spec), served({"access_token": "t", "token_type": "Bearer"}))
+    names = Names({"docs.example": [PUBLIC], "moving.example": [[PUBLIC], ["10.0.0.7"]]})
+    assert "Refused to connect" in (await signed_in(wire, names)).text
     assert wire.connected == [PUBLIC]
 
 

@@ -234,8 +234,7 @@ def test_a_document_and_its_files_together_have_a_size(tmp_path: Path) -> None:
     fits = OpenAPIToolset(tmp_path / "api.json", max_document_bytes=enough)
     assert parameters(fits.get_tool("act")) == {"q": {"type": "string"}}
     less = OpenAPIToolset(tmp_path / "api.json", max_document_bytes=enough - 1)
-    with pytest.raises(UsageError, match=rf"other.json' is too large.* {enough - 1} bytes"):
-        parameters(less.get_tool("act"))
+    assert "other.json' is too large" in str(less.problems()["act"])
     with pytest.raises(UsageError, match=r"api.json' is too large"):
         OpenAPIToolset(tmp_path / "api.json", max_document_bytes=len(whole) - 1)
 

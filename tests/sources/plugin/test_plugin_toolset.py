@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests._fetched import FETCHED
 from tests._venvs import venv_python
 from tests.sources._calling import StubRun, context, run_tool, tool_named
 
@@ -18,7 +19,6 @@ from toolwright.tools import prefixed
 
 pytestmark = pytest.mark.anyio
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
-CACHE = Path(__file__).parents[3] / ".cache"
 ROGUE = Path(__file__).parent / "rogue.py"
 
 
@@ -64,7 +64,7 @@ async def test_a_plugin_in_shell_with_the_first_version_of_the_protocol_works(
 async def test_the_example_in_go_builds_and_works(tmp_path: Path) -> None:
     go = venv_python("go").parent / "go"
     program = tmp_path / "words"
-    cache = {"GOCACHE": str(CACHE / "go"), "GOFLAGS": "-buildvcs=false"}
+    cache = {"GOCACHE": str(FETCHED / "go"), "GOFLAGS": "-buildvcs=false"}
     await anyio.run_process(
         [str(go), "build", "-o", str(program), "."],
         cwd=EXAMPLES / "words",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -241,7 +242,7 @@ class AuthlibFlows(Sealed):
         known = config.auth_scheme.model_dump_json()
         if known not in self._providers:
             self._providers[known] = await find_provider(config)
-        return self._providers[known]
+        return replace(self._providers[known], reachable=config.reachable)
 
     def _alone(self, scope: Scope, config: AuthConfig) -> anyio.Lock:
         """Held while a credential is looked up or changed: one refresh, however many calls wait."""

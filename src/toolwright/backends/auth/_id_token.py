@@ -47,7 +47,7 @@ async def check_id_token(
 
 async def _decoded(token: str, provider: Provider) -> tuple[dict[str, Any], dict[str, Any]]:
     if provider.jwks:
-        keys = KeySet.import_key_set(await get_json(provider.jwks))  # type: ignore[arg-type]
+        keys = KeySet.import_key_set(await get_json(provider.jwks, provider.reachable))  # type: ignore[arg-type]
         checked = jwt.decode(token, keys, algorithms=_ALGORITHMS)
         return checked.header, checked.claims
     # No key is known, but the token came straight from the token endpoint over TLS, which OpenID

@@ -50,7 +50,7 @@ async def begin_sign_in(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     verifier = generate_token(64)
     nonce = generate_token(32) if "openid" in provider.scopes else None
     extra = {"nonce": nonce, "audience": client.audience, **client.authorization_params}
-    async with oauth_client(client, provider.scopes) as session:
+    async with oauth_client(client, provider.scopes, reachable=provider.reachable) as session:
         address, state = session.create_authorization_url(
             provider.authorization,
             code_verifier=verifier,
@@ -99,7 +99,9 @@ def code_in(response: str, flow: OAuth2Auth, provider: Provider) -> str:
 async def redeem(flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, code: str) -> OAuth2Auth:
     """The tokens for the code that the provider sent the person back with."""
     hide = {code, *secrets_of(flow)}
-    async with oauth_client(client, provider.scopes, hide=hide) as session:
+    async with oauth_client(
+        client, provider.scopes, reachable=provider.reachable, hide=hide
+    ) as session:
         token = await session.fetch_token(
             provider.token,
             grant_type="authorization_code",
@@ -116,7 +118,9 @@ async def redeem(flow: OAuth2Auth, client: OAuth2Auth, provider: Provider, code:
 async def refresh(saved: OAuth2Auth, client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     """New tokens for the refresh token; what the provider gives no other of stays the same."""
     address = provider.refresh or provider.token
-    async with oauth_client(client, (), hide=secrets_of(saved)) as session:
+    async with oauth_client(
+        client, (), reachable=provider.reachable, hide=secrets_of(saved)
+    ) as session:
         token = await session.refresh_token(
             address, refresh_token=saved.refresh_token, **_audience(client)
         )
@@ -129,7 +133,7 @@ async def refresh(saved: OAuth2Auth, client: OAuth2Auth, provider: Provider) -> 
 async def ask_for_oneself(client: OAuth2Auth, provider: Provider) -> OAuth2Auth:
     """A token for the client itself (the client credentials grant)."""
     extra = {"audience": client.audience} if client.audience else {}
-    async with oauth_client(client, provider.scopes) as session:
+    async with oauth_client(client, provider.scopes, reachable=provider.reachable) as session:
         token = await session.fetch_token(provider.token, grant_type="client_credentials", **extra)
     return tokens_from(token)
 

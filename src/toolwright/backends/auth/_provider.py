@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolwright._hosts import is_plainly_local
-from toolwright.backends.auth._http import get_json, unusable
+from toolwright.backends._network import Reachable
+from toolwright.backends.auth._http import get_json, judge, require_safe, unusable
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig, OAuth2Flows, OpenIdConnectWithConfig
 
-__all__ = ["NAMES_ITSELF", "Provider", "find_provider", "require_safe"]
+__all__ = ["NAMES_ITSELF", "Provider", "find_provider"]
 
 NAMES_ITSELF = "authorization_response_iss_parameter_supported"
 
@@ -33,16 +33,19 @@ class Provider:
     """Whether it has promised to say who it is when it sends a person back (RFC 9207)."""
     scopes: tuple[str, ...] = ()
     grant: str = "authorization_code"
+    reachable: Reachable | None = None
+    """Where it may be; None: anywhere."""
 
 
 async def find_provider(config: AuthConfig) -> Provider:
     """The provider of an OAuth2 or OpenID Connect scheme; asks its discovery document if need be."""
     scheme = config.auth_scheme
-    discovery = scheme.model_dump(by_alias=True).get("openIdConnectUrl")
+    is_openid = scheme.type == "openIdConnect"
+    discovery = scheme.model_dump(by_alias=True).get("openIdConnectUrl") if is_openid else None
     if isinstance(scheme, OpenIdConnectWithConfig) and scheme.token_endpoint:
         provider = _from_endpoints(scheme.model_dump(), scheme)
     elif discovery:
-        provider = _from_endpoints(await _discover(discovery), scheme)
+        provider = _from_endpoints(await _discover(discovery, config.reachable), scheme)
     elif not isinstance(scheme, OpenIdConnectWithConfig) and scheme.flows:
         provider = _from_flows(scheme.flows, scheme.model_extra or {})
     else:
@@ -50,9 +53,11 @@ async def find_provider(config: AuthConfig) -> Provider:
             f"The {scheme.type!r} scheme of {config.credential_key!r} names no provider; give it "
             "flows=OAuth2Flows(…), or use OpenIdConnectWithConfig(…)."
         )
-    for address in (provider.token, provider.authorization, provider.refresh, provider.jwks):
+    for address in (provider.token, provider.refresh, provider.jwks):
         if address:
-            require_safe(address)
+            await judge(address, config.reachable)
+    if provider.authorization:
+        require_safe(provider.authorization)
     return replace(provider, scopes=_asked_for(provider, scheme.type))
 
 
@@ -61,16 +66,6 @@ def _asked_for(provider: Provider, kind: str) -> tuple[str, ...]:
     scopes = tuple(" ".join(provider.scopes).split())
     is_openid = kind == "openIdConnect" and provider.grant == "authorization_code"
     return ("openid", *scopes) if is_openid and "openid" not in scopes else scopes
-
-
-def require_safe(address: str) -> None:
-    """`UsageError` unless the address is HTTPS, or on this very machine."""
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (
-        parts.scheme == "http" and is_plainly_local(parts.hostname or "")
-    ):
-        return
-    raise UsageError(f"Secrets would travel unprotected to {address!r}; use its https:// address.")
 
 
 def _from_flows(flows: OAuth2Flows, known: dict[str, Any]) -> Provider:
@@ -109,9 +104,9 @@ def _from_endpoints(found: dict[str, Any], scheme: Any) -> Provider:
     )
 
 
-async def _discover(address: str) -> dict[str, Any]:
-    require_safe(address)
-    found = await get_json(address)
+async def _discover(address: str, reachable: Reachable | None) -> dict[str, Any]:
+    await judge(address, reachable)
+    found = await get_json(address, reachable)
     issuer = found.get("issuer")
     # A document that speaks for another issuer would have us trust that one's tokens.
     if not found.get("token_endpoint") or f"{str(issuer).rstrip('/')}{_DISCOVERY_PATH}" != address:

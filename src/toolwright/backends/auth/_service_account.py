@@ -7,9 +7,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
 from toolwright.backends import auth
-from toolwright.backends.auth._http import connection, refusals_told
+from toolwright.backends.auth._http import connection, refusals_told, require_safe
 from toolwright.backends.auth._oauth import tokens_from
-from toolwright.backends.auth._provider import require_safe
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.messages import OAuth2Auth, ServiceAccount, ServiceAccountCredential, secrets_of

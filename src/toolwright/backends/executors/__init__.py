@@ -15,6 +15,7 @@ from toolwright.backends.executors._executor import (
     Sandbox,
     demand,
     require_runnable,
+    shell_argv,
 )
 from toolwright.backends.executors._launcher import launcher_command
 
@@ -40,6 +41,7 @@ __all__ = [
     "demand",
     "launcher_command",
     "require_runnable",
+    "shell_argv",
 ]
 
 

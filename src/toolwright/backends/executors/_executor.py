@@ -21,6 +21,7 @@ __all__ = [
     "Sandbox",
     "demand",
     "require_runnable",
+    "shell_argv",
 ]
 
 Command = str | Sequence[str]
@@ -76,6 +77,18 @@ def require_runnable(command: Command) -> None:
             "The command has a NUL character, which cannot be part of any; leave it out, or let a "
             r"program make it: printf '\0'."
         )
+
+
+def shell_argv(shell: str, command: str) -> list[str]:
+    """What to start so that the shell runs `command`, in pieces where it is too long for one argument."""
+    if len(command) <= _PIECE:
+        return [shell, "-c", command]
+    pieces = [command[at : at + _PIECE] for at in range(0, len(command), _PIECE)]
+    return [shell, "-c", 'IFS=; eval "unset IFS; set --; $*"', shell, *pieces]
+
+
+_PIECE = 30_000
+"""Characters, of up to four bytes: Linux takes at most 128 KB as one argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +226,9 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the background jobs and let go of everything. May be called twice."""
+        """End whatever runs and let go of everything; who waits in `run` gets a command that was
+        stopped. May be called twice.
+        """
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -3,7 +3,8 @@
 A program of its own, started with `python -I -S`: it imports as little as it can, because its
 start is part of the cost of every command. Its arguments are the descriptor of a socket, limits as
 `name=number` separated by commas, and the command. When the socket is closed at the other end,
-because the caller wants it or has died, everything ends. It writes to the socket why it ended the
+because the caller wants it or has died, everything ends. A `p` that comes through it pauses
+everything below, unless an `r` follows soon, which resumes it. It writes to the socket why it ended the
 command, if it did, and exits as the command did.
 """
 
@@ -16,7 +17,7 @@ import time
 
 _LINUX = sys.platform == "linux"
 _SIGKILL, _SIGPIPE, _SIGTERM, _SIGXFSZ = 9, 13, 15, 25
-_SIGSTOP = 19 if _LINUX else 17
+_SIGSTOP, _SIGCONT = (19, 18) if _LINUX else (17, 19)
 _PR_SET_CHILD_SUBREAPER = 36
 _RESOURCES = {
     "memory": resource.RLIMIT_AS,
@@ -27,6 +28,8 @@ _RESOURCES = {
 _STATE, _PARENT, _THREADS = 0, 1, 17
 """Fields of `/proc/PID/stat`, counted behind the program's name."""
 _SWEEP_SECONDS = 5.0
+_PAUSE_SECONDS = 0.05
+"""How long after it was asked for a pause begins: calls that follow each other shall not wait."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -75,6 +78,7 @@ def _watch(child: int, control: int, limits: dict[str, float]) -> tuple[int | No
     counted = "memory" in limits or "processes" in limits
     tick = 0.02 if counted else 0.5
     deadline = time.monotonic() + limits["timeout"] if "timeout" in limits else None
+    pause = _Pause()
     poller = select.poll()
     poller.register(control, select.POLLIN)
     if _LINUX:
@@ -88,11 +92,40 @@ def _watch(child: int, control: int, limits: dict[str, float]) -> tuple[int | No
         left = tick if deadline is None else min(tick, deadline - time.monotonic())
         if left <= 0:
             return None, "timeout"
-        if any(fd == control for fd, _ in poller.poll(left * 1000)):
+        ready = poller.poll(pause.soon(left) * 1000)
+        if any(fd == control for fd, _ in ready) and not pause.was_told(os.read(control, 64)):
             return None, "stopped"
         reason = _over_limit(limits) if counted else None
         if reason:
             return None, reason
+
+
+class _Pause:
+    """Everything below this process stands still, or is about to."""
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+        self._stopped: set[int] = set()
+
+    def was_told(self, said: bytes) -> bool:
+        """Take the caller's last word; False when there was none, because everything is to end: what
+        stands still would not hear that.
+        """
+        self._at = time.monotonic() + _PAUSE_SECONDS if said.endswith(b"p") else None
+        if self._at is None:
+            _kill(self._stopped, _SIGCONT)
+            self._stopped = set()
+        return said != b""
+
+    def soon(self, left: float) -> float:
+        """Begin the pause if it is time; how long to wait for the next thing, `left` at most."""
+        if self._at is None:
+            return left
+        until = self._at - time.monotonic()
+        if until > 0:
+            return min(left, until)
+        self._at, self._stopped = None, _stop_all()
+        return left
 
 
 def _over_limit(limits: dict[str, float]) -> str | None:

@@ -18,9 +18,10 @@ from toolwright.backends.executors._executor import (
     Limits,
     OnOutput,
     require_runnable,
+    shell_argv,
 )
 from toolwright.backends.executors._job import ProcessJob
-from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.errors import ToolError, UsageError
 
 __all__ = ["INHERITED", "LocalExecutor", "clean_environment"]
@@ -57,6 +58,7 @@ class LocalExecutor(Sealed):
         self.env = dict(env or {})
         self.limits = limits or Limits()
         self._shell = shutil.which("bash") or "/bin/sh"
+        self._running = Running()
         self._jobs: list[ProcessJob] = []
         self._closed = False
 
@@ -105,7 +107,7 @@ class LocalExecutor(Sealed):
         """Run a command to its end; nothing it started is left running."""
         spec = self._spec(command, cwd, env, limits or self.limits)
         process = Process(replace(spec, stdin=stdin, merge=merge, spill=spill))
-        return await process.communicate(on_output)
+        return await self._running.communicate(process, on_output)
 
     async def start(
         self,
@@ -139,9 +141,10 @@ class LocalExecutor(Sealed):
             raise ToolError(f"Cannot write {path!r}: {_cause(error)}.") from error
 
     async def close(self) -> None:
-        """End the background jobs."""
+        """End what runs, in the background or not."""
         self._closed = True
         async with anyio.create_task_group() as group:
+            group.start_soon(self._running.close)
             for job in self._jobs:
                 group.start_soon(job.stop)
 
@@ -157,7 +160,7 @@ class LocalExecutor(Sealed):
         if self._closed:
             raise UsageError(f"This {type(self).__name__} is closed; open another one.")
         require_runnable(command)
-        argv = [self._shell, "-c", command] if isinstance(command, str) else list(command)
+        argv = shell_argv(self._shell, command) if isinstance(command, str) else list(command)
         place = str(self.workspace / cwd) if cwd else str(self.workspace)
         return ProcessSpec(
             argv=argv,

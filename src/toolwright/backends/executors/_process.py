@@ -1,6 +1,7 @@
 """One command under its launcher: start it, take its output, wait for it, end it."""
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -26,7 +27,7 @@ from toolwright.errors import StoreError, ToolError, UsageError
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["Process", "ProcessSpec"]
+__all__ = ["Process", "ProcessSpec", "Running"]
 
 T = TypeVar("T")
 _MARK = "TOOLWRIGHT_COMMAND"
@@ -154,6 +155,23 @@ class Process:
         with contextlib.suppress(OSError):  # It has ended, and everything is closed.
             self._control.shutdown(socket.SHUT_WR)
 
+    async def stopped(self) -> None:
+        """Have everything ended that somebody else waits for, and wait until it has."""
+        self.stop()
+        await _wait(self._popen)
+
+    def pause(self) -> None:
+        """Have everything stand still, unless `resume` comes within some hundredths of a second."""
+        self._tell(b"p")
+
+    def resume(self) -> None:
+        """Have everything go on."""
+        self._tell(b"r")
+
+    def _tell(self, word: bytes) -> None:
+        with contextlib.suppress(OSError):  # It has ended.
+            self._control.send(word, socket.MSG_DONTWAIT)
+
     async def _take_output(self, group: TaskGroup) -> None:
         # Short work is over before this; until then the pipes hold what comes.
         await anyio.sleep(_SHORT)
@@ -200,6 +218,27 @@ class Process:
         )
 
 
+class Running:
+    """The commands of one executor that somebody waits for: closing it ends them."""
+
+    def __init__(self) -> None:
+        self._processes: set[Process] = set()
+
+    async def communicate(self, process: Process, on_output: OnOutput | None = None) -> Finished:
+        """`process.communicate`, within reach of `close`."""
+        self._processes.add(process)
+        try:
+            return await process.communicate(on_output)
+        finally:
+            self._processes.discard(process)
+
+    async def close(self) -> None:
+        """End them all; whoever waits for one gets what it wrote until then."""
+        async with anyio.create_task_group() as group:
+            for process in list(self._processes):
+                group.start_soon(process.stopped)
+
+
 def _spawn(
     spec: ProcessSpec, control: int, stdin: int | IO[bytes], mark: str
 ) -> subprocess.Popen[bytes]:
@@ -225,6 +264,10 @@ def _spawn(
         # Not what was to be run: the walls around it are nothing that a model could change.
         raise ToolError(f"The command cannot be run: {error}.") from error
     except OSError as error:
+        if error.errno == errno.E2BIG:
+            raise ToolError(
+                "The command is too long to be started; write what is long to a file first."
+            ) from error
         raise StoreError(f"The command could not be started: {error}.") from error
 
 
@@ -258,7 +301,10 @@ async def _wait(popen: subprocess.Popen[bytes]) -> None:
     if popen.poll() is not None:
         return
     if sys.platform == "linux":
-        pidfd = os.pidfd_open(popen.pid)
+        try:
+            pidfd = os.pidfd_open(popen.pid)
+        except ProcessLookupError:  # Another thread waited for it, just now.
+            return
         try:
             await anyio.wait_readable(pidfd)
         finally:

@@ -5,7 +5,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -110,10 +110,10 @@ class Bubblewrap(Sealed):
             [str(PYTHON), "-I", "-S", "-c", _FORWARD, _SOCKET, str(_PORT)] if room.proxy else []
         )
         return [
-            "/bin/sh", "-c", _FILTERED, "sh", _filter_file(),
+            "/bin/sh", "-c", _FILTERED, "sh", _files()["online" if room.network else "offline"],
             self.binary.path if self.binary else "bwrap", "--seccomp", "9",
             *_ALONE, *network, *_system(),
-            "--proc", "/proc", "--dev", "/dev",
+            *_proc(), "--dev", "/dev",
             "--size", size, "--tmpfs", "/tmp",  # noqa: S108
             "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
             *_readable(room), "--ro-bind", str(room.packages), _PACKAGES,
@@ -147,8 +147,8 @@ def _probed(given: str | None) -> _Probed:
 
 
 def _try(binary: BwrapBinary) -> str | None:
-    command = ["/bin/sh", "-c", _FILTERED, "sh", _filter_file(), binary.path, "--seccomp", "9",
-               *_ALONE, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]  # fmt: skip
+    command = ["/bin/sh", "-c", _FILTERED, "sh", _files()["offline"], binary.path, "--seccomp", "9",
+               *_ALONE, *_system(), *_proc(), "--dev", "/dev", "--", "true"]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -157,13 +157,53 @@ def _try(binary: BwrapBinary) -> str | None:
 
 
 @cache
-def _filter_file() -> str:
-    """The filter for system calls, as a file that lives as long as this program."""
+def _files() -> dict[str, str]:
+    """Files that live as long as this program: the filters for system calls, and an empty one."""
     directory = temporary_directory()
     atexit.register(remove_tree, directory)
-    file = directory / "filter.bpf"
-    file.write_bytes(bubblewrap_filter())
-    return str(file)
+    contents = {
+        "offline": bubblewrap_filter(network=False),
+        "online": bubblewrap_filter(network=True),
+        "nothing": b"",
+    }
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    return {name: str(directory / name) for name in contents}
+
+
+@cache
+def _proc() -> tuple[str, ...]:
+    """Processes and what the kernel tells everybody, read-only.
+
+    To the kernel, root in a namespace is still who owns its settings and tables, rights or not.
+    """
+    options = ["--proc", "/proc"]
+    for path in _kernels_own():
+        mask = ("--tmpfs", path, "--remount-ro", path)
+        options += mask if os.path.isdir(path) else ("--ro-bind", _files()["nothing"], path)
+    return (*options, "--remount-ro", "/proc")
+
+
+def _kernels_own() -> Iterator[str]:
+    """What of /proc this user may read and others may not. Settings are left out: each mount costs
+    a millisecond, and what they say is no secret.
+    """
+    # These are told apart by who asks, and a user in a namespace is still the same one.
+    yield from (path for path in ("/proc/keys", "/proc/key-users") if os.path.exists(path))
+    left_out = {"self", "thread-self", "net", "sys"}
+    for place, directories, files in os.walk("/proc"):
+        directories[:] = [n for n in directories if not n.isdigit() and n not in left_out]
+        private = {name for name in (*directories, *files) if _is_private(f"{place}/{name}")}
+        yield from (f"{place}/{name}" for name in sorted(private))
+        directories[:] = [name for name in directories if name not in private]
+
+
+def _is_private(path: str) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and found.st_mode & 0o404 == 0o400
 
 
 @cache
@@ -185,6 +225,10 @@ def _readable(room: Room) -> list[str]:
     options: list[str] = []
     for path in (*python_paths(), *room.readable):
         options += ["--ro-bind", str(path), str(path)]
+    for path in room.open_ends:
+        # Not what has gone meanwhile: nothing can be mounted there.
+        if os.path.lexists(path) and any(path.is_relative_to(above) for above in room.readable):
+            options += ["--ro-bind", _files()["nothing"], str(path)]
     for path in room.writable:
         options += ["--bind", str(path), str(path)]
     if room.proxy:

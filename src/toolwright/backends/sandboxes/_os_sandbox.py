@@ -11,7 +11,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import remove_tree, temporary_directory
+from toolwright._temporary import passing_directory, remove_tree, temporary_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -22,8 +22,9 @@ from toolwright.backends.executors import (
     OnOutput,
     clean_environment,
     require_runnable,
+    shell_argv,
 )
-from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
     checked_packages,
@@ -34,7 +35,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls
+from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls, open_ends
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -62,6 +63,7 @@ class OsSandbox(Sealed):
         limits: Limits,
         writable: Sequence[str | Path] = (),
         secrets: Mapping[str, HostSecret] | None = None,
+        open_ends: tuple[Path, ...] = (),
     ) -> None:
         self.walls = walls
         self.limits = limits
@@ -76,6 +78,7 @@ class OsSandbox(Sealed):
             scratch=self._scratch,
             packages=self._packages,
             readable=tuple(Path(path).absolute() for path in readable),
+            open_ends=open_ends,
             writable=tuple(Path(path).absolute() for path in writable),
             network=network,
             proxy=self._home / "proxy" if hosts.all else None,
@@ -91,7 +94,9 @@ class OsSandbox(Sealed):
             **_harmless(env),
         }
         self._local = LocalExecutor(workspace, limits=limits)
-        self._python = WarmPython(self._start_python)
+        self._running = Running()
+        self._python = WarmPython(self._start_python, pauses=True)
+        self._calling: set[WarmPython] = set()
         self._bash = shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
         self._closed = False
 
@@ -136,6 +141,7 @@ class OsSandbox(Sealed):
             limits=limits or Limits(),
             writable=writable,
             secrets=secrets,
+            open_ends=await in_io_thread(open_ends, readable),
         )
 
     @property
@@ -215,37 +221,45 @@ class OsSandbox(Sealed):
         The value of a last expression is JSON, to be read with `read_guest_json`.
         """
         self._check_open()
-        python = WarmPython(self._start_python)
+        python = WarmPython(self._start_python, pauses=True)
+        self._calling.add(python)
         try:
             return await python.run(code, limits or self.limits, functions, answer_calls)
         finally:
+            self._calling.discard(python)
             await python.close()
 
     async def install(self, packages: Sequence[str]) -> Finished:
         """Install packages with pip, itself confined; commands and code can read, not change them."""
         self._check_open()
         wanted = checked_packages(packages)
-        room = replace(
-            self._room,
-            workspace=self._packages,
-            readable=pip_readable(),
-            network=True,
-            proxy=None,
-        )
-        command = self.walls.around(
-            pip_command(wanted, self.walls.inside(room)), self.walls.inside(room), room
-        )
-        env = {**self.walls.environment(room), **pip_environment()}
-        done = await self._local.run(command, env=env, limits=replace(self.limits, timeout=600))
+        with passing_directory() as home:
+            done = await self._pip(wanted, home)
         # Modules that were missing before would stay missing in an interpreter that looked for them.
         await self.run_code("import importlib; importlib.invalidate_caches()")
         return done
+
+    async def _pip(self, packages: Sequence[str], home: Path) -> Finished:
+        """pip reads settings in its home, and starts what they name: it never is that of commands."""
+        room = replace(
+            self._room,
+            workspace=self._packages,
+            scratch=home,
+            readable=pip_readable(),
+            writable=(),
+            network=True,
+            proxy=None,
+        )
+        # Not where packages are: Python and pip look for programs and modules where they start.
+        command = self.walls.around(pip_command(packages, self.walls.inside(room)), "/", room)
+        env = {**self.walls.environment(room), **pip_environment()}
+        return await self._local.run(command, env=env, limits=replace(self.limits, timeout=600))
 
     async def read_file(self, path: str) -> bytes:
         """Read a file behind the walls, so that no link in the workspace leads outside."""
         limits = replace(self.limits, output=_READ_LIMIT)
         process = self._process(["cat", "--", self._inside(path)], limits)
-        done = await process.communicate()
+        done = await self._running.communicate(process)
         if not done.ok:
             raise ToolError(f"Cannot read {path!r}: {done.stderr.strip() or done.ended}.")
         if done.truncated:
@@ -265,7 +279,8 @@ class OsSandbox(Sealed):
             self._closed = True
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
             remove = partial(in_io_thread, remove_tree, self._home)
-            await close_all([remove, *proxy, self._local.close, self._python.close])
+            pythons = [python.close for python in (self._python, *self._calling)]
+            await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
 
     async def __aenter__(self) -> Self:
         return self
@@ -291,7 +306,7 @@ class OsSandbox(Sealed):
     def _walled(self, command: Command, cwd: str | None, room: Room) -> list[str]:
         self._check_open()
         require_runnable(command)
-        argv = [self._bash, "-c", command] if isinstance(command, str) else list(command)
+        argv = shell_argv(self._bash, command) if isinstance(command, str) else list(command)
         return self.walls.around(argv, self._inside(cwd or "."), room)
 
     def _inside(self, path: str) -> str:

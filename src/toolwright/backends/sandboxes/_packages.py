@@ -32,10 +32,14 @@ def checked_packages(packages: Sequence[str]) -> list[str]:
 
 
 def pip_command(packages: Sequence[str], target: str) -> list[str]:
-    """Install into `target`; only wheels, because building from source runs its author's code."""
+    """Install into `target`; only wheels, because building from source runs its author's code.
+
+    Isolated, so that pip and all it imports are this program's own, whatever is in `target`.
+    """
     return [
-        sys.executable, "-m", "pip", "install", "--only-binary=:all:", "--no-input", "--upgrade",
-        "--disable-pip-version-check", "--quiet", "--no-cache-dir", "--target", target,
+        sys.executable, "-I", "-m", "pip", "install", "--only-binary=:all:", "--no-input", "--upgrade",
+        "--disable-pip-version-check", "--quiet", "--no-cache-dir", "--no-warn-conflicts",
+        "--target", target,
         "--", *packages,
     ]  # fmt: skip
 

@@ -22,10 +22,11 @@ from toolwright.backends.executors import (
     clean_environment,
     require_runnable,
 )
-from toolwright.backends.executors._process import Process, ProcessSpec
+from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._bashkit_worker import REFUSED
 from toolwright.backends.sandboxes._monty import MontyPython
 from toolwright.backends.sandboxes._seccomp import MACHINES, interpreter_filter
+from toolwright.concurrency import close_all
 from toolwright.errors import ToolError, UsageError
 
 __all__ = ["PortableSandbox"]
@@ -72,6 +73,7 @@ class PortableSandbox(Sealed):
         self._env = dict(env or {})
         self._hosts = [f"{scheme}://{host}" for host in allow_hosts for scheme in ("https", "http")]
         self._directory = directory
+        self._running = Running()
         self._python = MontyPython(directory, _WORKSPACE)
         self._closed = False
 
@@ -128,7 +130,7 @@ class PortableSandbox(Sealed):
             "settings": self._settings({**self._env, **(env or {})}),
         }
         process = self._process(request, limits or self.limits, merge=merge, spill=spill)
-        done = await process.communicate(on_output)
+        done = await self._running.communicate(process, on_output)
         ending = _SIGNAL_NAMES.get(done.exit_code) if done.ended == "exited" else None
         note = f"The interpreter {ending}.\n" if ending else ""
         return replace(done, stderr=f"{done.stderr}{note}")
@@ -162,7 +164,7 @@ class PortableSandbox(Sealed):
         """A file of the workspace; links that lead outside are not followed."""
         limits = replace(self.limits, output=_READ_LIMIT, memory=None)
         process = self._process({"op": "read", "path": _within(path)}, limits)
-        done = await process.communicate()
+        done = await self._running.communicate(process)
         if done.truncated:
             raise ToolError(f"Cannot read {path!r}: it is larger than {_READ_LIMIT} bytes.")
         _must_have_moved("read", path, done)
@@ -173,12 +175,13 @@ class PortableSandbox(Sealed):
         content = base64.b64encode(data.encode() if isinstance(data, str) else data).decode()
         request = {"op": "write", "path": _within(path), "data": content}
         limits = replace(self.limits, memory=None)
-        _must_have_moved("write", path, await self._process(request, limits).communicate())
+        done = await self._running.communicate(self._process(request, limits))
+        _must_have_moved("write", path, done)
 
     async def close(self) -> None:
-        """End the Python interpreter."""
+        """End the interpreters."""
         self._closed = True
-        await self._python.close()
+        await close_all([self._python.close, self._running.close])
 
     async def __aenter__(self) -> Self:
         return self

@@ -13,7 +13,8 @@ from toolwright.concurrency import in_io_thread
 
 __all__ = ["Seatbelt", "profile"]
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/System", "/Library", "/opt/homebrew", "/private/etc/ssl",
+_SYSTEM = ("/usr", "/bin", "/sbin", "/System", "/Library", "/opt/homebrew",
+           *(f"/private/etc/ssl/{name}" for name in ("cert.pem", "certs", "openssl.cnf")),
            "/private/var/db/timezone", "/private/var/select", "/dev")  # fmt: skip
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper")
 

@@ -45,6 +45,9 @@ _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _SET_LEASE = 1024
 """Of a file that can be read: whoever opens it to write waits, for 45 seconds."""
 
+_WATCH = 1026
+"""Of a directory that can be read: F_NOTIFY, from before inotify."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Test:
@@ -66,9 +69,14 @@ class _Rule:
 _BEYOND_A_PAGE = (_Test(1, "has", 0xFFFFF000), _Test(1, "has", 0xFFFFFFFF, upper=True))
 
 
-def bubblewrap_filter(machine: str = "") -> bytes:
-    """What namespaces do not hold: keyrings, terminals, special bits, leases, other networks."""
-    return _assembled(machine or platform.machine(), _everywhere())
+def bubblewrap_filter(*, network: bool, machine: str = "") -> bytes:
+    """What namespaces do not hold: keyrings, terminals, special bits, leases, other networks.
+
+    With the machine's `network`, its unix sockets that have a name and no file are reachable as well:
+    then there are none at all.
+    """
+    own = [_refusal("socket", _Test(0, "is", _UNIX))] if network else []
+    return _assembled(machine or platform.machine(), [*_everywhere(), *own])
 
 
 def landlock_filter(*, network: bool, machine: str = "") -> bytes:
@@ -147,8 +155,9 @@ def _without_namespaces(network: bool) -> list[_Rule]:
                   "mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen "
                   "fsconfig fsmount fspick mount_setattr statmount listmount unshare setns "
                   "swapon swapoff reboot quotactl quotactl_fd acct iopl ioperm "
-                  "fanotify_init fanotify_mark inotify_add_watch lookup_dcookie nfsservctl "
-                  "file_getattr file_setattr"),
+                  "fanotify_init fanotify_mark inotify_init inotify_init1 inotify_add_watch "
+                  "lookup_dcookie nfsservctl file_getattr file_setattr capget"),
+        _refusal("fcntl", _Test(1, "is", _WATCH)),
         *(_Rule(call, none) for call in _ATTRIBUTES),
         *(_refusal(call, _Test(0, "is not", 0)) for call in _ON_A_PROCESS),
         *(_refusal(call, _Test(argument, "is not", value)) for call, process in _PRIORITIES
@@ -249,7 +258,7 @@ MACHINES = {
         "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 socketpair 53 clone 56 semget 64 "
         "semop 65 semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 fcntl 72 creat 85 "
         "chmod 90 fchmod 91 chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 "
-        "setpriority 141 "
+        "setpriority 141 capget 125 "
         "sched_setparam 142 sched_setscheduler 144 pivot_root 155 chroot 161 acct 163 mount 165 "
         "umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173 init_module 175 "
         "delete_module 176 quotactl 179 nfsservctl 180 setxattr 188 lsetxattr 189 fsetxattr 190 "
@@ -257,9 +266,10 @@ MACHINES = {
         "removexattr 197 lremovexattr 198 fremovexattr 199 sched_setaffinity 203 "
         "lookup_dcookie 212 semtimedop 220 utimes 235 mq_open 240 mq_unlink 241 mq_timedsend 242 "
         "mq_timedreceive 243 mq_notify 244 mq_getsetattr 245 kexec_load 246 add_key 248 "
-        "request_key 249 keyctl 250 ioprio_set 251 inotify_add_watch 254 migrate_pages 256 "
+        "request_key 249 keyctl 250 ioprio_set 251 inotify_init 253 inotify_add_watch 254 migrate_pages 256 "
         "openat 257 mknodat 259 fchownat 260 futimesat 261 fchmodat 268 unshare 272 "
-        "get_robust_list 274 move_pages 279 utimensat 280 perf_event_open 298 fanotify_init 300 "
+        "get_robust_list 274 move_pages 279 utimensat 280 inotify_init1 294 perf_event_open 298 "
+        "fanotify_init 300 "
         "fanotify_mark 301 prlimit64 302 name_to_handle_at 303 open_by_handle_at 304 setns 308 "
         "process_vm_readv 310 process_vm_writev 311 kcmp 312 finit_module 313 sched_setattr 314 "
         "memfd_create 319 kexec_file_load 320 bpf 321 userfaultfd 323 execve 59 execveat 322"
@@ -268,9 +278,10 @@ MACHINES = {
         _SINCE_424 +
         "setxattr 5 lsetxattr 6 fsetxattr 7 getxattr 8 lgetxattr 9 fgetxattr 10 listxattr 11 "
         "llistxattr 12 flistxattr 13 removexattr 14 lremovexattr 15 fremovexattr 16 "
-        "lookup_dcookie 18 fcntl 25 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 umount2 39 "
+        "lookup_dcookie 18 fcntl 25 inotify_init1 26 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 "
+        "umount2 39 "
         "mount 40 pivot_root 41 nfsservctl 42 chroot 51 fchmod 52 fchmodat 53 fchownat 54 "
-        "fchown 55 openat 56 quotactl 60 utimensat 88 acct 89 unshare 97 get_robust_list 100 "
+        "fchown 55 openat 56 quotactl 60 utimensat 88 acct 89 capget 90 unshare 97 get_robust_list 100 "
         "kexec_load 104 init_module 105 delete_module 106 syslog 116 ptrace 117 "
         "sched_setparam 118 sched_setscheduler 119 sched_setaffinity 122 setpriority 140 "
         "reboot 142 mq_open 180 mq_unlink 181 mq_timedsend 182 mq_timedreceive 183 mq_notify 184 "

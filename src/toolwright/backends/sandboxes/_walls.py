@@ -1,6 +1,8 @@
 """What an operating system's sandbox is: a program in front of the command."""
 
+import contextlib
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from toolwright.backends.executors import Capabilities, Limits
+from toolwright.errors import UsageError
 
-__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "python_paths"]
+__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "open_ends", "python_paths"]
 
 PYTHON = Path(sys.executable).resolve()
 """The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
@@ -18,10 +21,13 @@ SYSTEM_ETC = (
     "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
     "gai.conf", "group", "lsb-release", "os-release",
     "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
-    "mime.types", "nsswitch.conf", "passwd", "pki", "profile", "protocols", "resolv.conf",
-    "services", "ssl", "terminfo", "timezone",
+    "mime.types", "nsswitch.conf", "passwd", "profile", "protocols", "resolv.conf",
+    "services", "terminfo", "timezone",
+    "pki/ca-trust", "pki/java", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf",
+    "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
-"""What of /etc programs need to work. Not among it: shadow, ssh, sudoers, anyone's settings."""
+"""What of /etc programs need to work. Not among it: shadow, ssh, sudoers, private keys beside
+certificates, anyone's settings: if this program is root, what only root may read can be read there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +42,8 @@ class Room:
     """Readable: Python packages that were installed for this sandbox."""
     readable: tuple[Path, ...] = ()
     """Further paths that may be read, beside the system's."""
+    open_ends: tuple[Path, ...] = ()
+    """Sockets and pipes below these: whoever can read them could talk through them."""
     writable: tuple[Path, ...] = ()
     """Further directories that may be read and written, beside the workspace."""
     network: bool = False
@@ -83,6 +91,30 @@ class Walls(Protocol):
 def enter(cwd: str) -> list[str]:
     """What to put in front of a command so that it starts in `cwd`."""
     return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", cwd]
+
+
+def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
+    """The sockets and pipes below these paths; `UsageError` if one of the paths is one itself."""
+    found: list[Path] = []
+    waiting = [str(Path(path).absolute()) for path in paths]
+    for path in waiting:
+        if _is_open_end(os.stat(path).st_mode):
+            raise UsageError(f"{path!r} is a socket or a pipe, which cannot be made readable only.")
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                # Most are told apart without asking for more than their directory says.
+                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                    with contextlib.suppress(OSError):
+                        mode = entry.stat(follow_symlinks=False).st_mode
+                        found += [Path(entry.path)] if _is_open_end(mode) else []
+    return tuple(found)
+
+
+def _is_open_end(mode: int) -> bool:
+    return stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)
 
 
 def python_paths() -> tuple[Path, ...]:

@@ -4,7 +4,8 @@ import json
 import math
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,11 +35,14 @@ _LOST = "[The interpreter was ended; its variables are gone.]\n"
 class WarmPython:
     """Runs code in an interpreter that keeps its names; one that had to be ended starts afresh.
 
-    Names are kept as long as the limits, time aside, stay the same.
+    Names are kept as long as the limits, time aside, stay the same. With `pauses`, it stands still
+    while no code runs, with all threads and processes that code has started; so it does while calls
+    are answered.
     """
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: Start, *, pauses: bool = False) -> None:
         self._start = start
+        self._pauses = pauses
         self._process: Process | None = None
         self._socket: socket.socket | None = None
         self._limits: Limits | None = None
@@ -62,7 +66,9 @@ class WarmPython:
             return await self.run_alone(code, limits, functions, answer_calls, more)
 
     async def close(self) -> None:
-        """End the interpreter; the next code starts another one."""
+        """End the interpreter, and with it code that runs; the next code starts another one."""
+        if self._process is not None:
+            self._process.stop()
         async with self._lock:
             await self.end()
 
@@ -90,14 +96,18 @@ class WarmPython:
         talk = _Talk(code, functions, answer_calls, more or {})
         process, connection = await self._running(replace(limits, timeout=None))
         process.rewind()
+        process.resume()
         answer: dict[str, Any] | None = None
         timed_out = False
         try:
             with anyio.move_on_after(limits.timeout) as scope:
-                answer = await process.alongside(partial(talk.hold, connection, scope))
+                clock = _Clock(scope, process if self._pauses else None)
+                answer = await process.alongside(partial(talk.hold, connection, clock))
             timed_out = scope.cancelled_caught
         finally:
             ended = await self.end() if answer is None else None
+        if self._pauses:
+            process.pause()
         if answer is not None:
             return process.so_far(answer["exit_code"], answer.get("value"))
         return _lost(ended, timed_out)
@@ -145,9 +155,7 @@ class _Talk:
     answer_calls: AnswerCalls | None
     more: Mapping[str, Any]
 
-    async def hold(
-        self, connection: socket.socket, clock: anyio.CancelScope
-    ) -> dict[str, Any] | None:
+    async def hold(self, connection: socket.socket, clock: "_Clock") -> dict[str, Any] | None:
         """The interpreter's answer; None when it is gone, or is to end."""
         try:
             functions = list(self.functions)
@@ -158,7 +166,8 @@ class _Talk:
                     return message
                 if self.answer_calls is None or not _are_calls(message, functions):
                     return None
-                results = await _off_the_clock(clock, self.answer_calls, message["calls"])
+                with clock.stopped():
+                    results = await self.answer_calls(message["calls"])
                 if results is None:
                     return None
                 await _send(connection, {"results": results})
@@ -167,13 +176,24 @@ class _Talk:
         return None
 
 
-async def _off_the_clock(
-    clock: anyio.CancelScope, answer_calls: AnswerCalls, calls: list[dict[str, Any]]
-) -> list[dict[str, Any]] | None:
-    left, clock.deadline = clock.deadline - anyio.current_time(), math.inf
-    results = await answer_calls(calls)
-    clock.deadline = anyio.current_time() + left
-    return results
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """The time that code has."""
+
+    scope: anyio.CancelScope
+    process: Process | None
+    """What stands still while the clock does."""
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Time does not count here."""
+        left, self.scope.deadline = self.scope.deadline - anyio.current_time(), math.inf
+        if self.process is not None:
+            self.process.pause()
+        yield
+        if self.process is not None:
+            self.process.resume()
+        self.scope.deadline = anyio.current_time() + left
 
 
 async def _send(connection: socket.socket, message: dict[str, Any]) -> None:

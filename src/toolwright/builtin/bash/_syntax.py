@@ -8,6 +8,7 @@ different reading of the original might have been.
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 from toolwright.builtin.bash._script import INPUT, OUTPUT, Redirect, Script, SimpleCommand
 from toolwright.builtin.bash._tree import Node, parsed, text_of
@@ -21,6 +22,9 @@ _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
 """An operator that is continued on the next line: the shell reads it as one, this reader would not."""
+_DELIMITER = re.compile(
+    r"""([A-Za-z0-9_.-]+)|'([A-Za-z0-9_.-]+)'|"([A-Za-z0-9_.-]+)"|\\([A-Za-z0-9_.-]+)"""
+)
 _JOINS = {"&&": " && ", "||": " || ", "|": " | ", "|&": " 2>&1 | "}
 _BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
 """Both streams into one file, as every shell reads it: to some, `a &> f` is `a &` and `> f`."""
@@ -90,12 +94,13 @@ def _joined(node: Node, script: Script) -> None:
 
 def _enclosed(node: Node, opening: str, closing: str, script: Script) -> None:
     _operator(opening.strip(), opening, script)
-    inner = node.children[1:-1]
+    inner = [child for child in node.children[1:-1] if child.type != "comment"]
     # The closing brace brings its own separator.
     while inner and inner[-1].type == ";":
         inner = inner[:-1]
     _statements(inner, script)
-    script.pieces.append(closing)
+    ended = bool(inner) and inner[-1].type == "&"
+    script.pieces.append(closing.replace(" ;", "") if ended else closing)
 
 
 def _command(node: Node, script: Script) -> None:
@@ -187,15 +192,13 @@ def _here_document(node: Node, script: Script) -> None:
     dashed = any(child.type == "<<-" for child in node.children)
     script.operators.add("<<-" if dashed else "<<")
     start = next(text_of(child) for child in node.children if child.type == "heredoc_start")
-    body = next((child for child in node.children if child.type == "heredoc_body"), None)
-    text = "" if body is None else text_of(body)
-    literal = start[:1] in "'\"\\"
-    if not literal and re.search(r"[$`\\]", text):
+    delimiter = _delimiter(start)
+    text = _body(node, delimiter, dashed)
+    if start == delimiter and re.search(r"[$`\\]", text):
         raise Refused(f"the here-document {start} holds an expansion; write <<'{start}'")
-    if dashed:
-        text = re.sub(r"(?m)^\t+", "", text)
-    # A here-string brings the last line's end itself.
-    script.pieces.append(_here(Word.literal(text.removesuffix("\n"))))
+    # A here-string brings the last line's end itself, also where there is no line.
+    here = _here(Word.literal(text.removesuffix("\n")))
+    script.pieces.append(here if text else replace(here, rendered=" < /dev/null"))
     for child in node.children:
         if child.type in ("pipeline", "list"):
             _joined(child, script)
@@ -203,6 +206,26 @@ def _here_document(node: Node, script: Script) -> None:
             script.pieces.append(_file_redirect(child, script))
         elif child.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"):
             raise Refused(f"{text_of(child)[:60]!r} behind a here-document is not judged")
+
+
+def _delimiter(start: str) -> str:
+    """The word that ends a here-document; raises `Refused` unless everybody reads it alike."""
+    if found := _DELIMITER.fullmatch(start):
+        return next(word for word in found.groups() if word is not None)
+    raise Refused(f"the end of the here-document, {start!r}, is not a plain word; write <<'EOF'")
+
+
+def _body(node: Node, delimiter: str, dashed: bool) -> str:
+    """The lines of a here-document, read as the shell does: the parser drops blanks before the first,
+    and finds ends that are none. Raises `Refused` where the two do not find the same end.
+    """
+    before = [child for child in node.children if child.type not in ("heredoc_body", "heredoc_end")]
+    data, ends = node.text or b"", before[-1].end_byte - node.start_byte
+    blank, _, rest = data[ends:].decode("utf-8", "surrogatepass").partition("\n")
+    *lines, end = [line.lstrip("\t") if dashed else line for line in rest.split("\n")]
+    if blank.strip(" \t") or end != delimiter or delimiter in lines:
+        raise Refused(f"the here-document does not end where a line is {delimiter!r} and no more")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _word(node: Node, *, first: bool = True) -> Word:

@@ -16,7 +16,9 @@ __all__ = ["Node", "parsed", "text_of"]
 
 _LONGEST = 64 * 1024
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_BETWEEN = re.compile(r"(\s|\\\n)*")
+_BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
+_SEPARATE = frozenset({";", "&", "&&", "|", "||"})
+"""Tokens that no word joins, wherever a line is continued behind them."""
 _OPAQUE = ("string", "heredoc_body")
 """Nodes whose text may lie between their children."""
 
@@ -46,13 +48,24 @@ def _parser() -> Parser:
 
 
 def _refuse_gaps(root: Node, data: bytes) -> None:
-    """Every character must belong to something: the parser drops some constructs in silence."""
-    position = 0
+    """Every character must belong to something: the parser drops some constructs in silence.
+
+    To the shell, a line that is continued goes on in the middle of a word; to the parser, the word
+    has ended.
+    """
+    position, before = 0, ""
     for leaf in _leaves(root):
         gap = data[position : leaf.start_byte].decode("utf-8", "replace")
         if not _BETWEEN.fullmatch(gap):
-            raise Refused(f"{gap.strip()!r} is not understood")
-        position = max(position, leaf.end_byte)
+            raise Refused(f"{gap.strip() or gap!r} is not understood")
+        if gap and not gap.replace("\\\n", "") and before not in _SEPARATE:
+            raise Refused(f"{text_of(leaf)[:60]!r} could be the end of the word on the line before; "
+                          "write it on one line, or a space before the '\\'")  # fmt: skip
+        if leaf.type == "comment" and "\n" in text_of(leaf):
+            raise Refused(f"the comment {text_of(leaf)[:60]!r} is not understood; leave it out")
+        if leaf.type == "heredoc_end" and data[leaf.end_byte :][:1] not in (b"", b"\n"):
+            raise Refused(f"{text_of(leaf)!r} ends no here-document, as more is on its line")
+        position, before = max(position, leaf.end_byte), leaf.type
 
 
 def _leaves(node: Node) -> Iterator[Node]:

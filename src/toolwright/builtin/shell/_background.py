@@ -67,6 +67,9 @@ class ProcessTools:
         if len(running) >= _MAX_RUNNING:
             raise ToolError(f"{len(running)} processes are running; stop one with stop_process.")
         job = await self._executor.start(command, env=QUIET)
+        if self._started.get(tool_context.session) is not mine:
+            await close_all([job.stop])
+            raise ToolError("The session ended while the process was started; it was stopped.")
         mine[job.id] = _Started(job, command)
         _forget_oldest(mine)
         return f"Started {job.id}. Read its output with read_process, end it with stop_process."

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -69,7 +70,7 @@ class BestExecutor(Sealed):
         spill: Path | None = None,
     ) -> Finished:
         """Run a command to its end; nothing it started is left running."""
-        async with await self._place() as place:
+        async with self._passing_place() as place:
             return await place.run(
                 command,
                 stdin=stdin,
@@ -91,21 +92,20 @@ class BestExecutor(Sealed):
     ) -> Job:
         """Run a command in the background until this executor is closed."""
         place = await self._place()
-        self._opened.append(place)
         return await place.start(command, cwd=cwd, env=env, limits=limits)
 
     async def read_file(self, path: str) -> bytes:
         """A file's content, as a command here would read it."""
-        async with await self._place() as place:
+        async with self._passing_place() as place:
             return await place.read_file(path)
 
     async def write_file(self, path: str, data: str | bytes) -> None:
         """Write a file and the directories above it, as a command here would."""
-        async with await self._place() as place:
+        async with self._passing_place() as place:
             await place.write_file(path, data)
 
     async def close(self) -> None:
-        """End the background jobs."""
+        """End what runs, in the background or not."""
         self._closed = True
         opened, self._opened = self._opened, []
         await close_all([place.close for place in opened])
@@ -118,15 +118,33 @@ class BestExecutor(Sealed):
 
     async def _place(self) -> Executor:
         """Where one command runs; never on the machine if this was said to be a sandbox."""
-        if self._closed:
-            raise UsageError("This executor is closed; make another one.")
-        return await open_executor(
+        self._check_open()
+        place = await open_executor(
             self.workspace,
             env=self._env,
             allow_hosts=self._allow_hosts,
             allow_unsandboxed=not self.is_sandbox,
             limits=self.limits,
         )
+        if self._closed:  # While this was opened, so that nobody else would close it.
+            await close_all([place.close])
+        self._check_open()
+        self._opened.append(place)
+        return place
+
+    @asynccontextmanager
+    async def _passing_place(self) -> AsyncIterator[Executor]:
+        """The same, for as long as the context."""
+        place = await self._place()
+        try:
+            yield place
+        finally:
+            self._opened = [other for other in self._opened if other is not place]
+            await place.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("This executor is closed; make another one.")
 
 
 @cache

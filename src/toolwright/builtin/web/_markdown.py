@@ -1,17 +1,20 @@
 """Turn an HTML page into Markdown that is worth reading."""
 
 import html as entities
+import math
 import re
+import subprocess
+import sys
 
-try:
-    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
-except ImportError as error:
-    raise ImportError("Reading web pages needs an extra: pip install 'toolwright[web]'") from error
+from toolwright.builtin.web import _conversion
+from toolwright.errors import ToolError
 
 __all__ = ["page_title", "to_markdown"]
 
-_AROUND = ["nav", "footer", "svg", "template", "dialog", "[role=navigation]", "[aria-hidden=true]"]
-"""What is around a page's content rather than in it."""
+_SHORT = 16_384
+"""Letters of a page that is converted in some hundredths of a second, however it is made."""
+_SECONDS = 20.0
+"""How long a longer one may take, in a process of its own."""
 _ENOUGH = 200
 """Characters that make a page's main part worth showing without the rest."""
 # Each of these reads a page once, however it is broken: none can look past the next tag.
@@ -40,6 +43,7 @@ def to_markdown(html: str, url: str) -> str:
     """The page's content: headings, lists, tables, code and links, the latter made absolute.
 
     The main part alone, where the page marks one. Images become `[Image: their description]`.
+    Raises `ToolError` for a page that takes too long; call it in a thread.
     """
     main = _main_part(html)
     text = _converted(main, url) if main else ""
@@ -53,15 +57,30 @@ def _main_part(html: str) -> str:
 
 
 def _converted(html: str, url: str) -> str:
-    options = ConversionOptions(
-        base_url=url,
-        extract_metadata=False,
-        autolinks=False,
-        exclude_selectors=_AROUND,
-        preprocessing=PreprocessingOptions(preset="aggressive"),
-    )
     html = _IMAGE.sub(_described, _without_links_in_code(_flattened(html)))
-    return _ANCHOR.sub(r"\1", convert(html, options).content or "").strip()
+    convert = _conversion.converted if len(html) <= _SHORT else _converted_elsewhere
+    return _ANCHOR.sub(r"\1", convert(html, url)).strip()
+
+
+def _converted_elsewhere(html: str, url: str) -> str:
+    """In a process that is ended when it takes too long; meanwhile other threads go on."""
+    program = [sys.executable, "-I", "-S", _conversion.__file__, _conversion.LIBRARY]
+    try:
+        done = subprocess.run(
+            [*program, str(math.ceil(_SECONDS))],
+            input=f"{url}\n{html}".encode("utf-8", "replace"),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        why = (
+            f"not within {_SECONDS:g} s"
+            if isinstance(error, subprocess.TimeoutExpired)
+            else "it broke the converter"
+        )
+        raise ToolError(f"The page {url!r:.300} cannot be converted: {why}.") from error
+    return done.stdout.decode()
 
 
 def _flattened(html: str) -> str:

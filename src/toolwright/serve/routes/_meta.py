@@ -1,5 +1,6 @@
 """What this server is: its agent, its features, its document, and signing in."""
 
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -7,6 +8,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from toolwright.agent import Agent
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 from toolwright.serve._background import Background
 from toolwright.serve._endpoint import Ask, Fields, Nothing, Routes, route
@@ -83,7 +85,8 @@ class MetaRoutes(Routes):
     def __init__(self, bench: Workbench, background: Background) -> None:
         self.bench = bench
         self.background = background
-        self.document: dict[str, Any] = {}
+        self.describe: Callable[[], dict[str, Any]] = dict
+        """Makes the document; a server is there at once, and few are asked for it."""
 
     @route("GET", "/api/info", returns=Info)
     async def get_info(self, ask: Ask[Nothing, Nothing]) -> Info:
@@ -151,7 +154,8 @@ class MetaRoutes(Routes):
         """This document."""
         mounted_at = ask.request.scope.get("root_path")
         servers = {"servers": [{"url": mounted_at}]} if mounted_at else {}
-        return JSONResponse({**self.document, **servers})
+        document = await in_io_thread(self.describe)
+        return JSONResponse({**document, **servers})
 
 
 def _offered(choice: ModelChoice | None) -> list[OfferedModel]:

@@ -34,6 +34,8 @@ _log = logging.getLogger("toolwright.mcp")
 _LISTING = 64 * 1024 * 1024
 _PAGES = 1000
 """A server that always has a next page must not keep us listing for ever."""
+_LONGEST_FRESH_MS = 7 * 24 * 3600 * 1000
+_LONGEST_ERROR = 20_000
 _LISTEN_AGAIN = 5.0
 """Seconds before a stream of changes that ended is opened again."""
 _GONE = ("Connection closed", "Session terminated", "SSE stream")
@@ -72,8 +74,10 @@ class Link:
         """All tools, page by page."""
         changes = self.changes
         pages = await self._pages(self.client.list_tools)
+        # None: until the server says otherwise.
         ttl = min((page.ttl_ms for page in pages if page.ttl_ms), default=None)
-        self._listing_ends = float("inf") if ttl is None else time.monotonic() + ttl / 1000
+        fresh = float("inf") if ttl is None else min(ttl, _LONGEST_FRESH_MS) / 1000
+        self._listing_ends = time.monotonic() + fresh
         tools = [tool for page in pages for tool in page.tools]
         self.tools = None
         by_name = {tool.name: tool for tool in reversed(tools)}  # Of one name, the first.
@@ -143,7 +147,8 @@ class Link:
                     outcome_unknown=True,
                 ) from error
             unknown = error.code == types.REQUEST_TIMEOUT
-            raise ToolError(f"{self.name}: {error.message}", outcome_unknown=unknown) from error
+            told = error.message[:_LONGEST_ERROR]
+            raise ToolError(f"{self.name}: {told}", outcome_unknown=unknown) from error
         except (ValidationError, RuntimeError) as error:
             raise ToolError(
                 f"{self.name} sent something that MCP does not allow, while {what}: {error}"

@@ -1,10 +1,14 @@
-"""Take out of a server's listings, one by one, what MCP does not allow; the SDK would refuse them whole."""
+"""Judge what a server sends before the SDK reads it: listings item by item, the rest by its number.
+
+The SDK would refuse a listing whole for one item, and takes as many parts and questions as there are.
+"""
 
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
 
+import anyio
 import mcp_types as types
 from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
@@ -23,6 +27,11 @@ _LISTED = {
 _MOST_ASKED = 100
 """Listings waited for; of those that are never answered, the oldest are forgotten."""
 _MOST_LOGGED = 20
+_PARTS = ("content", "contents", "messages")
+_MOST_PARTS = 1000
+"""Of a result: the SDK reads some ten thousand in a second, and nothing else runs meanwhile."""
+_MOST_OPEN = 1000
+"""Questions of a server that it has not taken the answers to."""
 
 
 class Listings:
@@ -33,12 +42,26 @@ class Listings:
         self.version: str | None = None
         """The protocol's, by which to judge; None before it is agreed upon."""
         self._asked: dict[str, str] = {}
+        self._open = 0
 
     @asynccontextmanager
     async def over(self, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
         """The transport, whose listings have only what is allowed."""
         async with transport as (reading, writing):
             yield _Reading(reading, self), _Writing(writing, self)
+
+    def note_answered(self, message: Any) -> None:
+        """Count what was sent to the server in answer to its questions."""
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._open -= 1
+
+    def has_too_many_open(self, message: Any) -> bool:
+        """Whether, with this message, the server asks more than it takes answers to."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._open += 1
+        if self._open > _MOST_OPEN:
+            _log.error("%s asks without taking the answers; it is left.", self._name)
+        return self._open > _MOST_OPEN
 
     def note_request(self, message: Any) -> None:
         """Remember which answers will be listings."""
@@ -51,6 +74,7 @@ class Listings:
         """Take out of the answer to a listing what is not allowed, and log it."""
         if not isinstance(message, types.JSONRPCResponse):
             return
+        _cut_parts(message.result)
         method = self._asked.pop(str(message.id), None)
         if method is None or self.version is None:
             return
@@ -62,6 +86,17 @@ class Listings:
         if len(unfit) > _MOST_LOGGED:
             _log.error("%s lists %s more %ss that MCP does not allow; they are left out.",
                        self._name, f"{len(unfit) - _MOST_LOGGED:,}", kind)  # fmt: skip
+
+
+def _cut_parts(result: dict[str, Any]) -> None:
+    """Leave so many parts of a result as are read in no time, and a note on the others."""
+    for key in _PARTS:
+        parts = result.get(key)
+        if isinstance(parts, list) and len(parts) > _MOST_PARTS:
+            result[key] = parts[:_MOST_PARTS]
+            if key == "content":
+                note = f"({len(parts) - _MOST_PARTS:,} more parts are left out.)"
+                result[key].append({"type": "text", "text": note})
 
 
 def _take_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -116,7 +151,10 @@ class _Reading:
 
     async def receive(self) -> Any:
         item = await self._inner.receive()
-        await self._listings.judge(getattr(item, "message", None))
+        message = getattr(item, "message", None)
+        if self._listings.has_too_many_open(message):
+            raise anyio.EndOfStream
+        await self._listings.judge(message)
         return item
 
     async def aclose(self) -> None:
@@ -126,9 +164,10 @@ class _Reading:
         return self
 
     async def __anext__(self) -> Any:
-        item = await self._inner.__anext__()
-        await self._listings.judge(getattr(item, "message", None))
-        return item
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
@@ -148,6 +187,7 @@ class _Writing:
     async def send(self, item: Any, /) -> None:
         self._listings.note_request(item.message)
         await self._inner.send(item)
+        self._listings.note_answered(item.message)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

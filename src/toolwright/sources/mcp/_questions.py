@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import mcp_types as types
@@ -16,6 +17,7 @@ from mcp.client.session import ClientRequestContext
 
 from toolwright.errors import UsageError
 from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
+from toolwright.sources._child import LOGGED_LINES
 from toolwright.sources.mcp._content import part_of
 from toolwright.tools import Output, SchemaCheck, ToolContext, with_defaults
 
@@ -27,6 +29,8 @@ AllowSampling = (
 """Whether a server may use the agent's model: never, always, or as a function decides."""
 _MARK = "mcp_elicitation"
 LATER = "The answer to this question comes later; the call is made again with it."
+_LONGEST_QUESTION = 20_000
+_LONGEST_URL = 8_192
 _LATER = types.ErrorData(code=types.INVALID_REQUEST, message=LATER)
 _log = logging.getLogger("toolwright.mcp")
 
@@ -70,6 +74,8 @@ class Questions:
     in_flight: list[Asking] = field(default_factory=list)
     one_at_a_time: bool = False
     """Whether the server asks, without saying for which of its calls: then it gets one at a time."""
+    logged: int = 0
+    """Messages for the log that the server has sent."""
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
     _left: anyio.Event = field(default_factory=anyio.Event)
 
@@ -145,12 +151,8 @@ class Questions:
         answer = asking.take_answer(params)
         if answer is not None:
             return _accepted(params, answer)
-        if isinstance(params, types.ElicitRequestFormParams):
-            try:
-                SchemaCheck(params.requested_schema)
-            except UsageError as error:
-                why = f"The schema of this question cannot be used: {error}."
-                return types.ErrorData(code=types.INVALID_PARAMS, message=why)
+        if why := _problem(params):
+            return types.ErrorData(code=types.INVALID_PARAMS, message=why)
         asking.question = asking.question or params
         return _LATER
 
@@ -159,11 +161,39 @@ class Questions:
         return types.ListRootsResult(roots=[_root(root) for root in self.roots])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Put a server's log message in the log."""
+        """Put a server's log message in the log, unless it has written too many."""
+        self.logged += 1
+        if self.logged > LOGGED_LINES:
+            return
         level = getattr(logging, params.level.upper(), logging.INFO)
         if params.level in ("notice", "alert", "emergency"):
             level = logging.INFO if params.level == "notice" else logging.CRITICAL
         _log.log(level, "%s: %.2000s", self.server, params.data)
+        if self.logged == LOGGED_LINES:
+            _log.warning("%s sends a lot to the log; the rest is dropped", self.server)
+
+
+def _problem(question: types.ElicitRequestParams) -> str:
+    """Why nobody can be asked this; empty when they can."""
+    if len(question.message) > _LONGEST_QUESTION:
+        return f"This question has more than {_LONGEST_QUESTION:,} letters."
+    if isinstance(question, types.ElicitRequestURLParams):
+        return "" if _is_web(question.url) else "The URL of this question is no web address."
+    try:
+        SchemaCheck(question.requested_schema)
+    except UsageError as error:
+        return f"The schema of this question cannot be used: {error}."
+    return ""
+
+
+def _is_web(url: str) -> bool:
+    """Whether it is an address that a person may be sent to: with others a program is run."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    plain = url.isprintable() and len(url) <= _LONGEST_URL
+    return plain and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def pending_for(question: types.ElicitRequestParams) -> Output:

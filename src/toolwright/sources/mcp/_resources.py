@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import mcp_types as types
 
 from toolwright.messages import TextPart, ToolSpec
+from toolwright.sources._usable import LONGEST_DESCRIPTION
 from toolwright.sources.mcp._content import passed_on, resource_part
 from toolwright.sources.mcp._link import Link
 from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
@@ -15,6 +16,7 @@ LOAD_RESOURCE = "load_mcp_resource"
 
 _LISTED = 100
 """Resources named in the description; a model can still read others by their URI."""
+_LONGEST_LINE = 1000
 _PARAMETERS = {
     "type": "object",
     "properties": {"uri": {"type": "string", "description": "The URI of a resource."}},
@@ -42,7 +44,7 @@ def resource_tool(
     return Tool(
         spec=ToolSpec(
             name=LOAD_RESOURCE,
-            description=f"Read a resource by its URI. Resources:\n{listing}",
+            description=f"Read a resource by its URI. Resources:\n{listing}"[:LONGEST_DESCRIPTION],
             parameters=_PARAMETERS,
         ),
         parse=schema_parser(LOAD_RESOURCE, _PARAMETERS),
@@ -68,4 +70,6 @@ async def read_resource(link: Link, uri: str, source: str) -> Output:
 
 
 def _line(uri: str, name: str, description: str | None) -> str:
-    return f"- {uri} ({name}){f': {description}' if description else ''}"
+    told = f"- {uri[:_LONGEST_LINE]} ({name[:200]}){f': {description}' if description else ''}"
+    # One line, whatever it says: with others it could name resources that there are not.
+    return " ".join("".join(c if c.isprintable() else " " for c in told[:_LONGEST_LINE]).split())

@@ -1,8 +1,8 @@
 """The tools of an MCP server."""
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
 from toolwright.sources._as_listed import refuse_changed
-from toolwright.sources._usable import LONGEST_DESCRIPTION, usable_tools
+from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
 from toolwright.sources.mcp._content import effects_of, output_of
@@ -44,7 +44,6 @@ from toolwright.tools import (
 
 __all__ = ["McpToolset", "name_for_models"]
 
-_log = logging.getLogger("toolwright.mcp")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 """MCP names may have dots and slashes; models do not take those."""
 ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None] | None]
@@ -128,16 +127,14 @@ class McpToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the server has, and `load_mcp_resource` if it was asked for."""
-        if self._auth_config and await needs_sign_in(readonly_context, self._auth_config):
+        ask = partial(self._list, readonly_context)
+        return await listed_tools(f"MCP server {self.name!r}", ask, required=self._required)
+
+    async def _list(self, context: ReadonlyContext | None) -> list[Tool]:
+        if self._auth_config and await needs_sign_in(context, self._auth_config):
             return [sign_in_tool(self.name, self._auth_config, self._source)]
-        try:
-            link = await self._connections.get(readonly_context)
-            tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
-        except ToolError as error:
-            if self._required:
-                raise
-            _log.error("%s Its tools are left out.", error)
-            return []
+        link = await self._connections.get(context)
+        tools = link.tools if link.listing_is_fresh else await self._make_tools(link)
         self._listed = link
         if tools and self._on_listing:
             self._on_listing(tools)

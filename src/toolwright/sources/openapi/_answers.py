@@ -13,6 +13,7 @@ import httpx2
 import pydantic_core
 
 from toolwright._charset import decode_text
+from toolwright.backends.sandboxes import check_guest_json
 from toolwright.concurrency import in_io_thread
 from toolwright.messages import BlobPart
 from toolwright.tools import Output, ToolContext
@@ -95,7 +96,9 @@ def _decoded(response: httpx2.Response) -> str:
 
 
 def _parsed(response: httpx2.Response, text: str) -> Any:
+    """The values in an answer, if there are not more of them than are worth their memory."""
     try:
+        check_guest_json(response.content)
         return pydantic_core.from_json(response.content)
     except ValueError:
         return text

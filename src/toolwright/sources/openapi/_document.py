@@ -1,5 +1,6 @@
 """An OpenAPI document and the files it refers to: what a `$ref` means, and where it leads."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ __all__ = [
     "document_of_site",
     "is_web",
 ]
+
+_INDEX = re.compile("[0-9]{1,9}")
 
 _MAX_HOPS = 50
 Reader = Callable[[str], bytes]
@@ -86,9 +89,9 @@ class Document:
 def _step(value: Any, key: str, ref: str) -> Any:
     if isinstance(value, Mapping) and key in value:
         return value[key]
-    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+    if isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
         return value[int(key)]
-    raise BrokenRef(f"{ref!r} leads nowhere: there is no {key!r}")
+    raise BrokenRef(f"{ref!r:.300} leads nowhere: there is no {key!r:.300}")
 
 
 def document_from(value: Mapping[str, Any] | str, kind: TextKind = "json") -> Document:

@@ -63,6 +63,14 @@ class Plan:
     """JSON Schema of the arguments, complete in itself."""
     problems: tuple[str, ...]
     """What in the document could not be understood and was left out."""
+    usable: bool = True
+    """Whether it can be called at all."""
+
+    @classmethod
+    def unusable(cls, why: str) -> "Plan":
+        """Of an operation that cannot be called."""
+        nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+        return cls(parameters=(), body=None, schema=nothing, problems=(why,), usable=False)
 
     @property
     def sent(self) -> dict[str, dict[str, Any]]:

@@ -69,7 +69,6 @@ class Security:
         wanted = self.alternatives(operation)
         missing: AuthConfig | None = None
         for alternative in wanted:
-            await self._judge(alternative)
             granted = await _collect(alternative, ctx, headers)
             if granted.missing is None:
                 return granted
@@ -87,17 +86,6 @@ class Security:
             for entry in listed
             if isinstance(entry, Mapping)
         ]
-
-    async def _judge(self, alternative: Alternative) -> None:
-        """`ToolError` when a document from elsewhere has a secret sent to a special address."""
-        if self._reachable is None or self._scheme is not None:
-            return
-        for address in (url for config in alternative for url in _endpoints(config.auth_scheme)):
-            try:
-                url = httpx2.URL(address)
-            except httpx2.InvalidURL as error:
-                raise ToolError(f"Nobody can be signed in at {address!r}: {error}.") from error
-            await self._reachable.addresses(url.raw_host.decode(), url.port or 443)
 
     def alternatives(self, operation: Operation) -> list[Alternative]:
         """What the operation accepts, best first; empty when it wants nothing."""
@@ -124,7 +112,12 @@ class Security:
         credential = self._credential
         fits = credential is not None and (self._scheme is not None or _fits(scheme, credential))
         raw = credential if fits else None
-        return AuthConfig(auth_scheme=scheme, raw_auth_credential=raw, credential_key=key)
+        return AuthConfig(
+            auth_scheme=scheme,
+            raw_auth_credential=raw,
+            credential_key=key,
+            reachable=self._reachable if self._scheme is None else None,
+        )
 
     def _scheme_named(self, name: str) -> AuthScheme | None:
         raw = self._raw_scheme(name)
@@ -166,15 +159,6 @@ def _read_scheme(raw: Mapping[str, Any]) -> AuthScheme:
     if raw.get("type") == "openIdConnect":
         return OpenIdConnectWithConfig.model_validate(dict(raw))
     return CustomAuthScheme.model_validate(dict(raw))
-
-
-def _endpoints(scheme: AuthScheme) -> list[str]:
-    """The addresses that are asked when somebody is signed in."""
-    if isinstance(scheme, OpenIdConnectWithConfig):
-        named = [scheme.open_id_connect_url, scheme.token_endpoint, scheme.jwks_uri]
-    else:
-        named = [scheme.flows.token_url, scheme.flows.refresh_url] if scheme.flows else []
-    return [address for address in named if address]
 
 
 def _fits(scheme: AuthScheme, credential: AuthCredential) -> bool:

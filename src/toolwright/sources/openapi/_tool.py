@@ -1,6 +1,7 @@
 """One operation of an API as a tool; what it needs to know is worked out when it is first looked at."""
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._secret_names import is_secret
 from toolwright.sources.openapi._answers import to_answer
@@ -19,10 +21,11 @@ from toolwright.sources.openapi._plan import Plan, plan_call
 from toolwright.sources.openapi._requests import build_request
 from toolwright.sources.openapi._security import Granted, Security, apply_credential, renewed
 from toolwright.sources.openapi._servers import Servers
-from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, schema_parser
+from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, checked_parser
 
 __all__ = ["Connection", "HeaderProvider", "RestApiTool"]
 
+_log = logging.getLogger("toolwright.sources")
 HeaderProvider = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 
 
@@ -61,6 +64,7 @@ class RestApiTool(Tool):
             run=call.run,
             effects=operation.effects,
             idempotent=operation.repeatable,
+            is_enabled=lambda ctx: call.plan.usable,
             source=f"openapi:{connection.name}@{connection.servers.host_for(operation)}",
             behind=call.behind,
         )
@@ -92,6 +96,7 @@ class _Call:
         self.operation = operation
         self.connection = connection
         self.name = name
+        self._parser: Callable[[str], Args]
 
     def behind(self) -> dict[str, Any]:
         """Where requests go, how they sign in, and what in them is made of each argument."""
@@ -108,13 +113,24 @@ class _Call:
     @cached_property
     def plan(self) -> Plan:
         keep_names = self.connection.preserve_property_names
-        return plan_call(self.operation, preserve_property_names=keep_names)
-
-    @cached_property
-    def _parser(self) -> Callable[[str], Args]:
-        return schema_parser(self.name, self.plan.schema)
+        try:
+            plan = plan_call(self.operation, preserve_property_names=keep_names)
+            self._parser = checked_parser(self.name, plan.schema)
+        except Exception as error:  # noqa: BLE001 - whatever one is like, the others are of use
+            told = isinstance(error, UsageError)
+            why = f"{error if told else f'{type(error).__name__}: {error}'!s:.1000}"
+            _log.error(
+                "Operation %r of %s is left out: %s",
+                self.name,
+                self.connection.name or "an API",
+                why,
+            )
+            return Plan.unusable(why)
+        return plan
 
     def parse(self, raw: str) -> Args:
+        if not self.plan.usable:
+            raise ToolError(f"{self.name!r} cannot be used: {self.plan.problems[0]}")
         return self._parser(raw)
 
     async def run(self, args: Args, ctx: ToolContext) -> Output:

@@ -1,7 +1,6 @@
 """Tools of a plugin: an executable in any language that speaks JSON, line by line."""
 
 import hashlib
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,9 +11,9 @@ from toolwright.errors import UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._child import ChildCommand
-from toolwright.sources._reopening import Reopening, Unavailable
+from toolwright.sources._reopening import Reopening
 from toolwright.sources._secret_names import digest_of_plain
-from toolwright.sources._usable import usable_tools
+from toolwright.sources._usable import listed_tools, usable_tools
 from toolwright.sources.plugin._session import NotSent, PluginSession, running_plugin
 from toolwright.tools import (
     Args,
@@ -29,8 +28,6 @@ from toolwright.tools import (
 )
 
 __all__ = ["PluginToolset"]
-
-_log = logging.getLogger("toolwright.plugin")
 
 
 class PluginToolset(Toolset):
@@ -85,13 +82,11 @@ class PluginToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the plugin said it can do."""
-        try:
-            session = await self._plugin.get()
-        except Unavailable as error:
-            if self._required:
-                raise
-            _log.error("%s Its tools are left out.", error)
-            return []
+        whose = f"Plugin {self.name!r}"
+        return await listed_tools(whose, self._list, required=self._required)
+
+    async def _list(self) -> list[Tool]:
+        session = await self._plugin.get()
         self.cache_listing = True
         if self._made[0] is not session.tools:
             made = usable_tools(f"Plugin {self.name!r}", session.tools, self._make_tool)

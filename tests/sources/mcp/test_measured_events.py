@@ -1,0 +1,67 @@
+"""What is measured of a server's event stream is what is read of it, however its lines end."""
+
+from collections.abc import AsyncIterator
+from itertools import product
+
+import httpx2
+import pytest
+
+from toolwright.sources.mcp._bounded import bounded
+
+pytestmark = pytest.mark.anyio
+ENDS = [b"\n", b"\r", b"\r\n"]
+# A return and a line feed after it are one end of a line, and no end of an event.
+TWO_ENDS = [pair for pair in product(ENDS, repeat=2) if b"".join(pair) != b"\r\n"]
+DEEP = b"[" * 70 + b"]" * 70
+
+
+class Body(httpx2.AsyncByteStream):
+    """Sends `data` in pieces of `size` bytes."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self._pieces = [data[at : at + size] for at in range(0, len(data), size)]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+async def events(data: bytes, size: int = 1000, charset: str = "") -> list[tuple[str, str]]:
+    """The events that the SDK would read of such a stream."""
+    headers = {"content-type": f"text/event-stream{charset}"}
+    answer = httpx2.Response(200, headers=headers, stream=Body(data, size))
+    plain = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda request: answer))
+    async with (
+        bounded(plain, 10_000) as http,
+        http.stream("GET", "http://server.example") as response,
+    ):
+        return [(event.event, event.data) async for event in httpx2.EventSource(response)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("ends", TWO_ENDS, ids=repr)
+async def test_no_way_to_end_a_line_gets_a_message_past_the_measure(
+    ends: tuple[bytes, bytes], size: int
+) -> None:
+    # To whoever takes both for one event, the quotes make a text of what is between them.
+    opened = b'event: x%sdata: "%s%s' % (ends[0], *ends)
+    fine = opened + b'data: {"a": 1}\n\ndata: [2]' + ends[0] + ends[1] + b"data: 3\n\n"
+    read = [("x", '"'), ("message", '{"a": 1}'), ("message", "[2]"), ("message", "3")]
+    assert await events(fine, size) == read
+    with pytest.raises(httpx2.SSEError, match="nested more than 64"):
+        await events(opened + b"data: " + DEEP + b'\n\n: "\n\n', size)
+
+
+@pytest.mark.parametrize("charset", ["utf-16-le; x=utf-8", "utf-7", '"utf-16"; charset=utf-8'])
+async def test_a_stream_in_another_encoding_is_not_read(charset: str) -> None:
+    with pytest.raises(httpx2.DecodingError, match="where UTF-8 is expected"):
+        await events(b"data: 1\n\n", charset=f"; charset={charset}")
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=UTF-8", '; charset="utf-8"', "; x=utf-16"])
+async def test_utf_8_is_read_by_any_of_its_names(charset: str) -> None:
+    assert await events("data: ü\n\n".encode(), charset=charset) == [("message", "ü")]
+
+
+async def test_an_event_without_its_end_is_none() -> None:
+    assert await events(b"data: 1\n\ndata: 2\n") == [("message", "1")]
