@@ -179,6 +179,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
                 4: "76e944600488f1d5",
                 5: "cb8b33b9ec8eaf5a",
                 6: "0b07e27bf3097c0f",
+                7: "891061192b5a2b93",
             },
             id="tasks",
         ),

@@ -1,5 +1,7 @@
 """What may be enqueued: a key stands for one piece of work, an agent is known, a payload has a limit."""
 
+import time
+from collections import Counter
 from pathlib import Path
 
 import anyio
@@ -7,6 +9,8 @@ import pytest
 
 from toolwright import Agent, UsageError, deferred_tool
 from toolwright.tasks import NewTask, Orchestrator
+from toolwright.tasks._queue import Line
+from toolwright.tasks._roll import WorkerRoll
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasks")]
@@ -76,6 +80,20 @@ async def test_a_payload_that_is_too_large_is_refused_where_it_enters(url: str) 
                 await made.answer(task_id=task_id, tool_call_id=call_id, result="yes")
                 assert (await made.wait(task_id)).status == "COMPLETED"
                 worker.drain()
+
+
+async def test_a_task_for_tomorrow_does_not_let_an_owner_pass_the_others(url: str) -> None:
+    async with Orchestrator(url) as made:
+        await made.enqueue("a", "later", owner_id="c", start_at=time.time() + 86_400)
+        await made.enqueue_many([NewTask(agent="a", prompt="go", owner_id="a") for _ in range(40)])
+        roll, line = WorkerRoll(made.store.database), Line(agent="a", slots=1)
+        await roll.join("w", lease=30)
+        taken = Counter[str]()
+        for _ in range(20):
+            await made.enqueue("a", "go", owner_id="b")
+            [claim] = await made.queue.claim(lambda: [line], "w")
+            taken[claim.task.owner_id] += 1
+        assert 8 <= taken["a"] <= 12, taken
 
 
 def test_a_limit_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "IS_ACTIVE",
     "IS_ENDED",
     "IS_FAILED",
+    "IS_PROMPT",
     "IS_QUEUED",
     "IS_SUSPECT",
     "METADATA",
@@ -43,7 +44,7 @@ __all__ = [
     "has_words",
 ]
 
-VERSION = 6
+VERSION = 7
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -86,6 +87,8 @@ IS_QUEUED: ColumnElement[bool] = TASKS.c.status == literal_column("'QUEUED'")
 IS_ACTIVE: ColumnElement[bool] = TASKS.c.status == literal_column("'ACTIVE'")
 IS_FAILED: ColumnElement[bool] = TASKS.c.status == literal_column("'FAILED'")
 IS_ENDED: ColumnElement[bool] = TASKS.c.status.in_([literal_column(f"'{s}'") for s in ENDED])
+IS_PROMPT: ColumnElement[bool] = TASKS.c.start_at <= TASKS.c.created_at
+"""It was not enqueued for later: one that waits for tomorrow must not hold the head of the line."""
 IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT))
 """It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
@@ -96,6 +99,7 @@ def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -
 
 
 _index("line", TASKS.c.agent, TASKS.c.priority.desc(), TASKS.c.place, where=IS_QUEUED)
+_index("heads", TASKS.c.agent, TASKS.c.priority, TASKS.c.place, where=and_(IS_QUEUED, IS_PROMPT))
 _index("turns", TASKS.c.agent, TASKS.c.priority, TASKS.c.owner_id, TASKS.c.place, where=IS_QUEUED)
 _index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)

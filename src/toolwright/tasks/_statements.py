@@ -16,7 +16,15 @@ from sqlalchemy import (
     update,
 )
 
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, IS_QUEUED, IS_SUSPECT, PROMPTS, TASKS
+from toolwright.tasks._schema import (
+    INBOX,
+    IS_ACTIVE,
+    IS_PROMPT,
+    IS_QUEUED,
+    IS_SUSPECT,
+    PROMPTS,
+    TASKS,
+)
 from toolwright.tasks._task import SUSPECT, WAITING
 
 __all__ = [
@@ -51,7 +59,7 @@ _SAME_LINE = (
     TASKS.c.priority == bindparam("priority"),
 )
 PLACES = select(
-    select(func.min(TASKS.c.place)).where(*_SAME_LINE).scalar_subquery(),
+    select(func.min(TASKS.c.place)).where(*_SAME_LINE, IS_PROMPT).scalar_subquery(),
     select(func.max(TASKS.c.place))
     .where(*_SAME_LINE, TASKS.c.owner_id == bindparam("owner"))
     .scalar_subquery(),
