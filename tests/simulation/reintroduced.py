@@ -634,7 +634,7 @@ DEFECTS = [
         scenario=SCENARIOS["child_tasks"],
         patch=forget_early_children,
         shows="stuck",
-        seed=38,
+        seed=69,
         within=60,
     ),
     Defect(
