@@ -594,7 +594,7 @@ DEFECTS = [
         scenario=SCENARIOS["steering_and_cancel"],
         patch=forget_new_debts,
         shows="stuck",
-        seed=865418721987,
+        seed=12031,
         within=0,
     ),
     Defect(
