@@ -8,7 +8,7 @@ to install.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright._stand_in import stand_in
+from toolwright._stand_in import is_stand_in, stand_in
 
 if TYPE_CHECKING:
     from toolwright.agent import (
@@ -491,7 +491,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"{__name__}.{unit}"), name)
     except ImportError as error:
         return stand_in(name, error)
-    globals()[name] = value
+    if not is_stand_in(value):
+        globals()[name] = value
     return value
 
 

@@ -194,8 +194,7 @@ def _explained(func: F, rest: Callable[..., Any] | None = None, values: bool = T
         # Not before the first call: reading them takes longer than all the rest.
         return _hints(rest) | _hints(func) if rest is not None else _hints(func)
 
-    @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = {**dict(zip(positional, args, strict=False)), **kwargs}
         problem = ""
         known = parameters.keys() | positional[: len(args)]
@@ -206,9 +205,19 @@ def _explained(func: F, rest: Callable[..., Any] | None = None, values: bool = T
             problem = _misfit(_shown(func, args), wrong, given[wrong], hints()[wrong])
         if problem:
             raise SettingError(problem)
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
         return func(*args, **kwargs)
 
-    return cast(F, call)
+    @functools.wraps(func)
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
+        return await func(*args, **kwargs)
+
+    # Who asks whether it is async gets the right answer.
+    return cast(F, call_async if inspect.iscoroutinefunction(func) else call)
 
 
 def _is_variadic(parameter: inspect.Parameter) -> bool:

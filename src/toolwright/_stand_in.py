@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-__all__ = ["stand_in"]
+__all__ = ["is_stand_in", "stand_in"]
 
 
 class _Missing(type):
@@ -33,3 +33,8 @@ def stand_in(name: str, error: ImportError) -> Any:
     """A class for `name` that raises `error` again when it is called, subclassed or looked into."""
     members = {"__doc__": f"Not installed. {error}", "__module__": "toolwright", "_error": error}
     return _Missing(name, (), members)
+
+
+def is_stand_in(value: Any) -> bool:
+    """Whether it is one: it is not kept, so that the package is found once it is there."""
+    return isinstance(value, _Missing)

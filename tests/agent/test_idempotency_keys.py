@@ -8,7 +8,8 @@ import pytest
 from toolwright import Agent, AgentTool, Runner, ToolContext, Workflow, tool
 from toolwright.agent import START
 from toolwright.backends import open_store
-from toolwright.messages import ModelMessage, ToolCall
+from toolwright.messages import ModelMessage, ToolCall, call_key
+from toolwright.serve import Links
 from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -83,3 +84,42 @@ async def test_a_call_that_is_repeated_after_a_crash_has_its_key_again(tmp_path:
         await runner.close()
     assert len(keys.seen) == 2
     assert len(set(keys.seen)) == 1
+
+
+async def test_a_call_that_was_interrupted_has_its_key_again_in_a_branch(store: Any) -> None:
+    keys = Keys()
+    model = ScriptedModel(asks("pay"), *["ok"] * 3, *[asks("pay"), "ok"] * 3)
+    runner = Runner(Agent(name="a", model=model, tools=[keys.pay]), store=store)
+    keys.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        await runner.run("go", session_id="s")
+    await runner.branch("s", new_id="b")
+    await runner.branch("b", new_id="c")
+    keys.fails = False
+    for session in ("c", "b", "s"):
+        assert (await runner.resume(session)).status == "done"
+    assert len(keys.seen) == 4
+    assert len(set(keys.seen)) == 1
+    for session in ("c", "b", "s"):
+        await runner.run("again", session_id=session)
+    assert len(set(keys.seen)) == 4, "what a branch does by itself is its own"
+
+
+async def test_a_link_made_by_a_call_that_a_branch_repeats_answers_it_there() -> None:
+    links, made = Links("sixteen letters!", "http://here"), []
+
+    @tool(idempotent=True)
+    async def pay(tool_context: ToolContext) -> str:
+        """Pay."""
+        made.append(links.read(links.answer(tool_context, "paid").rpartition("/")[2]))
+        if len(made) == 1:
+            raise KeyboardInterrupt
+        return "paid"
+
+    runner = Runner(Agent(name="a", model=ScriptedModel(asks("pay"), "ok"), tools=[pay]))
+    with pytest.raises(KeyboardInterrupt):
+        await runner.run("go", session_id="s")
+    branch = await runner.branch("s", new_id="b")
+    await runner.resume("b")
+    key = call_key(branch.scope, branch.created_at, made[1].call_id)
+    assert (made[1].id, made[1].key) == ("b", key)

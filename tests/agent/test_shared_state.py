@@ -131,6 +131,25 @@ async def test_a_write_after_another_session_s_change_fails_and_the_next_call_re
     assert state == {"user:cart": ["quick", "again"], "own": "again"}
 
 
+async def test_a_call_whose_write_fails_does_not_end_the_run_though_it_was_to(
+    make: MakeStore,
+) -> None:
+    @tool
+    async def add(item: str, tool_context: ToolContext) -> str:
+        """Add to the cart, and be done."""
+        items = tool_context.state.get("user:cart", [])
+        if item == "mine":
+            assert await run_in(make(), "laptop", add, item="theirs") == "ok: added"
+        tool_context.state["user:cart"] = [*items, item]
+        tool_context.actions.skip_summarization = item == "mine"
+        return "added"
+
+    model = ScriptedModel(call("add", item="mine"), "It was not added.")
+    runner = Runner(Agent(name="a", model=model, tools=[add]), store=make())
+    result = await runner.run("go", user_id="ada", session_id="phone")
+    assert (result.status, result.text) == ("done", "It was not added.")
+
+
 async def test_what_is_written_without_being_read_is_written(make: MakeStore) -> None:
     together = Together(2)
 

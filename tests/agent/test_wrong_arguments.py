@@ -272,6 +272,30 @@ def test_a_run_of_a_runner_names_what_it_takes() -> None:
     assert run(prompt="x", session_id="s").text == "hi"
 
 
+@pytest.mark.anyio
+async def test_what_is_awaited_names_what_it_takes_and_is_async_still() -> None:
+    agent: Any = Agent(name="a", model=ScriptedModel("hi"))
+    runner: Any = Runner(agent)
+    for run, told in {
+        agent.run: r"Agent.run has no setting 'session'. .*Runner\(",
+        runner.run: "Runner.run has no setting 'session'. Here it is called 'session_id'",
+        agent.resume: "Agent.resume has no setting 'session'",
+        runner.resume: "Runner.resume has no setting 'session'",
+    }.items():
+        assert inspect.iscoroutinefunction(run)
+        with pytest.raises(UsageError, match=told):
+            await run("x", session="s")
+    assert (await runner.run("x", session_id="s")).text == "hi"
+
+
+@pytest.mark.parametrize("state", [5, 0, ["a"], "abc"])
+def test_state_that_has_no_keys_is_told(state: Any) -> None:
+    agent = Agent(name="a", model=ScriptedModel("hi", "hi"))
+    for run in (agent.run_sync, Runner(agent).run_sync):
+        with pytest.raises(UsageError, match=r"State is given by key, such as \{'count': 1\}; got"):
+            run("x", state=state)
+
+
 def test_a_part_names_what_it_takes() -> None:
     make: Any = BlobPart
     with pytest.raises(SettingError, match=r"'mime_type'. Did you mean 'media_type'\?"):

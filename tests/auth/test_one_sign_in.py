@@ -9,7 +9,15 @@ import pytest
 from tests._oauth import Provider
 from tests._postgres import new_database
 
-from toolwright import Agent, Approve, AuthenticatedFunctionTool, Result, Runner, UsageError
+from toolwright import (
+    Agent,
+    Approve,
+    AuthenticatedFunctionTool,
+    Result,
+    Runner,
+    ToolContext,
+    UsageError,
+)
 from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall, open_store
 from toolwright.errors import StoreError
 from toolwright.messages import (
@@ -435,3 +443,71 @@ async def test_a_secret_is_kept_though_the_stores_word_was_lost_when_a_run_has_t
     assert used == ["a-key"]
     assert not [key for _, key in credentials.kept if key.startswith("answer:")]
     await runner.close()
+
+
+async def test_a_sign_in_as_another_call_is_about_to_ask_releases_that_call_too(
+    store: str | MemoryStore,
+) -> None:
+    used: list[str | None] = []
+    credentials = SlowCredentials()
+
+    class Flows(AuthlibFlows):
+        async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
+            if scope.session_id == "late":
+                assert await runner.answer("s", asked, "a-key") == "accepted"
+                assert (await runner.resume("s")).status == "done"
+            return await super().begin(scope, config)
+
+    async with Runner(
+        fetching(used, 2), store=store, credentials=credentials, auth=Flows(credentials)
+    ) as runner:
+        asked = (await runner.run("go", session_id="s")).pending[0].call_id
+        late = await runner.run("go", session_id="late")
+        assert (late.status, await runner.pending()) == ("done", [])
+    assert used == ["a-key", "a-key"]
+    assert [name for _, name in credentials.kept if name.startswith("answer:")] == []
+
+
+async def test_a_credential_that_was_refused_is_not_given_again_but_asked_for() -> None:
+    used: list[str | None] = []
+
+    def fetch(tool_context: ToolContext) -> str:
+        """Fetch."""
+        credential = tool_context.get_auth_response(KEY)
+        if credential is not None:
+            used.append(credential.api_key)
+        tool_context.request_credential(KEY)
+        return ""
+
+    credentials = SlowCredentials()
+    agent = Agent(name="a", model=ScriptedModel(call("fetch"), "Done."), tools=[fetch])
+    runner = Runner(agent, credentials=credentials)
+    paused = await runner.run("go", session_id="s")
+    await runner.answer("s", paused.pending[0].call_id, "a-key")
+    again = await runner.resume("s")
+    assert (again.status, len(again.pending), used) == ("paused", 1, ["a-key"])
+
+
+async def test_a_second_look_that_fails_leaves_the_question_as_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    credentials = SlowCredentials()
+
+    class Flows(AuthlibFlows):
+        is_away = False
+
+        async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
+            self.is_away = True
+            return await super().begin(scope, config)
+
+        async def ready(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
+            if self.is_away:
+                self.is_away = False
+                raise OSError("the provider is away")
+            return await super().ready(scope, config)
+
+    runner = Runner(fetching([]), credentials=credentials, auth=Flows(credentials))
+    paused = await runner.run("go", session_id="s")
+    assert (paused.status, "no second look" in caplog.text) == ("paused", True)
+    assert await runner.answer("s", paused.pending[0].call_id, "a-key") == "accepted"
+    assert (await runner.resume("s")).status == "done"

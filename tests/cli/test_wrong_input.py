@@ -8,12 +8,13 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.cli import program
 from tests.cli.program import DESK, here
 from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import Agent, FunctionTool, Runner, UsageError
 from toolwright.backends import sqlite_address
-from toolwright.cli import _run, _tools
+from toolwright.cli import _run, _tools, main
 from toolwright.cli._form import _value
 from toolwright.cli._json import read_json
 from toolwright.cli._places import new_scope
@@ -203,3 +204,28 @@ def test_a_signal_at_the_question_of_a_tool_names_its_session(
     cancelled(work)
     told = json.loads(capsys.readouterr().out)
     assert (told["status"], told["pending"][0]["call_id"]) == ("pending", "hand-1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tools", "list"),
+        ("config", "check"),
+        ("trust",),
+        ("run", "hi", "-m", "me"),
+        ("serve", "x.py:y"),
+    ],
+)
+def test_a_current_directory_that_is_gone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    def removed_before() -> None:
+        gone.rmdir()
+        main()
+
+    monkeypatch.setattr(program, "main", removed_before)
+    told = here(*words, cwd=gone, check=2).stderr
+    assert told == "The current directory is gone; change to one that is there.\n"

@@ -5,15 +5,17 @@ import json
 import sys
 from typing import Any
 
+from toolwright._stand_in import is_stand_in
+
 UNITS = sys.argv[1:]
 
 
 def _told(module: Any, name: str) -> str | None:
     try:
-        getattr(module, name)
+        value = getattr(module, name)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return None
+    return value.__doc__ if is_stand_in(value) else None
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import toolwright
+from toolwright import sources
 from toolwright._stand_in import stand_in
 
 LOOK = """
@@ -19,6 +20,9 @@ assert all(hasattr(toolwright, name) for name in toolwright.__all__)
 assert len(inspect.getmembers(toolwright)) >= len(toolwright.__all__)
 assert "create_deep_agent" in pydoc.render_doc(toolwright)
 names = dir()
+import toolwright.sources
+from toolwright.sources import *
+assert "from_adk" in pydoc.render_doc(toolwright.sources)
 assert not [name for name in toolwright.__all__ if name not in names]
 print("looked")
 """
@@ -34,8 +38,9 @@ def test_the_package_can_be_looked_at_and_imported_whole(tmp_path: Path) -> None
 def test_a_name_whose_package_is_missing_says_so_when_it_is_used() -> None:
     from toolwright import from_adk
 
-    with pytest.raises(ImportError, match="pip install google-adk"):
-        from_adk(print)
+    for name in (from_adk, sources.from_adk):
+        with pytest.raises(ImportError, match="pip install google-adk"):
+            name(print)
 
 
 def missing() -> Any:

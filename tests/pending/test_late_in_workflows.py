@@ -1,5 +1,6 @@
 """Results that come late for a workflow: whoever made the call reads them, and its round is finished."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,10 @@ from toolwright.agent import (
     Workflow,
     exit_loop,
 )
-from toolwright.messages import ToolMessage, UserMessage
+from toolwright.messages import PendingRequest, ToolMessage, UserMessage
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Output
 
 pytestmark = pytest.mark.anyio
 
@@ -243,3 +245,30 @@ async def test_a_loop_that_was_left_late_stays_left() -> None:
     await runner.answer("s", paused.pending[0].call_id, "came")
     assert (await runner.resume("s")).status == "done"
     assert len(model.requests) == 3
+
+
+@SHAPES
+async def test_that_an_outcome_can_come_no_more_is_told_in_the_run_in_which_its_time_passes(
+    shape: Callable[[Agent], BaseAgent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+
+    @tool
+    def ship() -> Output:
+        """Send a parcel; the carrier says when it has come."""
+        later = PendingRequest(kind="result", timeout=600, blocking=False)
+        return Output(text="On its way.", request=later)
+
+    @tool
+    def wait() -> str:
+        """Wait for half an hour."""
+        monkeypatch.setattr(time, "time", lambda: now + 1800)
+        return "waited"
+
+    model = ScriptedModel(call("ship"), call("wait"), "Sent.", "Lost.")
+    agent = Agent(name="buyer", description="b", model=model, tools=[ship, wait])
+    runner = Runner(shape(agent))
+    assert (await runner.run("go", session_id="s")).status == "done"
+    assert "no outcome came in time" not in read(model.requests[2])
+    assert "no outcome came in time" in read(model.requests[-1])
+    assert len(model.requests) == 4

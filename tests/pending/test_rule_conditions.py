@@ -399,3 +399,18 @@ async def test_explain_looks_into_workflows() -> None:
     graph = Workflow(name="graph", nodes={"pay": pay}, edges=[("start", "pay")])
     runner = Runner(graph, policy=rules(Rule.deny("pay"), otherwise="allow"))
     assert (await runner.explain("pay", {"cents": 5})).verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    ("condition", "fits"), [("'true' in marks", True), ("'True' in marks", False)]
+)
+async def test_keys_that_are_yes_or_no_are_as_json_has_them(condition: str, fits: bool) -> None:
+    @tool
+    def mark(marks: dict[bool, int]) -> str:
+        """Mark."""
+        return "marked"
+
+    policy = rules(Rule.ask("mark", when=condition), otherwise="allow")
+    model = ScriptedModel(call("mark", marks={"true": 1}), ".")
+    done = await Agent(name="a", model=model, tools=[mark], policy=policy).run("go")
+    assert [p.arguments for p in done.pending] == ([{"marks": {"true": 1}}] if fits else [])

@@ -1,6 +1,7 @@
 """A rule for a tool, an agent or a source that there is not is refused, however it is written."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,13 @@ import pytest
 from toolwright import (
     Agent,
     AgentTool,
+    Approve,
+    McpToolset,
+    PluginToolset,
     Rule,
     Runner,
     Tool,
+    ToolboxToolset,
     UsageError,
     Workflow,
     code_mode,
@@ -19,8 +24,18 @@ from toolwright import (
     tool,
 )
 from toolwright.kits import load_agent_file
+from toolwright.sources import StdioServerParameters
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Decision, Rules, Toolset, guarded, prefixed, searchable, with_approval
+from toolwright.tools import (
+    Decision,
+    Rules,
+    Toolset,
+    combined,
+    guarded,
+    prefixed,
+    searchable,
+    with_approval,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +65,9 @@ class Listed(Toolset):
 
     async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
         return [] if self.tool is None else [self.tool]
+
+    async def all_tools(self, context: Any = None) -> list[Tool] | None:
+        return None if self.tool is None else await super().all_tools(context)
 
 
 MISSPELT: dict[str, tuple[Rule, str]] = {
@@ -240,6 +258,85 @@ async def test_while_a_server_is_away_names_wait_for_the_next_listing(
     server.tool = OUTSIDE
     with pytest.raises(UsageError, match=MISSPELT[what][1]):
         await agent.run("go")
+
+
+def away() -> Listed:
+    server = Listed()
+    server.tool = None
+    return server
+
+
+WRITTEN: dict[str, Callable[[], Agent]] = {
+    "deny": lambda: root(
+        [drop_table, away()], policy=rules(Rule.deny("drop_tabel"), otherwise="allow")
+    ),
+    "source": lambda: root(
+        [drop_table, away()], policy=rules(Rule.deny(source="mcp:fiels"), otherwise="allow")
+    ),
+    "inside": lambda: root(
+        [drop_table, away()],
+        policy=rules(otherwise=rules(Rule.ask("drop_tabel"), otherwise="allow")),
+    ),
+    "interrupt_on": lambda: root([drop_table, away()], interrupt_on={"drop_tabel": True}),
+    "guarded": lambda: root(
+        [guarded(combined([drop_table], away()), rules(Rule.deny("drop_tabel"), otherwise="allow"))]
+    ),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+async def test_while_a_name_may_be_misspelt_every_call_that_its_rules_allow_is_asked_about(
+    how: str,
+) -> None:
+    paused = await WRITTEN[how]().run("go")
+    assert (paused.status, ran) == ("paused", [])
+    assert "which nothing that could be listed has" in paused.pending[0].hint
+    assert "a rule for '" in paused.pending[0].rule
+
+
+@pytest.mark.parametrize(
+    "rule", [Rule.allow("drop_tabel"), Rule.deny("drop_tabel", optional=True)], ids=str
+)
+async def test_a_name_that_leaves_nothing_unguarded_is_not_asked_about(rule: Rule) -> None:
+    agent = root([drop_table, away()], policy=rules(rule, otherwise="allow"))
+    assert ((await agent.run("go")).status, bool(ran)) == ("done", True)
+
+
+async def test_what_is_remembered_while_a_name_may_be_misspelt_does_not_answer_its_rule() -> None:
+    server = away()
+    model = ScriptedModel(call("drop_table", name="x"), ".", call("drop_table", name="y"), ".")
+    policy = rules(Rule.ask("drop_table", when="name == 'y'"), Rule.deny("look"), otherwise="allow")
+    agent = Agent(name="a", model=model, tools=[drop_table, server], policy=policy)
+    runner = Runner(agent)
+    [asked] = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, Approve(remember="session"))
+    assert (await runner.resume("s")).status == "done"
+    server.tool = OUTSIDE.replace(spec=replace(OUTSIDE.spec, name="look"))
+    [asked] = (await runner.run("again", session_id="s")).pending
+    assert "Rule.ask('drop_table'" in asked.rule
+
+
+async def test_a_toolset_that_has_nothing_has_answered() -> None:
+    class Empty(Toolset):
+        async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+            return []
+
+    with pytest.raises(UsageError, match=r"no tool 'drop_tabel'.*near names: drop_table"):
+        await root([drop_table, Empty()], interrupt_on={"drop_tabel": True}).run("go")
+
+
+async def test_a_server_that_cannot_be_started_has_not_answered(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/nonexistent/interpreter\n")
+    broken.chmod(0o755)
+    servers: list[Toolset] = [
+        McpToolset(StdioServerParameters(command=str(broken))),
+        PluginToolset(broken),
+        ToolboxToolset("http://127.0.0.1:1"),
+    ]
+    for toolset in servers:
+        assert await toolset.all_tools() is None
+        await toolset.close()
 
 
 async def test_an_agent_may_be_named_that_is_around_the_one_whose_rule_it_is() -> None:

@@ -67,6 +67,9 @@ class Listed(Toolset):
     async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
         return list(self.tools)
 
+    async def all_tools(self, context: Any = None) -> list[Tool] | None:
+        return await super().all_tools(context) if self.tools else None
+
 
 def results(result: Result) -> dict[str, tuple[str, str]]:
     ended = [event.result for event in result.events if isinstance(event, ToolEnded)]
@@ -468,7 +471,7 @@ async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(worker.run)
-            child_id = await made.enqueue("child", "go", state={"_under": ["parent"]})
+            child_id = await made.enqueue("child", "go", inherited={"_under": ["parent"]})
             task = await made.wait(child_id)
             worker.drain()
     assert (task.status, ran) == ("FAILED", [])

@@ -24,7 +24,7 @@ from toolwright.serve import Links, ServeSettings, create_app, serve_app
 from toolwright.serve._listen import listen
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._serve import with_token
-from toolwright.serve.guard import Door, SameSiteOnly, shown_reason
+from toolwright.serve.guard import Door, SameSiteOnly, _token, shown_reason
 from toolwright.serve.guard._rate import Buckets
 
 pytestmark = pytest.mark.anyio
@@ -72,6 +72,12 @@ async def test_this_machines_own_names_and_allowed_ones_are_taken(host: str) -> 
         ("shop.example/x", "'shop.example'"),
         ("shop.example.", "'shop.example"),
         ("", "'shop.example'"),
+        (" shop.example", "'shop.example'"),
+        ("shop.example ", "'shop.example'"),
+        ("a.shop.example,b", "'shop.example'"),
+        ("[fe80", "'shop.example'"),
+        ("bücher.example", "'xn--bcher-kva.example'"),
+        ("10.1", "'10.0.0.1'"),
     ],
 )
 def test_an_allowed_host_that_no_request_could_have_is_refused(name: str, meant: str) -> None:
@@ -81,7 +87,7 @@ def test_an_allowed_host_that_no_request_could_have_is_refused(name: str, meant:
     ):
         with pytest.raises(UsageError, match=re.escape(f"such as {meant}")):
             make()
-    assert ServeSettings(allowed_hosts=("Shop.example", "10.0.0.7", "*"))
+    assert ServeSettings(allowed_hosts=("Shop.example", "10.0.0.7", "fe80::1", "a_b", "*"))
 
 
 @pytest.mark.parametrize(
@@ -159,21 +165,83 @@ async def test_the_page_trades_the_token_for_a_cookie_that_scripts_cannot_read()
         assert (await http.get("/api/info", headers=copied)).status_code == 401
 
 
-def test_a_cookie_ends_by_itself_and_the_oldest_of_many_are_forgotten() -> None:
+SCOPE: dict[str, Any] = {
+    "type": "http", "scheme": "https", "path": "/", "server": ("h", 443), "headers": [],
+    "query_string": b"",
+}  # fmt: skip
+
+
+class Page:
+    """A browser with the cookie that a door gave it."""
+
+    def __init__(self, door: Door) -> None:
+        self.told = door.sign_in(Request(SCOPE), "s3cret-s3cret").headers["set-cookie"]
+        self.scope = {**SCOPE, "headers": [(b"cookie", self.told.partition(";")[0].encode())]}
+
+    def enters(self, *doors: Door) -> list[bool]:
+        return [door.knows(self.scope) for door in doors]
+
+    def signs_out(self, door: Door) -> None:
+        door.sign_out(Request(self.scope))
+
+
+def test_a_cookie_ends_by_itself_after_a_month() -> None:
     now = [0.0]
-    door = Door("s3cret-s3cret", clock=lambda: now[0])
-    scope = {"type": "http", "scheme": "https", "path": "/", "server": ("h", 443), "headers": []}
-    request = Request({**scope, "query_string": b""})
-    asked = [door.sign_in(request, "s3cret-s3cret").headers["set-cookie"] for _ in range(1001)]
-    cookies = [told.partition(";")[0].encode() for told in asked]
-    assert "Secure" in asked[0]
+    door = Door("s3cret-s3cret", now=lambda: now[0])
+    page = Page(door)
+    assert "Secure" in page.told
+    now[0] = 30 * 24 * 3600.0 - 0.001
+    assert page.enters(door) == [True]
+    now[0] += 0.001
+    assert page.enters(door) == [False]
 
-    def knows(at: int) -> bool:
-        return door.knows({**scope, "headers": [(b"cookie", cookies[at])]})
 
-    assert [knows(at) for at in (0, 1, 1000)] == [False, True, True]
-    now[0] = 30 * 24 * 3600.0
-    assert not knows(1000)
+def test_one_token_for_several_servers_is_one_sign_in() -> None:
+    one, two, other = Door("s3cret-s3cret"), Door("s3cret-s3cret"), Door("another-s3cret")
+    first = Page(one)
+    second = Page(two)
+    assert first.enters(one, two, other) == second.enters(one, two, other) == [True, True, False]
+    assert first.enters(Door("s3cret-s3cret", realm="mcp")) == [False]
+
+
+def test_a_cookie_ends_with_the_server_that_gave_it_also_when_the_token_stays() -> None:
+    now = [1000.0]
+    before = Door("s3cret-s3cret", now=lambda: now[0])
+    page, left = Page(before), Page(before)
+    left.signs_out(before)
+    assert left.enters(before) == [False]
+    now[0] += 0.001
+    after = Door("s3cret-s3cret", now=lambda: now[0])
+    assert [*page.enters(after), *left.enters(after)] == [False, False]
+    assert Page(after).enters(before, after) == [True, True]
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_out() -> None:
+    now = [1000.0]
+    door = Door("s3cret-s3cret", now=lambda: now[0])
+    now[0] = 500.0
+    assert Page(door).enters(door) == [True]
+
+
+@pytest.mark.parametrize("change", [b"9%s", b"%s0", b"%s.", b".%s", b"", b".", b"1.", "ä".encode()])
+def test_a_cookie_that_was_changed_lets_nobody_in(change: bytes) -> None:
+    door = Door("s3cret-s3cret")
+    page = Page(door)
+    name, _, value = page.scope["headers"][0][1].partition(b"=")
+    page.scope["headers"] = [(b"cookie", name + b"=" + (change.replace(b"%s", value)))]
+    assert page.enters(door) == [False]
+
+
+def test_however_many_sign_out_all_of_them_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_token, "_MOST_SIGNED_OUT", 2)
+    now = [0.0]
+    door = Door("s3cret-s3cret", now=lambda: now[0])
+    pages = []
+    for now[0] in range(5):
+        pages.append(Page(door))
+    for page in (pages[1], pages[3], pages[2]):
+        page.signs_out(door)
+    assert [page.enters(door) for page in pages] == [[False], [False], [False], [False], [True]]
 
 
 RIGHT, WRONG = ({"Authorization": f"Bearer {word}"} for word in ("s3cret-s3cret", "guess"))
@@ -282,6 +350,17 @@ async def test_two_servers_on_one_host_keep_their_sign_ins_apart() -> None:
         await http.post("/shop/api/sign-out")
         assert (await http.get("/shop/api/info")).status_code == 401
         assert (await http.get("/desk/api/info")).status_code == 200
+
+
+async def test_two_servers_with_one_token_are_signed_in_to_at_once() -> None:
+    apps = [create_app(chatting(), settings=ServeSettings(token="s3cret-s3cret")) for _ in range(2)]
+    host = Starlette(routes=[Mount("/shop", apps[0]), Mount("/desk", apps[1])])
+    transport = httpx2.ASGITransport(host)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as http:
+        for signs_in in ("/shop", "/desk"):
+            await http.post(f"{signs_in}/api/sign-in", json={"token": "s3cret-s3cret"})
+            for at in ("/shop", "/desk"):
+                assert (await http.get(f"{at}/api/info")).status_code == 200
 
 
 def test_listening_beyond_this_machine_always_needs_a_token() -> None:
@@ -453,3 +532,26 @@ async def test_behind_a_proxy_that_ends_tls_the_page_is_at_https() -> None:
         for origin, status in (("https://shop.example", 200), ("wss://shop.example", 403)):
             headers = {"origin": origin, "host": "shop.example"}
             assert (await http.get("/api/info", headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("shop.example:443", "https://shop.example", 200),
+        ("shop.example:80", "http://shop.example", 200),
+        ("shop.example", "http://shop.example:80", 200),
+        ("shop.example", "https://shop.example:443", 200),
+        ("shop.example:443", "http://shop.example", 403),
+        ("shop.example:80", "https://shop.example", 403),
+        ("shop.example:8443", "https://shop.example", 403),
+        ("shop.example:1443", "https://shop.example:1", 403),
+        ("[::1]:80", "http://[::1]", 200),
+        ("[::1]:443", "https://[::1]", 403),
+    ],
+)
+async def test_the_port_that_a_scheme_has_anyway_may_be_named(
+    host: str, origin: str, status: int
+) -> None:
+    async with client(allowed_hosts=("shop.example",)) as http:
+        headers = {"origin": origin, "host": host}
+        assert (await http.get("/api/info", headers=headers)).status_code == status

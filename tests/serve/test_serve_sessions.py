@@ -109,6 +109,36 @@ async def test_an_approved_call_runs_once_and_a_second_answer_is_refused() -> No
     assert wiped == ["staging"]
 
 
+async def test_an_answer_from_a_page_left_open_answers_no_question_of_a_later_session() -> None:
+    same = ToolCall(call_id="same", name="wipe", arguments='{"target": "staging"}')
+    runner, wiped = wiping(
+        turns=[ModelMessage(parts=(same,)), ModelMessage(parts=(same,)), "Done."]
+    )
+    scope = Scope(app_name=runner.app_name, user_id="user", session_id="s")
+    shown = []
+    async with client(runner) as http:
+        for _ in range(2):
+            await runner.store.open(scope)
+            await say(http, "s", "Wipe staging")
+            await ended(http, "s", "paused")
+            [waiting] = (await http.get("/api/pending")).json()
+            shown.append(waiting["pending"])
+            if len(shown) == 1:
+                await http.delete("/api/sessions/s")
+        assert shown[0]["call_id"] == shown[1]["call_id"]
+        outcomes = []
+        for pending in shown:
+            answer = {key: pending[key] for key in ("call_id", "key")}
+            reply = await http.post(
+                "/api/sessions/s/answers", json=answer | {"answer": {"kind": "approve"}}
+            )
+            outcomes.append((reply.status_code, len(wiped)))
+        assert outcomes[0] == (404, 0)
+        assert outcomes[1][0] == 200
+        await ended(http, "s", "done")
+    assert wiped == ["staging"]
+
+
 async def test_an_approver_may_edit_the_arguments() -> None:
     runner, wiped = wiping()
     async with client(runner) as http:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, update
 from tests.simulation.scenarios import SCENARIOS
 
 from toolwright.agent import _credentials, _dispatch, _graph, _log, _runner, _start
@@ -23,7 +23,7 @@ from toolwright.backends.sql import Roll, SqlStore, _database, _statements
 from toolwright.backends.sql import _roll as sql_roll
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._roll import Standing
-from toolwright.backends.sql._schema import PENDING, SESSIONS
+from toolwright.backends.sql._schema import PENDING
 from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import SignedIn
 from toolwright.tasks import _queue, _roll, _store, _worker
@@ -263,11 +263,9 @@ def keep_refused_credentials() -> AbstractContextManager[Any]:
 def accept_every_answer() -> AbstractContextManager[Any]:
     """Of two answers to one call both are accepted, and the later one counts."""
     is_it = PENDING.c.call_id == bindparam("call")
-    sessions = select(SESSIONS.c.key).where(
-        SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.session_id == bindparam("session")
-    )
+    is_mine = PENDING.c.session_key == bindparam("of")
     values = {"answered_at": bindparam("now"), "answer": bindparam("given")}
-    always = update(PENDING).where(PENDING.c.session_key.in_(sessions), is_it, _statements.IS_OPEN)
+    always = update(PENDING).where(is_mine, is_it, _statements.IS_OPEN)
     return patch.object(_statements, "ANSWER", always.values(**values))
 
 

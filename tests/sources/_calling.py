@@ -57,6 +57,10 @@ class StubRun:
 
     def idempotency_key(self, call_id: str) -> str:
         """Nobody goes on with this run."""
+        return self.call_key(call_id)
+
+    def call_key(self, call_id: str) -> str:
+        """Its id and the call's."""
         return f"{self.run_id}:{call_id}"
 
     def pending_id(self, call_id: str) -> str:

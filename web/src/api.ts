@@ -2,7 +2,7 @@
 // Addresses are relative to the page, which may be mounted below any path.
 import { parseSent, stringify } from "./exact";
 import type {
-  Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Place,
+  Answer, Answered, ArtifactInfo, FileEntry, Info, Json, JsonObject, OpenCall, Pending, Place,
   Session, Task, ToolInfo, ToolResult,
 } from "./types";
 
@@ -57,8 +57,8 @@ export const api = {
   steer: (place: Place, key: string, message: string) =>
     request<void>("POST", `${base(place, key)}/steer`, { message }),
   pending: () => request<OpenCall[]>("GET", "api/pending"),
-  answer: (place: Place, key: string, call_id: string, answer: Answer) =>
-    request<{ outcome: Answered }>("POST", `${base(place, key)}/answers`, { call_id, answer }),
+  answer: (place: Place, id: string, { call_id, key }: Pending, answer: Answer) =>
+    request<{ outcome: Answered }>("POST", `${base(place, id)}/answers`, { call_id, key, answer }),
 
   tools: () => request<ToolInfo[]>("GET", "api/tools"),
   callTool: (name: string, args: JsonObject) =>

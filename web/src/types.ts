@@ -49,6 +49,8 @@ export interface Pending {
   blocking: boolean;
   /** Which rule asks, in words; missing when the tool itself does. */
   rule?: string;
+  /** Names the question among all there ever were; sent along with its answer. */
+  key?: string;
 }
 
 interface Happened { seq: number; run_id: string; agent: string; path: string; at: number }

@@ -21,12 +21,15 @@ __all__ = ["Agent", "BaseAgent", "LlmAgent"]
 class BaseAgent(AgentNode):
     """An agent that can be run by itself; subclasses say how in `go`."""
 
+    @explained(values=False)
     async def run(
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> Result:
         """Run until the agent is done, paused or stopped. Nothing is kept; `Runner` keeps sessions."""
         return await self._to_end(
-            begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
+            begin(
+                self, prompt, Start(deps=deps, state=checked_state({} if state is None else state))
+            )
         )
 
     @explained(values=False)
@@ -41,9 +44,12 @@ class BaseAgent(AgentNode):
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> AsyncIterator[AnyEvent]:
         """The events of a run as they happen. Leaving the loop early cancels the run."""
-        job = begin(self, prompt, Start(deps=deps, state=checked_state(state or {})))
+        job = begin(
+            self, prompt, Start(deps=deps, state=checked_state({} if state is None else state))
+        )
         return stream_events(lambda on_open: self._to_end(job, on_open))
 
+    @explained(values=False)
     async def resume(
         self, paused: Result, answers: Mapping[str, Any], *, deps: Any = None
     ) -> Result:

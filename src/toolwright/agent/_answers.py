@@ -69,6 +69,8 @@ def answer_text(pending: Pending, answer: StoredAnswer) -> str:
         return _rejection(pending, answer)
     if isinstance(answer, Given):
         return _output(answer).text
+    if isinstance(answer, SignedIn):
+        return "A person signed in for this call, but it had ended before; that was not used."
     return "This call was approved, but it had ended before; the approval has no effect."
 
 

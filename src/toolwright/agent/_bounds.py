@@ -10,7 +10,10 @@ from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.messages import STORED_AS, Content, TextPart, jsonable
 from toolwright.tools import FunctionTool, MaxOutput, Tool
 
-__all__ = ["bounded", "bounded_data", "read_output_tool"]
+__all__ = ["READ_OUTPUT", "bounded", "bounded_data", "read_output_tool"]
+
+READ_OUTPUT = "read_output"
+"""The tool that pages through what was kept; no agent can have another one of that name."""
 
 logger = logging.getLogger("toolwright")
 PAGE_LINES = 500
@@ -107,4 +110,4 @@ def read_output_tool(spill: Spill) -> Tool:
         note = f"\n[{len(lines) - end} more lines; use offset={end}]" if end < len(lines) else ""
         return "\n".join(page) + note
 
-    return FunctionTool(read_output, effects="read")
+    return FunctionTool(read_output, name=READ_OUTPUT, effects="read")

@@ -19,6 +19,7 @@ from toolwright.agent._tracing import traced_model, with_tracing
 from toolwright.agent._transfer import TransferToAgentTool
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
+from toolwright.messages import ServerTool
 from toolwright.models import Model, ModelSettings
 from toolwright.tools import Policy, Require, SessionInfo, Tool, Toolset, plain_schema
 
@@ -164,6 +165,10 @@ class ChatNode(AgentNode):
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
         """Its tools and its toolsets."""
         return self.shelf.tools, self.shelf.toolsets
+
+    def server_tools(self) -> Sequence[ServerTool]:
+        """Those that its model's provider calls."""
+        return self.shelf.server_tools
 
     async def close(self) -> None:
         """Close the toolsets of this agent and of those below it, and a model made from its name."""

@@ -1,7 +1,8 @@
 """Find the credential a call asked for, or say what a person must do to give it."""
 
+import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,10 +24,21 @@ from toolwright.messages import (
     Scope,
     SignedIn,
     StoredAnswer,
+    call_of,
 )
 from toolwright.tools import AuthFlows, Credentials, ToolContext
 
-__all__ = ["check_sign_in", "credential_for", "forget_brought", "sign_in", "waiting_for_state"]
+__all__ = [
+    "check_sign_in",
+    "credential_for",
+    "forget_session",
+    "forget_unused",
+    "look_again",
+    "sign_in",
+    "waiting_for_state",
+]
+
+logger = logging.getLogger("toolwright")
 
 _SIGN_IN_SECONDS = 60.0
 """How long the stores may take to keep a secret and to accept the answer that names it."""
@@ -165,34 +177,52 @@ def _place(call: OpenCall) -> tuple[str, str]:
     return call.scope.session_id, call.pending.call_id
 
 
-async def forget_brought(
-    store: Store, credentials: Credentials | None, calls: Sequence[OpenCall]
+async def forget_unused(run: Run) -> None:
+    """Delete what people have brought for calls that have their results: none of them will use it.
+
+    Called before the end of the run is stored: should the process die here, the next run does it.
+    """
+    store, credentials = run.log.store, run.services.credentials
+    ended = {at: key for at, key in run.log.brought.items() if run.log.has_ended(call_of(at))}
+    if store is None or credentials is None or not ended:
+        return
+    try:
+        leaving = {(run.scope.session_id, at) for at in ended}
+        await _forget(store, credentials, run.scope, set(ended.values()), leaving)
+    except Exception:
+        # The run has come to its end all the same; deleting the session tries once more.
+        logger.exception("session %s: a secret could not be deleted", run.scope.session_id)
+
+
+async def forget_session(store: Store, credentials: Credentials | None, scope: Scope) -> None:
+    """Delete what people have brought for the calls of a session and nobody has used."""
+    if credentials is None:
+        return
+    calls = await store.open_calls(scope.app_name, scope.session_id)
+    taken = [e.answer for e in await store.events(scope) if isinstance(e, PendingAnswered)]
+    answers = [*taken, *(call.answer for call in calls)]
+    keys = {answer.key for answer in answers if isinstance(answer, SignedIn)}
+    await _forget(store, credentials, scope, keys, {_place(call) for call in calls})
+
+
+async def _forget(
+    store: Store,
+    credentials: Credentials,
+    scope: Scope,
+    keys: set[str],
+    leaving: Collection[tuple[str, str]],
 ) -> None:
-    """Delete what people have brought for these calls and nobody has used yet.
+    """Delete secrets that nobody but the calls at `leaving` has.
 
     One sign-in may have released calls of other sessions too: what they are to use stays.
     """
-    if credentials is None:
+    if not keys:
         return
-    brought = await _brought_for(store, calls)
-    if not brought:
-        return
-    leaving = {_place(call) for call in calls}
-    app_name = calls[0].scope.app_name
-    others = [call for call in await store.open_calls(app_name) if _place(call) not in leaving]
-    for key in brought.keys() - (await _brought_for(store, others)).keys():
-        await credentials.delete(brought[key], key)
-
-
-async def _brought_for(store: Store, calls: Sequence[OpenCall]) -> dict[str, Scope]:
-    """Under which keys is kept what these calls were answered with, and for whom."""
-    keys: dict[str, Scope] = {}
-    for call in calls:
-        if call.answered and call.pending.kind == "credential":
-            answer = await _answer_to(store, call)
-            if isinstance(answer, SignedIn):
-                keys[answer.key] = call.scope
-    return keys
+    calls = await store.open_calls(scope.app_name)
+    waiting = [call for call in calls if call.answered and call.pending.kind == "credential"]
+    answers = [await _answer_to(store, call) for call in waiting if _place(call) not in leaving]
+    for key in keys - {answer.key for answer in answers if isinstance(answer, SignedIn)}:
+        await credentials.delete(scope, key)
 
 
 def waiting_for_state(rows: Sequence[OpenCall], callback: str) -> list[OpenCall]:
@@ -219,15 +249,40 @@ async def credential_for(
     flows, store = _services(run, ctx)
     credential, problem = None, ""
     # Asked for again although it was given: it was refused, so only a person can help.
-    if ctx.get_auth_response(config) is None:
+    was_refused = ctx.get_auth_response(config) is not None
+    if not was_refused:
         credential, problem = await _answered(run, ctx, config, flows, store)
         credential = credential or await flows.ready(run.scope, config)
     if credential is not None:
         ctx.accept_credential(config, credential)
         return None
     shown = await flows.begin(run.scope, config)
+    run.record(ctx.path, ctx.call).sign_in = None if was_refused else config
     payload = {**shown, "credential_key": config.credential_key}
     return replace(request, hint=f"{problem} {request.hint}".strip(), payload=payload)
+
+
+async def look_again(run: Run, ctx: ToolContext) -> None:
+    """Release a call that asks for a credential which has come since it was looked for.
+
+    The sign-in of another call, which would have released this one, may not have seen it: its
+    question was not stored then. Now it is, so whoever signs in later does.
+    """
+    record, store = run.record(ctx.path, ctx.call), run.log.store
+    config, record.sign_in = record.sign_in, None
+    flows = run.services.auth
+    if config is None or flows is None or store is None or record.pending is None:
+        return
+    try:
+        if await flows.ready(run.scope, config) is not None:
+            # Under its key is nothing, so the call is given what is ready.
+            answer = SignedIn(key=f"answer:{uuid.uuid4().hex}")
+            await store.answer(
+                run.scope.app_name, run.scope.session_id, record.pending.call_id, answer
+            )
+    except Exception:
+        # The question stands, and a person can answer it.
+        logger.exception("session %s: no second look for a credential", run.scope.session_id)
 
 
 async def _answered(
@@ -248,10 +303,12 @@ async def _answered(
         credential = await flows.finish(run.scope, config, brought)
     except UsageError as error:
         await store.delete(run.scope, answer.key)
+        run.log.brought.pop(pending.call_id, None)
         return None, str(error)
     if run.log.store is not None:
         await _release(run.log.store, OpenCall(scope=run.scope, pending=pending), answer)
     await store.delete(run.scope, answer.key)
+    run.log.brought.pop(pending.call_id, None)
     return credential, ""
 
 

@@ -20,14 +20,15 @@ from toolwright.agent._answers import (
     next_step,
 )
 from toolwright.agent._bounds import bounded, bounded_data
-from toolwright.agent._credentials import credential_for
+from toolwright.agent._credentials import credential_for, look_again
 from toolwright.agent._gate import (
+    FUNCTION,
     as_called,
     as_own_question,
     called_arguments,
-    confirmations,
     edited_arguments,
     gate,
+    give_turn,
 )
 from toolwright.agent._hooks import run_hooked
 from toolwright.agent._log import CallRecord
@@ -170,7 +171,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if not record.counted:
         _count_call(run)
         record.counted = True
-    tool = box.find(ctx.call.name, ctx)
+    tool = box.find(ctx.call.name, run.readonly)
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters
@@ -188,15 +189,14 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     is_free = tool.name in box.free
     is_judged = not is_free and bool(run.rules or tool.confirm or tool.source)
     while True:
-        if record.answers:
-            confirmations(run, record, tool, ctx)
         if run.tool_hooks and not is_free:
-            output = await run_hooked(
-                run.tool_hooks, tool, ctx, partial(_judge_and_run, run, record, tool, ctx)
-            )
+            step = partial(_judge_and_run, run, record, tool, ctx)
+            turn = partial(give_turn, run, record, tool, ctx)
+            output = await run_hooked(run.tool_hooks, tool, ctx, step, turn)
         elif is_judged and (refused := await gate(run, record, tool, ctx)) is not None:
             return refused
         else:
+            give_turn(run, record, tool, ctx)
             await _start(run, record, tool, ctx)
             before = kept(ctx.arguments, record.as_read)
             output = _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
@@ -229,10 +229,9 @@ async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> 
 
 async def _judge_and_run(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output:
     """What hooks are around: they may have changed the arguments."""
-    if record.answers:
-        confirmations(run, record, tool, ctx)
     if (refused := await gate(run, record, tool, ctx)) is not None:
         return refused
+    give_turn(run, record, tool, ctx)
     await _start(run, record, tool, ctx)
     before = kept(ctx.arguments, record.as_read)
     return _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
@@ -322,9 +321,11 @@ async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -
         ran = request.kind in ("result", "choice", "input")
         is_own = request.kind in ("confirmation", "choice", "input") and not request.question
         if is_own and tool is not None:
-            ran = True
+            asked_before = run.record(ctx.path, ctx.call).answers
+            ran = ctx.asker == FUNCTION or any(asked.ran for asked, _ in asked_before)
             request = as_own_question(run, tool, ctx, request)
         await run.open_pending(ctx, request, ran=ran)
+        await look_again(run, ctx)
     return _waiting(ctx.call, output.text)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
+from toolwright.agent._rules import Guard
 from toolwright.agent._run import Run
-from toolwright.errors import ArgumentError
+from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import Approve, Pending, PendingRequest
 from toolwright.tools import (
     APPROVED,
@@ -19,6 +20,7 @@ from toolwright.tools import (
     Decision,
     Exact,
     Output,
+    PolicyWish,
     Tool,
     ToolConfirmation,
     ToolContext,
@@ -31,19 +33,24 @@ from toolwright.tools import (
     lent,
     read_again,
     says,
+    stricter,
 )
 
 __all__ = [
+    "FUNCTION",
     "as_called",
     "as_own_question",
     "called_arguments",
-    "confirmations",
     "decisions",
     "edited_arguments",
     "gate",
+    "give_turn",
+    "standing_decision",
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
+FUNCTION = ""
+"""The function as the one whose turn it is; hooks have the names of their places."""
 _CANNOT_BE_APPROVED = (
     "nobody could see or approve what is in {}: it has parts that cannot be told from others. That is "
     "for the tool's author: a parameter of plain data, or one that the tool hides (hidden=…)"
@@ -62,11 +69,17 @@ _MOVED = (
 _ENOUGH = 2
 """How often a person approves a call that is a different one each time it is to run."""
 _UNSHOWN = "something that is not shown"
+_UNRESOLVED = (
+    "A rule names {}, which nothing that could be listed has, and a toolset cannot be listed now: the "
+    "name may be misspelt and meant for this call. (Rule.…(…, optional=True) is not checked.)"
+)
 _REVIEWED_LATER = "A model reviews such calls when they are made; it is not asked now."
 
 
 async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Output | None:
     """None when the call may run; else what it comes to: denied, or a question to a person."""
+    if record.answers:  # To those who judge: they have asked nothing.
+        ctx.answers, ctx.tool_confirmation = (), None
     heard = await _heard(run, tool, ctx)
     changed = change_of(run, tool) if tool.source else None
     lasting = _about(said for said, _ in heard)
@@ -75,6 +88,7 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     # Set after the policies, which could set it, too.
     ctx.approval = None if given is None else _confirmation(*given)
     decision = await _decided(heard, changed, is_approved=given is not None)
+    _refuse_questions(tool, ctx, decision.rule)
     if decision.verdict == "deny":
         # Nobody can approve it, not even by changing the arguments to these.
         return _denied(decision)
@@ -155,14 +169,59 @@ async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     return told if changed is None else [*told, changed]
 
 
+async def standing_decision(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
+    """What everybody says of a tool whose calls cannot be judged one by one, nor reviewed."""
+    strictest = Decision(verdict="allow")
+    async for said, whose in _opinions(run, tool, ctx):
+        counted = said if said.review is None else replace(said, verdict="ask", review=None)
+        strictest = stricter(strictest, _named(counted, whose))
+    return strictest
+
+
 async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
     """Decisions and whose they are, from the outermost to the tool itself."""
     for guard in run.rules:
-        yield await decide(guard.policy, tool, ctx.arguments, ctx), guard.origin
+        said = await decide(guard.policy, tool, ctx.arguments, ctx)
+        _refuse_questions(tool, ctx, guard.origin)
+        yield _while_unresolved(said, guard, tool), guard.origin
+    around = () if run.box is None else run.box.guards
     for wish in tool.confirm:
         with lent(ctx.arguments, ctx) as args:
             said = await wish(args, ctx)
+        _refuse_questions(tool, ctx, said.rule)
+        for guard in around:
+            if isinstance(wish, PolicyWish) and wish.policy is guard.policy:
+                said = _while_unresolved(said, guard, tool)
         yield said, ""
+
+
+def _while_unresolved(said: Decision, guard: Guard, tool: Tool) -> Decision:
+    """What `guard` says of a call; it asks where a name in it may be this tool's, misspelt.
+
+    That is not known while a toolset cannot be listed, which may have a tool of that name.
+    """
+    if not guard.unchecked or said.verdict != "allow" or tool.placeholder:
+        return said
+    if not (names := guard.unresolved()):
+        return said
+    listed = ", ".join(names)
+    return Decision(
+        verdict="ask", reason=_UNRESOLVED.format(listed), rule=f"a rule for {listed}", about=listed
+    )
+
+
+def _refuse_questions(tool: Tool, ctx: ToolContext, whose: str) -> None:
+    """`UsageError` when who judges a call has asked something with its context.
+
+    What is asked there is asked when the call is over: it would have run by then.
+    """
+    if ctx.requested is not None:
+        raise UsageError(
+            f"{whose or 'A policy'} asked for {ctx.requested.kind} with the context while it judged a "
+            f"call of {tool.name!r}, which was not run. Who judges a call asks with a verdict: return "
+            "Decision(verdict='ask', reason=…) from a policy and True from require_confirmation or "
+            "interrupt_on, or write Rule.ask(…, when=…)."
+        )
 
 
 def _named(decision: Decision, whose: str) -> Decision:
@@ -182,23 +241,33 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] 
     return accept(ctx, tool, whole=whole and unmoved)
 
 
-def confirmations(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
-    """Give the context what its tool has asked so far: the answers, and the latest approval."""
-    subject, _ = _bound_to(run, tool, ctx)
+def give_turn(
+    run: Run, record: CallRecord, tool: Tool, ctx: ToolContext, asker: str = FUNCTION
+) -> None:
+    """Let `asker` have the context: what is asked now is theirs, and they see what they were answered.
+
+    An answer to another's question would keep theirs from being asked.
+    """
+    ctx.asker = asker
+    if not record.answers:
+        return
+    subject, _ = _bound_to(run, tool, ctx, asker)
+    # Of credentials and results it is not noted who asked; they are the function's.
+    own = (subject, "") if asker == FUNCTION else (subject,)
     ctx.answers = [
         (asked, answer)
         for asked, answer in record.answers
-        if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in ("", subject)
+        if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in own
     ]
-    given = _approval(run, record, tool, ctx, (OWN,))
+    given = _approval(run, record, tool, ctx, (OWN,), asker)
     ctx.tool_confirmation = None if given is None else _confirmation(*given)
 
 
 def as_own_question(
     run: Run, tool: Tool, ctx: ToolContext, request: PendingRequest
 ) -> PendingRequest:
-    """The request of a tool, bound to who asks it about what."""
-    subject, digest = _bound_to(run, tool, ctx)
+    """The request of a tool or of a hook around it, bound to who asks it about what."""
+    subject, digest = _bound_to(run, tool, ctx, ctx.asker)
     return replace(request, question=f"{OWN}:{subject}::{digest}")
 
 

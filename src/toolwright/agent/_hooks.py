@@ -40,8 +40,8 @@ class Hooks:
 
     An agent's hooks around models and tools see what its helpers do as well, to any depth; those
     around the agent are for its own conversation.
-    All get a full context: they may write state, use credentials, artifacts and memory. Only in
-    those around a tool can the run be paused.
+    All get a full context: they may write state, use credentials, artifacts and memory. Only
+    `before_tool` can pause the run.
     The methods of a subclass are hooks as well, each in the place of the setting of its name.
     """
 
@@ -111,35 +111,61 @@ async def call_hook(run: HookedRun, name: str, hook: Callable[..., Any], *values
         run.keep_state(ctx.state)
     if ctx.requested is not None:
         raise UsageError(
-            f"The hook {name} asked for {ctx.requested.kind}; only a tool or a hook around one can "
+            f"The hook {name} asked for {ctx.requested.kind}; only a tool or before_tool can "
             "pause a run."
         )
     return said
 
 
 async def run_hooked(
-    all_hooks: Sequence[Hooks],
+    all_hooks: Sequence[tuple[str, Hooks]],
     tool: Tool,
     ctx: ToolContext,
     step: Callable[[], Awaitable[Output]],
+    give_turn: Callable[[str], None],
 ) -> Output:
     """Let the tool hooks see a call, the outermost first, and what came of it, the innermost first.
 
-    What a hook changes is in `ctx.arguments` when `step` judges the call and runs it.
+    What a hook changes is in `ctx.arguments` when `step` judges the call and runs it. `give_turn`
+    is told before each hook whose turn it is.
     """
-    passed: list[tuple[Hooks, Args]] = []
+    passed: list[tuple[str, Hooks, Args]] = []
     output: Output | None = None
-    for hooks in all_hooks:
-        output = await _before(hooks, tool, ctx)
+    for place, hooks in all_hooks:
+        if hooks.before_tool is not None:
+            give_turn(place)
+            output = await _before(hooks.before_tool, tool, ctx)
         if output is not None:
             break
-        passed.append((hooks, ctx.arguments))
+        passed.append((place, hooks, ctx.arguments))
     output = output or await step()
-    for hooks, args in reversed(passed):
+    asker = ctx.asker
+    for place, hooks, args in reversed(passed):
         if hooks.after_tool is not None:
-            said = await call_user(hooks.after_tool, ctx, tool, args, output)
-            output = output if said is None else _in_place_of(output, to_output(said))
+            give_turn(place)
+            output = await _after(hooks.after_tool, tool, ctx, args, output)
+    ctx.asker = asker  # Whose question it is that is open by now, if one is.
     return output
+
+
+async def _after(
+    hook: Callable[..., Any], tool: Tool, ctx: ToolContext, args: Args, output: Output
+) -> Output:
+    """What a hook makes of an output; `UsageError` when it asks something.
+
+    The call is over by then: once answered, it would run a second time.
+    """
+    asked = ctx.requested
+    said = await call_user(hook, ctx, tool, args, output)
+    made = output if said is None else _in_place_of(output, to_output(said))
+    request = made.request if ctx.requested is asked else ctx.requested
+    if request is not None and request is not output.request:
+        raise UsageError(
+            f"The hook after_tool asked for {request.kind} when the call of {tool.name!r} was over: "
+            f"its status was {output.status!r}, and its output is not shown. A run is paused before a "
+            "tool runs, by before_tool or a rule, or by the tool itself."
+        )
+    return made
 
 
 def _in_place_of(output: Output, other: Output) -> Output:
@@ -148,12 +174,10 @@ def _in_place_of(output: Output, other: Output) -> Output:
     return replace(other, request=output.request) if goes_on and other.request is None else other
 
 
-async def _before(hooks: Hooks, tool: Tool, ctx: ToolContext) -> Output | None:
+async def _before(hook: Callable[..., Any], tool: Tool, ctx: ToolContext) -> Output | None:
     """What a hook answers in the tool's place; None when the call goes on."""
-    if hooks.before_tool is None:
-        return None
     offered = copied(ctx.arguments)
-    said = await call_user(hooks.before_tool, ctx, tool, offered)
+    said = await call_user(hook, ctx, tool, offered)
     if ctx.requested is not None:
         return Output(status="pending", request=ctx.requested)
     if said is None and offered != ctx.arguments and _differ(offered, ctx.arguments):

@@ -15,6 +15,7 @@ from toolwright.errors import SessionHeld, StaleState, StoreConflict, StoreError
 from toolwright.messages import (
     Actions,
     AnyEvent,
+    AuthConfig,
     Event,
     History,
     HistoryCompacted,
@@ -27,6 +28,7 @@ from toolwright.messages import (
     RunEnded,
     RunStarted,
     Scope,
+    SignedIn,
     StateChanged,
     Steered,
     StoredAnswer,
@@ -94,6 +96,10 @@ class CallRecord:
     """It had failed before a run of the session stopped: who goes on with that may try it again."""
     asked: int = 0
     """How often it has asked the outside."""
+    key: str = ""
+    """The idempotency key it began under, in the session that this one was branched from."""
+    sign_in: AuthConfig | None = None
+    """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
 
@@ -186,6 +192,9 @@ class Log:
         """Messages to put in before the next turn."""
         self.owed: set[str] = set()
         """Calls and conversations to which something has come since a run last came to its end."""
+        self.brought: dict[str, str] = {}
+        """Where secrets are kept that were brought for calls, by the address of the question, but for
+        those that an earlier run has dealt with."""
         self.failed: list[CallRecord] = []
         """Calls that have failed since a run last stopped, as far as the log was read back."""
         self._unsaved: list[Event] = []
@@ -408,10 +417,16 @@ class Log:
             return False
         if record.answer is not None or (record.result is not None and record.pending.blocking):
             return False
-        record.take(answer)
-        self.owed.add(address)
+        self.note_answer(address, answer)
         self.add(PendingAnswered(call_id=address, answer=answer, at=time.time()))
         return True
+
+    def note_answer(self, address: str, answer: StoredAnswer) -> None:
+        """The log has an answer to the question at `address`."""
+        self.record(call_of(address)).take(answer)
+        self.owed.add(address)
+        if isinstance(answer, SignedIn):
+            self.brought[address] = answer.key
 
     def told(self, address: str) -> None:
         """The conversation knows the outcome of a call that it did not wait for."""
@@ -453,10 +468,11 @@ class Log:
         return [
             at for at in started
             if at not in self.threads and not any(key.startswith(f"{at}/") for key in self.calls)
-            and not any(self._has_ended(path) for path in _with_outer(at))
+            and not any(self.has_ended(path) for path in _with_outer(at))
         ]  # fmt: skip
 
-    def _has_ended(self, address: str) -> bool:
+    def has_ended(self, address: str) -> bool:
+        """Whether a call has its result."""
         known = self.calls.get(address)
         return known is not None and known.result is not None
 
@@ -517,7 +533,8 @@ def _apply(log: Log, event: Event) -> None:
             settle_turn(log, event.path)
             begin_turn(log.thread(event.path), event)
         case ToolStarted():
-            log.record(full_id(event.path, event.call.call_id)).started = True
+            record = log.record(full_id(event.path, event.call.call_id))
+            record.started, record.key = True, event.key or record.key
         case ToolEnded():
             record = log.record(full_id(event.path, event.result.call_id))
             record.end(event.result, event.actions)
@@ -528,8 +545,7 @@ def _apply(log: Log, event: Event) -> None:
         case PendingChanged():
             log.record(call_of(event.pending.call_id)).change(event.pending)
         case PendingAnswered(answer=answer) if answer is not None:
-            log.record(call_of(event.call_id)).take(answer)
-            log.owed.add(event.call_id)
+            log.note_answer(event.call_id, answer)
         case HistoryCompacted():
             thread = log.thread(event.path)
             # The results of the latest turn are among the messages already.
@@ -538,6 +554,11 @@ def _apply(log: Log, event: Event) -> None:
             log.thread(event.path).agent = event.to_agent
         case RunEnded():
             log.thread(event.path).ended = event
+            if not event.path:
+                kept = {
+                    at: key for at, key in log.brought.items() if not log.has_ended(call_of(at))
+                }
+                log.brought = kept
             if not event.path and event.status != "stopped":
                 log.owed.clear()
             elif not event.path:

@@ -17,6 +17,7 @@ from toolwright.agent._instructions import render
 from toolwright.agent._log import begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
+from toolwright.agent._server_tools import with_allowed_server_tools
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.agent._updates import fetch_answers
 from toolwright.errors import LimitError, ModelError
@@ -142,6 +143,8 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
             if isinstance(said, ModelMessage):
                 return said
             request = said or request
+    if request.server_tools and run.rules:
+        request = await with_allowed_server_tools(run, request)
     reply = await _reply(run, request)
     for hooks in reversed(run.hooks):
         if hooks.after_model is not None:

@@ -12,6 +12,7 @@ from toolwright.agent._result import Outcome
 from toolwright.agent._rules import Guard
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
+from toolwright.messages import ServerTool
 from toolwright.models import Model
 from toolwright.tools import SessionInfo, Tool, Toolset
 
@@ -143,6 +144,10 @@ class AgentNode(Sealed):
     def own_tools(self) -> tuple[Sequence[Tool], Sequence[Toolset]]:
         """The tools that it calls itself, and the toolsets that list more."""
         return (), ()
+
+    def server_tools(self) -> Sequence[ServerTool]:
+        """Those that its model's provider calls."""
+        return ()
 
     async def close(self) -> None:
         """Let go of what this agent and those below it hold open, even if some of it fails."""

@@ -6,9 +6,21 @@ from typing import Any
 from toolwright.agent._node import AgentNode
 from toolwright.agent._rules import Guard
 from toolwright.errors import UsageError
-from toolwright.tools import NameKind, PolicyWish, ReadonlyContext, Tool, Toolset, nearest
+from toolwright.messages import ServerTool, ToolSpec
+from toolwright.tools import (
+    Args,
+    NameKind,
+    Output,
+    PolicyWish,
+    ReadonlyContext,
+    Rules,
+    Tool,
+    ToolContext,
+    Toolset,
+    nearest,
+)
 
-__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names"]
+__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names", "stand_in"]
 
 
 _TRANSFER = "transfer_to_agent"
@@ -19,12 +31,23 @@ ANYTHING = ("*", "")
 Names = Mapping[NameKind, Iterable[str]]
 
 
+def stand_in(server_tool: ServerTool) -> Tool:
+    """A tool of a model's provider as rules see it; it is never called here."""
+
+    async def run(args: Args, ctx: ToolContext) -> Output:
+        raise AssertionError("only the provider calls it")
+
+    return Tool(spec=ToolSpec(name=server_tool.name), parse=lambda raw: {}, run=run)
+
+
 class Reached:
     """The agents and tools that an agent can have work done by, each once."""
 
     def __init__(self, *tops: AgentNode) -> None:
         self.agents: dict[int, AgentNode] = {}
         self.tools: list[Tool] = []
+        self.server_tools: list[Tool] = []
+        """What stands in for those that providers call."""
         self.toolsets: list[Toolset] = []
         """Those whose tools are not among `tools`."""
         self.listed: list[Toolset] = []
@@ -51,6 +74,7 @@ class Reached:
         self.agents[id(agent)] = agent
         tools, toolsets = agent.own_tools()
         self.toolsets += toolsets
+        self.server_tools += map(stand_in, agent.server_tools())
         for tool in tools:
             self._add_tool(tool)
         for child in agent.sub_agents:
@@ -80,7 +104,7 @@ def refuse_unknown_names(agent: AgentNode) -> None:
         return
     reached = Reached(agent)
     for guard in agent.guards:
-        names = _names_for(guard, reached.tools)
+        names = _names_for(guard, [*reached.tools, *reached.server_tools])
         _strike(guard, names)
         if not reached.toolsets:
             _refuse(guard, names)
@@ -112,7 +136,7 @@ async def check_rule_names(
         return
     reached = Reached(top)
     await reached.list_all(ctx)
-    names = _names_for(guard, [*listed, *reached.tools])
+    names = _names_for(guard, [*listed, *reached.tools, *reached.server_tools])
     _strike(guard, names)
     if not reached.toolsets:
         _refuse(guard, names)
@@ -167,8 +191,15 @@ def _refuse(guard: Guard, names: Names) -> None:
             continue
         pattern = name.pattern
         known = {known for known in names[kind] if known}
-        raise UsageError(
+        told = (
             f"There is no {_WORDS[kind]} {pattern!r}, which {guard.origin} names; "
-            f"{nearest(pattern, known)} Where it may be missing, say so: "
-            "Rule.…(…, optional=True)."
+            f"{nearest(pattern, known)}"
         )
+        if place := _written(guard, pattern):
+            raise UsageError(f"{place}: {told}")
+        raise UsageError(f"{told} Where it may be missing, say so: Rule.…(…, optional=True).")
+
+
+def _written(guard: Guard, pattern: str) -> str | None:
+    """The line of a file in which a name stands; None for rules that are made in Python."""
+    return guard.policy.written.get(pattern) if isinstance(guard.policy, Rules) else None

@@ -26,6 +26,13 @@ class Guard:
     around: bool = False
     """Whether it was put around tools, and knows no others."""
 
+    def unresolved(self) -> list[str]:
+        """The names in rules that deny or ask which may be misspelt, for all that is known so far."""
+        if not self.unchecked or not isinstance(self.policy, Rules):
+            return []
+        strict = set(self.policy.names("deny", "ask")) & self.unchecked
+        return sorted({repr(name.pattern) for _, name in strict})
+
 
 def compiled(
     whose: str,

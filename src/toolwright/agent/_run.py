@@ -260,6 +260,11 @@ class Run:
         await self.log.flush()
 
     def idempotency_key(self, call_id: str) -> str:
+        """`call_key`, or the key under which the call began before its session was branched off."""
+        known = self.log.calls.get(call_id)
+        return known.key if known and known.key else self.call_key(call_id)
+
+    def call_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
         return call_key(self.log.scope, self.log.born, call_id)
 
@@ -300,8 +305,10 @@ class Run:
         arguments = self.card(ctx.arguments)
         as_read = self.log.record(address).as_read
         read = None if as_read is None or as_read is ctx.arguments else self.card(as_read)
+        question = question_id(address, asked)
         return Pending(
-            call_id=question_id(address, asked),
+            call_id=question,
+            key="" if self.log.born is None else self.call_key(question),
             name=ctx.call.name,
             kind=request.kind,
             hint=self._hint(ctx, request),
@@ -411,11 +418,15 @@ class Run:
         """The hooks of everybody on the path, the outermost first."""
         self.own_hooks = (*outer, self.agent.hooks)
         """Those that see the agent begin and end."""
+        depths = range(len(here.names) - len(here.hooks), len(here.names))
+        places = (*("runner" for _ in outer), *depths)
         self.tool_hooks = tuple(
-            hooks
-            for hooks in self.hooks
+            (f"hook:{place}", hooks)
+            for place, hooks in zip(places, self.hooks, strict=True)
             if hooks.before_tool is not None or hooks.after_tool is not None
         )
+        """Those around tools, each with its place, by which its questions are known: the runner's,
+        or how deep on the path the agent is."""
         self.below = here
 
     @property

@@ -16,7 +16,7 @@ from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
 from toolwright.agent._credentials import (
     check_sign_in,
-    forget_brought,
+    forget_session,
     sign_in,
     waiting_for_state,
 )
@@ -129,6 +129,7 @@ class Runner(Sealed):
 
     # -- running ----------------------------------------------------------------------------
 
+    @explained(values=False)
     async def run(
         self,
         prompt: Prompt,
@@ -176,6 +177,7 @@ class Runner(Sealed):
             async for event in events:
                 yield event
 
+    @explained(values=False)
     async def resume(
         self, session_id: str, *, deps: Any = None, task_id: str | None = None
     ) -> Result:
@@ -498,10 +500,9 @@ class Runner(Sealed):
                 await patience.wait(error)
 
     async def _delete(self, row: SessionRow) -> None:
-        calls = await self.store.open_calls(self.app_name, row.scope.session_id)
         await close_all([
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
-            partial(forget_brought, self.store, self.services.credentials, calls),
+            partial(forget_session, self.store, self.services.credentials, row.scope),
             partial(self._delete_artifacts, row.scope),
         ])  # fmt: skip
         # Only when all that is elsewhere is gone: nobody would know of it without the session.
@@ -563,7 +564,7 @@ class Runner(Sealed):
     async def _start(self, plan: "_Plan", patience: Patience) -> Start:
         scope = plan.scope
         self._refuse_second(scope.session_id)
-        checked_state(plan.given or {})  # before a session is made for it
+        checked_state({} if plan.given is None else plan.given)  # before a session is made for it
         found = await self._load(scope, patience)
         row = found.row
         log = Log(row.scope, self.store, born=row.created_at, retry_seconds=self.retry_writes)

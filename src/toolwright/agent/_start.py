@@ -13,6 +13,7 @@ from toolwright._message_of import named_message_of
 from toolwright.agent._answers import STILL_RUNNING, WROTE, how_far
 from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
 from toolwright.agent._chat import ChatNode
+from toolwright.agent._credentials import forget_unused
 from toolwright.agent._dispatch import answer_calls
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Limits, Meter
@@ -432,6 +433,8 @@ def _give_up(
 
 
 async def _close(run: Run, outcome: Outcome) -> None:
+    if run.log.brought:
+        await forget_unused(run)
     run.end(outcome)
     await run.log.flush()
 

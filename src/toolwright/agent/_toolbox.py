@@ -1,10 +1,12 @@
 """The tools an agent has in one turn: what the model is told, and what its calls find by name."""
 
 import difflib
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwright.agent._bounds import READ_OUTPUT
 from toolwright.agent._node import AgentNode, check_agent_names
 from toolwright.agent._rules import Guard, guards_around
 from toolwright.errors import ToolError, UsageError
@@ -20,6 +22,8 @@ from toolwright.tools import (
 )
 
 __all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "sort_tools"]
+
+_log = logging.getLogger("toolwright")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +90,19 @@ def sort_tools(things: Iterable[Any]) -> Shelf:
     return Shelf(tuple(tools), tuple(toolsets), tuple(server_tools), tuple(shapers))
 
 
-def check_names(agent: str, tools: Sequence[Tool]) -> dict[str, Tool]:
-    """The tools by name; `UsageError` when two have the same."""
+def check_names(agent: str, tools: Sequence[Tool], free: Collection[str] = ()) -> dict[str, Tool]:
+    """The tools by name; `UsageError` when two have the same, or one that the framework needs.
+
+    Those in `free` are the framework's own.
+    """
     by_name: dict[str, Tool] = {}
     for tool in tools:
+        if tool.name == READ_OUTPUT and tool.name not in free:
+            raise UsageError(
+                f"Agent {agent!r} has a tool named {READ_OUTPUT!r}, which is the name of the one that "
+                "reads on in long outputs; rename it (@tool(name=…)) or give its toolset a "
+                "tool_name_prefix."
+            )
         if tool.name in by_name:
             raise UsageError(
                 f"Agent {agent!r} has two tools named {tool.name!r}; rename one "
@@ -159,11 +172,22 @@ def _with_those_inside(tools: Iterable[Tool]) -> Iterator[Tool]:
             yield from _with_those_inside(t for t in tool.inside if isinstance(t, Tool))
 
 
+def _without_taken(tools: Sequence[Tool]) -> Sequence[Tool]:
+    """The tools without one from outside that has a name which the framework needs."""
+    taken = [tool for tool in tools if tool.name == READ_OUTPUT and tool.source]
+    for tool in taken:
+        _log.error(
+            "Tool %r of %s is left out: the framework has one of that name, for long outputs; give "
+            "its toolset a tool_name_prefix to have both.", tool.name, tool.source,
+        )  # fmt: skip
+    return [tool for tool in tools if tool not in taken] if taken else tools
+
+
 def _build(
     agent: AgentNode, tools: Sequence[Tool], shown: Sequence[bool], free: Collection[str] = ()
 ) -> Toolbox:
-    kept = without_clashes(tools)
-    by_name = check_names(agent.name, kept)
+    kept = without_clashes(_without_taken(tools))
+    by_name = check_names(agent.name, kept, free)
     check_agent_names(agent, kept)
     hidden = {id(tool) for tool, show in zip(tools, shown, strict=True) if not show}
     specs = tuple(tool.spec for tool in kept if id(tool) not in hidden)

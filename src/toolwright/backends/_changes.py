@@ -1,7 +1,7 @@
 """What a batch of events changes in a store besides its log: state, title and pending calls."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolwright.backends._store import OpenCall
@@ -15,8 +15,11 @@ from toolwright.messages import (
     PendingOpened,
     RunEnded,
     RunStarted,
+    Scope,
     StateChanged,
     ToolEnded,
+    ToolStarted,
+    call_key,
     call_of,
     jsonable,
 )
@@ -63,7 +66,7 @@ def changes(events: Iterable[Event]) -> Changes:
             case PendingChanged(pending=pending):
                 found.changed.append(pending)
             case ToolEnded(result=result, path=path):
-                found.ended.append(f"{path}/{result.call_id}" if path else result.call_id)
+                found.ended.append(_address(path, result.call_id))
             case PendingAnswered(call_id=call_id):
                 found.answered.append(call_id)
             case RunStarted(message=message) if message and not found.title:
@@ -73,11 +76,13 @@ def changes(events: Iterable[Event]) -> Changes:
     return found
 
 
-def branched(events: Sequence[Event]) -> tuple[list[Event], Changes]:
-    """The events as a branch begins with them, and what they change: the session's own state only.
+def branched(scope: Scope, born: float, events: Sequence[Event]) -> tuple[list[Event], Changes]:
+    """The events of a session, made at `born`, as a branch begins with them, and what they change: the
+    session's own state only.
 
     An approval works once, in the session where it was given: a call that it let run, and that has
-    no result yet, asks again before it runs in the branch. Other answers count there too.
+    no result yet, asks again before it runs in the branch. Other answers count there too. A call that
+    has begun, and has no result yet, keeps its key: repeated in both sessions, it takes effect once.
     """
     found = changes(events)
     found.state = {key: value for key, value in found.state.items() if is_session_key(key)}
@@ -94,7 +99,26 @@ def branched(events: Sequence[Event]) -> tuple[list[Event], Changes]:
         call_id for call_id in found.answered
         if call_id not in withheld or latest.get(call_of(call_id)) != call_id
     ]  # fmt: skip
-    return [_without_approval(event, withheld) for event in events], found
+    ended, keys = set(found.ended), _keys(scope, born, events)
+    copied = (_without_approval(event, withheld) for event in events)
+    return [_with_key(event, keys, ended) for event in copied], found
+
+
+def _keys(scope: Scope, born: float, events: Iterable[Event]) -> dict[str, str]:
+    """The keys of the calls that have begun, by their addresses."""
+    keys: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, ToolStarted):
+            at = _address(event.path, event.call.call_id)
+            keys[at] = event.key or keys.get(at) or call_key(scope, born, at)
+    return keys
+
+
+def _with_key(event: Event, keys: Mapping[str, str], ended: Collection[str]) -> Event:
+    if not isinstance(event, ToolStarted):
+        return event
+    at = _address(event.path, event.call.call_id)
+    return replace(event, key="" if at in ended else keys[at])
 
 
 def _without_approval(event: Event, withheld: Collection[str]) -> Event:
@@ -137,6 +161,10 @@ def refuse_stale(expected: Mapping[str, Any], state: Mapping[str, Any]) -> None:
 def is_session_key(key: str) -> bool:
     """Whether a state key lives in its session rather than with the user or the app."""
     return not key.startswith(("app:", "user:", "temp:"))
+
+
+def _address(path: str, call_id: str) -> str:
+    return f"{path}/{call_id}" if path else call_id
 
 
 def _is_ended(call_id: str, found: Changes) -> bool:

@@ -226,7 +226,7 @@ class MemoryStore(Sealed):
             if (scope.app_name, new_id) in self._sessions:
                 raise refusals.id_is_taken(new_id)
             upto = len(session.events) if upto is None else max(upto, 0)
-            events, found = branched(session.events[:upto])
+            events, found = branched(scope, session.row.created_at, session.events[:upto])
             branch = self._new(replace(scope, session_id=new_id))
             branch.events = events
             branch.state = {key: value for key, value in found.state.items() if value is not None}

@@ -211,7 +211,8 @@ class Store(Protocol):
         """A new session with the same events up to `seq` `upto`, and the state they give.
 
         Calls that were answered by then are answered there too, but an approval works once: one
-        that has led to no result yet is left out, and its call asks again.
+        that has led to no result yet is left out, and its call asks again. A `ToolStarted` of a call
+        without a result has there the `key` that the call began under.
         """
         ...
 

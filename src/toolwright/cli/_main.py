@@ -81,6 +81,9 @@ def _failed(error: BaseException) -> int:
         case ImportError():
             _tell(_missing(error))
             return exits.USAGE
+        case FileNotFoundError() if _is_nowhere():
+            _tell("The current directory is gone; change to one that is there.")
+            return exits.USAGE
         case OutputError():
             discard(sys.stdout)
             _tell(str(error))
@@ -91,6 +94,14 @@ def _failed(error: BaseException) -> int:
         case _:
             _tell("".join(traceback.format_exception(error)).rstrip())
             return exits.FAILED
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _missing(error: ImportError) -> str:

@@ -26,6 +26,7 @@ from toolwright.cli._state import make_private, state_directory
 from toolwright.errors import UsageError
 from toolwright.kits import (
     AgentFile,
+    find_code,
     import_object,
     is_path,
     openapi_addresses,
@@ -140,16 +141,22 @@ def import_trusted(name: str) -> Any:
 
 def _code_places(written: str) -> Iterator[Path]:
     """The directories that the code is from, as far as it is not installed."""
-    root, name = Path.cwd(), written
-    if is_path(written):
-        file = Path(os.path.normpath(root / written.removesuffix(".py")))
-        if not (Path(f"{file}.py").is_file() or (file / "__init__.py").is_file()):
-            return  # There is none, which is told where it is looked for.
-        root = root if root in file.parents else file.parent
-        name = ".".join(file.relative_to(root).parts)
-    elif name.partition(".")[0] in sys.builtin_module_names:
+    root = Path.cwd()
+    if not is_path(written):
+        if written.partition(".")[0] not in sys.builtin_module_names:
+            yield from _imported_from(root, written)
         return
-    yield from _imported_from(root, name)
+    found = find_code(written, [root])
+    if found is None:
+        return  # There is none, which is told where it is looked for.
+    code, root = found
+    yield root
+    # The packages around a file run with it.
+    for place in (code, *code.parents[: len(code.relative_to(root).parts) - 1]):
+        if place.is_dir():
+            yield _real(place)
+            place /= "__init__.py"
+        yield _real(place).parent
 
 
 def _imported_from(root: Path, name: str) -> Iterator[Path]:

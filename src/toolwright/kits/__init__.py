@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from toolwright.kits._config import (
         AgentFile,
         default_agent,
-        import_object,
-        is_path,
         load_agent_file,
         openapi_addresses,
         read_agent_file,
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
         create_deep_agent,
         create_deep_agent_async,
     )
+    from toolwright.kits._import import find_code, import_object, is_path
     from toolwright.kits._presets import PRESETS, Preset, preset_tools
 
 _LAZY = {
@@ -29,9 +28,10 @@ _LAZY = {
     "create_deep_agent": "_deep_agent",
     "create_deep_agent_async": "_deep_agent",
     "default_agent": "_config",
+    "find_code": "_import",
     "hand_runner": "_by_hand",
-    "import_object": "_config",
-    "is_path": "_config",
+    "import_object": "_import",
+    "is_path": "_import",
     "load_agent_file": "_config",
     "openapi_addresses": "_config",
     "preset_tools": "_presets",
@@ -47,6 +47,7 @@ __all__ = [
     "create_deep_agent",
     "create_deep_agent_async",
     "default_agent",
+    "find_code",
     "hand_runner",
     "import_object",
     "is_path",

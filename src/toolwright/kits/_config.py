@@ -1,9 +1,5 @@
 """Make an agent of an `agent.yaml`."""
 
-import importlib
-import os
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from toolwright import builtin, sources
 
@@ -26,17 +23,16 @@ from toolwright.kits._config_schema import (
     OpenApiDocument,
     Plugin,
 )
+from toolwright.kits._import import import_object
 from toolwright.kits._presets import preset_tools
 from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, check_model_name
-from toolwright.tools import Policy, Rule, Toolset, rules
+from toolwright.tools import Policy, Rule, Rules, Toolset
 
 __all__ = [
     "AgentFile",
     "LoadedAgent",
     "default_agent",
-    "import_object",
-    "is_path",
     "load_agent_file",
     "openapi_addresses",
     "read_agent_file",
@@ -46,6 +42,10 @@ __all__ = [
 DEFAULT_FILE = "agent.yaml"
 _MOST_OF_A_DOCUMENT = 20_000_000
 """Bytes: it is read before anybody has said that the file may be trusted, and the same one after."""
+
+
+_Part = tuple[tuple[str | int, ...], Any]
+"""A tool or toolset, and the setting that it is from."""
 
 
 class LoadedAgent:
@@ -102,11 +102,16 @@ def _checked(document: Document) -> AgentFile:
         return AgentFile.model_validate(_without_empty_parts(document.value))
     except ValidationError as error:
         lines = [
-            f"{document.where(detail['loc'])}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
+            f"{document.where(_place(detail))}: {'.'.join(map(str, detail['loc'])) or 'file'}: "
             f"{_plain(detail['type'], detail['msg'])}"
             for detail in error.errors(include_url=False)
         ]
         raise UsageError("\n".join(lines)) from None
+
+
+def _place(detail: ErrorDetails) -> tuple[int | str, ...]:
+    key = detail.get("ctx", {}).get("key")
+    return detail["loc"] if key is None else (*detail["loc"], key)
 
 
 def _without_empty_parts(value: Any) -> Any:
@@ -128,18 +133,29 @@ def _plain(kind: str, message: str) -> str:
 
 
 def _agent(document: Document, settings: AgentFile, model: Model | str | None) -> Agent:
-    tools = _tools(document, settings)
-    with _at(document, "name"):
+    parts = _tools(document, settings)
+    try:
         return Agent(
             name=settings.name,
             model=model or settings.model,
             description=settings.description,
             instructions=settings.instructions,
-            tools=tools,
-            policy=_policy(settings.approvals),
+            tools=[tool for _, tool in parts],
+            policy=_policy(document, settings.approvals),
             limits=Limits(**settings.limits.model_dump()),
             settings=settings.settings,
         )
+    except UsageError:
+        _find_mistake(document, settings.name, parts)
+        raise
+
+
+def _find_mistake(document: Document, name: str, parts: Sequence[_Part]) -> None:
+    """Raise with the line of the first part that makes no agent with those before it."""
+    for number in range(len(parts) + 1):
+        place = parts[number - 1][0] if number else ("name",)
+        with _at(document, *place):
+            Agent(name=name, tools=[tool for _, tool in parts[:number]])
 
 
 @contextmanager
@@ -151,10 +167,11 @@ def _at(document: Document, *place: str | int) -> Iterator[None]:
         raise UsageError(f"{document.where(place)}: {error}") from error
 
 
-def _tools(document: Document, settings: AgentFile) -> list[Any]:
+def _tools(document: Document, settings: AgentFile) -> list[_Part]:
     wanted, base = settings.tools, document.path.parent
     with _at(document, "tools", "work_dir"):
-        found: list[Any] = list(preset_tools(wanted.preset, base / wanted.work_dir))
+        preset = preset_tools(wanted.preset, base / wanted.work_dir)
+    found: list[_Part] = [(("tools", "preset"), tool) for tool in preset]
     makers: dict[str, Callable[[Any], list[Any]]] = {
         "functions": lambda name: _functions(base, name),
         "plugins": lambda plugin: [_plugin(base, plugin)],
@@ -165,8 +182,9 @@ def _tools(document: Document, settings: AgentFile) -> list[Any]:
     for key, make in makers.items():
         for index, given in enumerate(getattr(wanted, key)):
             with _at(document, "tools", key, index):
-                found += make(given)
-    return found + _skills(document, wanted.skills)
+                found += [(("tools", key, index), tool) for tool in make(given)]
+    skills = _skills(document, wanted.skills)
+    return [*found, *((("tools", "skills"), toolset) for toolset in skills)]
 
 
 def _functions(base: Path, name: str) -> list[Any]:
@@ -207,77 +225,6 @@ def _skills(document: Document, folders: Sequence[str]) -> list[Toolset]:
     return [builtin.SkillToolset(skills)] if skills else []
 
 
-def import_object(name: str, *places: Path) -> Any:
-    """The object that `package.module:name` or `path/to/file.py:name` names.
-
-    Modules are looked for in the places first, then where Python looks; files in the places, or in
-    the current directory where there are none.
-    """
-    written, _, attribute = name.rpartition(":")
-    if not written or not attribute or not (is_path(written) or all(written.split("."))):
-        raise UsageError(
-            f"{name!r} does not name an object; write it as 'package.module:name' or "
-            "'path/to/file.py:name'."
-        )
-    for place in places:
-        _look_in(place)
-    is_file = is_path(written)
-    module_name = _module_at(written, places or [Path.cwd()]) if is_file else written
-    try:
-        value: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(f"{name!r} cannot be imported: {error}.") from error
-    except (UsageError, RuntimeError) as error:
-        line = _line_that_runs(error)
-        if line is None:
-            raise
-        raise UsageError(
-            f"{name!r} cannot be imported: line {line.lineno} of {line.filename} runs something "
-            f"right away ({line.line}). Put it below `if __name__ == '__main__':`, so that the file "
-            "can be read without running it."
-        ) from error
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            public = ", ".join(n for n in vars(value) if not n.startswith("_"))
-            raise UsageError(f"{module_name!r} has no {part!r}; it has: {public}.")
-        value = getattr(value, part)
-    return value
-
-
-_STARTS = (("agent", "_sync.py"), ("asyncio", "runners.py"), ("_core", "_eventloop.py"))
-"""Where an event loop is started, which cannot be within one."""
-
-
-def _line_that_runs(error: Exception) -> traceback.FrameSummary | None:
-    """The line of the imported file that starts an event loop, if that is what went wrong."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not any(Path(frame.filename).parts[-2:] in _STARTS for frame in frames):
-        return None
-    outside = (f for f in frames[1:] if "importlib" not in f.filename and "<" not in f.filename)
-    return next(outside, None)
-
-
-def is_path(written: str) -> bool:
-    """Whether it is the path of a file that is meant, and not the name of a module."""
-    return "/" in written or os.sep in written or written.endswith(".py")
-
-
-def _module_at(written: str, places: Sequence[Path]) -> str:
-    """The module that a path names, which can be imported now."""
-    for place in map(Path.absolute, places):
-        path = Path(os.path.normpath(place / written.removesuffix(".py")))
-        if Path(f"{path}.py").is_file() or (path / "__init__.py").is_file():
-            root = place if place in path.parents else path.parent
-            _look_in(root)
-            return ".".join(path.relative_to(root).parts)
-    raise UsageError(f"There is no Python file {written!r} in {' or '.join(map(str, places))}.")
-
-
-def _look_in(place: Path) -> None:
-    if (path := str(place.absolute())) not in sys.path:
-        sys.path.insert(0, path)
-
-
 def _beside(base: Path, source: str) -> str:
     return source if "://" in source or source.startswith("/") else str(base / source)
 
@@ -296,12 +243,20 @@ def _mcp(base: Path, server: McpServer) -> Toolset:
     return sources.McpToolset(sources.StdioConnectionParams(server_params=command), **names)
 
 
-def _policy(approvals: ApprovalSettings) -> Policy:
-    ordered = [
-        *(Rule.deny(name, reason="the agent's file does not allow it") for name in approvals.deny),
-        *(Rule.ask(name) for name in approvals.ask),
-        *(Rule.allow(name) for name in approvals.allow),
-    ]
+def _policy(document: Document, approvals: ApprovalSettings) -> Policy:
+    ordered: list[Rule] = []
+    written: dict[str, str] = {}
+    makers: dict[str, Callable[[str], Rule]] = {
+        "deny": lambda name: Rule.deny(name, reason="the agent's file does not allow it"),
+        "ask": Rule.ask,
+        "allow": Rule.allow,
+    }
+    for key, make in makers.items():
+        for index, name in enumerate(getattr(approvals, key)):
+            place = ("approvals", key, index)
+            with _at(document, *place):
+                ordered.append(make(name))
+            written.setdefault(name, document.where(place))
     if approvals.otherwise == "by_effects":
-        return rules(*ordered, Rule.allow(effects="read"), otherwise="ask")
-    return rules(*ordered, otherwise=approvals.otherwise)
+        return Rules([*ordered, Rule.allow(effects="read")], "ask", written)
+    return Rules(ordered, approvals.otherwise, written)

@@ -11,6 +11,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from toolwright.backends import open_store
 from toolwright.errors import UsageError
@@ -158,7 +159,7 @@ class AgentFile(_Strict):
         for name in ("max_tokens", "timeout"):
             value = getattr(given, name)
             if value is not None and not value > 0:
-                raise ValueError(f"`{name}` must be more than 0, not {value}")
+                raise _at(name, f"`{name}` must be more than 0, not {value}")
         return given
 
     @field_validator("settings", mode="before")
@@ -167,5 +168,10 @@ class AgentFile(_Strict):
         known = [field.name for field in fields(ModelSettings)]
         unknown = [name for name in given if name not in known] if isinstance(given, dict) else []
         if unknown:
-            raise ValueError(f"there is no {unknown[0]!r}; there are: {', '.join(known)}")
+            raise _at(unknown[0], f"there is no {unknown[0]!r}; there are: {', '.join(known)}")
         return given
+
+
+def _at(key: str, told: str) -> PydanticCustomError:
+    """What is wrong with one key of a part that is checked as a whole."""
+    return PydanticCustomError("at_key", "{told}", {"told": told, "key": key})

@@ -41,7 +41,7 @@ def read_yaml(path: Path) -> Document:
         raise UsageError(f"{path}:{line}: this is not UTF-8; save the file as UTF-8.") from error
     lines: Lines = {}
     try:
-        value = load_yaml(text, lines=lines)
+        value = load_yaml(text, text_keys=True, lines=lines)
     except YamlError as error:
         raise UsageError(f"{path}:{error.line or 1}: this is not YAML: {error.problem}.") from error
     return Document(path, value, lines)

@@ -135,6 +135,9 @@ class ToolStarted(Event):
     """The function of a call runs from here on; a call that is denied or still waits has none."""
 
     call: ToolCall
+    key: str = ""
+    """The idempotency key that it began under, where that was in the session of which this one is a
+    branch; empty otherwise."""
     type: Literal["tool_started"] = "tool_started"
 
 

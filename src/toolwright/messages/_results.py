@@ -123,6 +123,9 @@ class Pending:
     question: str = ""
     """What an approval is bound to: who asks (`rule`, or the tool's `own`), a digest of the path and
     the tool's fingerprint, and a digest of the arguments."""
+    key: str = ""
+    """Names the question among all there ever were, in a stored session: who shows it to a person sends
+    it along with the answer, so that it answers no question of a later session of the same id."""
 
 
 ADDRESS_MARKS = re.compile("[/~]")

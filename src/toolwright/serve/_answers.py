@@ -58,6 +58,9 @@ class GiveAnswer(Fields):
     """An answer to one pending call."""
 
     call_id: str
+    key: str = ""
+    """The `key` of the question that was shown: what waits under its id in a session that was made
+    anew meanwhile is another question."""
     answer: Annotated[ApproveCall | RejectCall | GiveValue, Field(discriminator="kind")]
 
 

@@ -61,7 +61,7 @@ class Links(Sealed):
             place="task" if ctx.task_id else "session",
             id=ctx.task_id or ctx.session.id,
             call_id=ctx.pending_id,
-            key=ctx.idempotency_key,
+            key=ctx.run.call_key(ctx.function_call_id),
             label=label,
             answer=jsonable(value),
             expires_at=time.time() + expires_in,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from toolwright._hosts import is_plainly_local
+from toolwright._hosts import is_plainly_local, read_host
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 from toolwright.serve._listen import address_of, check_port
@@ -69,13 +69,21 @@ def check_token(token: str | None) -> None:
 def check_hosts(names: Iterable[str]) -> None:
     """Refuse what no request is ever compared with: all but names alone, and `*`."""
     for name in names:
-        if name != "*" and ("*" in name or not name or host_name(name) != name.lower()):
-            bare = urlsplit(name if "//" in name else f"//{name}").hostname or "shop.example"
-            meant = bare.replace("*", "shop")
+        if name != "*" and _as_requested(name) != name.lower():
+            bare = host_name(name.rpartition("//")[2]).replace("*", "shop").strip()
+            meant = _as_requested(bare) or "shop.example"
             raise UsageError(
                 f"allowed_hosts has {name!r}, which is never a request's host; write each name in "
                 f"full, without scheme and port, such as {meant!r}, or '*' for any."
             )
+
+
+def _as_requested(name: str) -> str | None:
+    """A name as browsers ask for it; None for what is none."""
+    try:
+        return str(read_host(name))
+    except ValueError:
+        return None
 
 
 def host_name(host: str) -> str:

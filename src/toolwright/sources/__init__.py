@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright._stand_in import stand_in
+
 if TYPE_CHECKING:
     from toolwright.sources._mcp_sandbox import McpSandbox
     from toolwright.sources._toolbox import ToolboxToolset
@@ -150,7 +152,10 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    try:
+        return getattr(import_module(_LAZY[name]), name)
+    except ImportError as error:
+        return stand_in(name, error)
 
 
 def __dir__() -> list[str]:

@@ -95,7 +95,9 @@ class ToolboxToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What was asked for, loaded once."""
         whose = f"Toolbox server {self._url!r}"
-        return await listed_tools(whose, self._list, required=self._required)
+        tools = await listed_tools(whose, self._list, required=self._required)
+        self._is_away = tools is None
+        return tools or []
 
     async def _list(self) -> list[Tool]:
         loaded = await self._loaded.get()

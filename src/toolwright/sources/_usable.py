@@ -18,8 +18,8 @@ LONGEST_DESCRIPTION = 20_000
 
 async def listed_tools(
     whose: str, ask: Callable[[], Awaitable[list[Tool]]], *, required: bool
-) -> list[Tool]:
-    """What `ask` lists; whatever it raises, the tools are left out, and the log says why.
+) -> list[Tool] | None:
+    """What `ask` lists; None for whatever it raises: the tools are left out, and the log says why.
 
     Raised are what the developer or the operator has to mend, and anything of what is `required`.
     """
@@ -35,7 +35,7 @@ async def listed_tools(
         if required:
             raise told from error
         _log.error("%s Its tools are left out.", told)
-        return []
+        return None
 
 
 def usable_tools(whose: str, listed: Iterable[T], make: Callable[[T], Tool]) -> list[Tool]:

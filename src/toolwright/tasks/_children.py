@@ -48,7 +48,7 @@ def _children(
     # on cost counts what was spent on the way here.
     run = ctx.run
     path = {UNDER: list(run.names), UNRULED: list(run.unruled)}
-    state = {**path, ASKED: run.asked, COST: run.cost}
+    inherited = {**path, ASKED: run.asked, COST: run.cost}
     return [
         NewTask(
             agent=agent,
@@ -58,7 +58,7 @@ def _children(
             parent_id=ctx.task_id,
             parent_call=ctx.function_call_id,
             parent_close=parent_close,
-            state=state,
+            inherited=inherited,
         )
         for index, prompt in enumerate(prompts)
     ]

@@ -81,7 +81,7 @@ def _words(new: NewTask) -> str:
 
 def _payload(new: NewTask, most: int) -> dict[str, str]:
     prompt = encode_message(user_message(new.prompt))
-    state = exact_json(checked_state(new.state, temp=False))
+    state = exact_json({**checked_state(new.state, temp=False), **new.inherited})
     refuse_large("The prompt", prompt, most)
     refuse_large("The state", state, most)
     return {"prompt": prompt, "state": state}

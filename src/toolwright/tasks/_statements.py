@@ -8,7 +8,6 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
-    exists,
     func,
     literal,
     literal_column,
@@ -43,6 +42,7 @@ __all__ = [
     "RAN_UNDER",
     "REQUEUE",
     "SETTLE",
+    "STEERED",
     "TAKE_MESSAGE",
     "TRY_AGAIN",
     "WAKE",
@@ -103,7 +103,8 @@ def line_of_owners(suspect: bool) -> Select[Any]:
         .outerjoin(busy, busy.c.owner_id == ranked.c.owner_id)
         .where(ranked.c.nth <= free)
     )
-    query = select(TASKS).where(TASKS.c.id.in_(fitting))
+    # Asked of the row itself as well, which is looked at once more when it has changed meanwhile.
+    query = select(TASKS).where(TASKS.c.id.in_(fitting), *_ready(suspect))
     return query.order_by(*_IN_ORDER).limit(bindparam("most"))
 
 
@@ -124,13 +125,13 @@ PROMPTED = select(PROMPTS).where(PROMPTS.c.task_id.in_(_AMONG))
 CANCELLED = select(TASKS.c.id).where(TASKS.c.id.in_(_AMONG), TASKS.c.cancel.is_(True))
 LETTERS = select(INBOX).where(INBOX.c.task_id.in_(_AMONG)).order_by(INBOX.c.id)
 
-_STEERED = exists().where(INBOX.c.task_id == TASKS.c.id)
 HELD = select(
     TASKS.c.id, TASKS.c.status, TASKS.c.worker, TASKS.c.cancel, TASKS.c.parent_id,
     TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures, TASKS.c.version,
-    _STEERED.label("steered"),
 ).where(_IS_IT)  # fmt: skip
 """What decides how a task moves on."""
+STEERED = select(INBOX.c.id).where(INBOX.c.task_id == bindparam("task")).limit(1)
+"""Whether a message was left for a task that its journal does not have."""
 
 RAN_UNDER = update(TASKS).where(_IS_IT).values(version=bindparam("code"))
 SETTLE = (

@@ -168,7 +168,9 @@ class TaskStore(SqlStore):
         self, connection: Connection, task: Row[Any], calls: Sequence[OpenCall], said: str
     ) -> None:
         """End a task that is done, unless something has come that its run did not read."""
-        if task.steered or any(call.answer is not None for call in calls):
+        # Looked for under the lock: what is read by the statement that waits for it may be older.
+        steered = connection.execute(sql.STEERED, {"task": task.id}).first() is not None
+        if steered or any(call.answer is not None for call in calls):
             self._settle(connection, task, "QUEUED")
         else:
             wake = _first_deadline(_unanswered(calls))
@@ -222,6 +224,7 @@ class TaskStore(SqlStore):
     def _tell_parent(self, connection: Connection, parent_id: str, call_id: str) -> None:
         """Answer the call that started these children, if all of them have ended."""
         # Locked first: of two children that end at once, the second sees the first.
+        self.lock_in(connection, APP, parent_id)
         self._lock(connection, parent_id)
         found = connection.execute(sql.FAMILY, {"parent": parent_id, "call": call_id}).all()
         if not found or not all(child.status in ENDED for child in found):

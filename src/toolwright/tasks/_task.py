@@ -54,6 +54,7 @@ ASKED = "_asked"
 """The key of what the person has asked of those agents."""
 COST = "_cost"
 """The key of what those agents had cost when the task was started."""
+_INHERITED = (UNDER, UNRULED, ASKED, COST)
 
 
 @sealed
@@ -81,8 +82,16 @@ class NewTask:
     """Its agent may be one that is neither registered here nor known to any worker yet."""
     parent_close: ParentClose = "cancel"
     """When its parent is cancelled, so is it; or it is left running."""
+    inherited: Mapping[str, Any] = field(default_factory=dict)
+    """What rules know of those who started a child task, stored beside its state; filled in by the
+    tool that starts it."""
 
     def __post_init__(self) -> None:
+        for key in _INHERITED:
+            if key in self.state:
+                raise UsageError(
+                    f"The state key {key!r} is the framework's own in tasks; choose another one."
+                )
         if not self.agent or not self.owner_id:
             raise UsageError(f"A task needs an agent and an owner; got {self!r}.")
         refuse_long("The agent's name", self.agent, NAME_BYTES)

@@ -36,6 +36,7 @@ from toolwright.messages import (
     ToolResult,
     ToolStarted,
     UserMessage,
+    call_key,
 )
 from toolwright.testing._check_held import HELD_CHECKS
 from toolwright.testing._checks import raises, run_checks
@@ -551,6 +552,19 @@ async def check_a_branch_has_the_answers_of_its_log(store: Store) -> None:
     assert await store.answer("app", "b1", "done", Reject()) == "duplicate"
 
 
+async def check_a_call_that_has_begun_keeps_its_key_in_branches(store: Store) -> None:
+    """While it has no result: a branch of a branch has it from where the call began."""
+    begun = [ToolStarted(call=ToolCall(call_id=c, name="pay")) for c in ("c1", "c2")]
+    await _with(store, ADA, *begun, ToolStarted(call=begun[0].call, path="outer"), _ended("c2"))
+    born = (await store.open(ADA)).created_at
+    await store.branch(ADA, "b1")
+    await store.branch(replace(ADA, session_id="b1"), "b2")
+    for branch in ("b1", "b2"):
+        events = await store.events(replace(ADA, session_id=branch))
+        keys = [event.key for event in events if isinstance(event, ToolStarted)]
+        assert keys == [call_key(ADA, born, "c1"), "", call_key(ADA, born, "outer/c1")]
+
+
 STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_sessions_are_opened_once,
     check_other_users_are_kept_out,
@@ -581,6 +595,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
     check_a_branch_has_the_answers_of_its_log,
+    check_a_call_that_has_begun_keeps_its_key_in_branches,
     *HELD_CHECKS,
 )
 """Each takes a fresh, empty store; its docstring says what it proves."""

@@ -11,6 +11,7 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._copies import lent
 from toolwright.tools._decision import Decision
+from toolwright.tools._predicates import refuse_always_true, refuse_no_answer
 from toolwright.tools._tool import Tool
 
 __all__ = [
@@ -104,6 +105,7 @@ def by_argument_names(
     """
     if not callable(predicate):
         raise UsageError(f"This is decided by True, False or a function; got {predicate!r}.")
+    refuse_always_true(predicate, "What decides about calls")
     parameters = inspect.signature(predicate).parameters.values()
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
     names = {p.name for p in parameters}
@@ -115,6 +117,8 @@ def by_argument_names(
             given = {k: v for k, v in offered.items() if takes_all or k in names}
             if required - given.keys():
                 return unknown
-            return bool(await call_user(predicate, **given))
+            said = await call_user(predicate, **given)
+            refuse_no_answer(said, predicate)
+            return bool(said)
 
     return needed

@@ -154,6 +154,10 @@ class RunInside(Protocol):
         ...
 
     def idempotency_key(self, call_id: str) -> str:
+        """`call_key`, or the key under which the call began before its session was branched off."""
+        ...
+
+    def call_key(self, call_id: str) -> str:
         """What names a call of the session among all calls of all sessions there ever were."""
         ...
 
@@ -284,7 +288,7 @@ class ToolContext(ReadonlyContext):
 
     __slots__ = (
         "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
-        "arguments", "auth_response", "call", "node", "parameters", "path", "requested",
+        "arguments", "asker", "auth_response", "call", "node", "parameters", "path", "requested",
         "tool_confirmation",
     )  # fmt: skip
 
@@ -302,7 +306,8 @@ class ToolContext(ReadonlyContext):
         self.call = call
         self.path = path
         self.tool_confirmation = tool_confirmation
-        """The approval of what the tool itself has asked with `request_confirmation`."""
+        """The approval of what the tool itself has asked with `request_confirmation`; in a hook, of
+        what that hook has asked."""
         self.approval: ToolConfirmation | None = None
         """The approval of what a rule has asked about this call, `require_confirmation` included."""
         self.auth_response = auth_response
@@ -313,7 +318,11 @@ class ToolContext(ReadonlyContext):
         self.parameters: Mapping[str, Any] = {}
         """JSON Schema of the tool's parameters."""
         self.answers: Sequence[tuple[Pending, StoredAnswer]] = ()
-        """What this call has asked the outside so far, in order, each with its own answer."""
+        """What this call has asked the outside so far, in order, each with its own answer: for the
+        function what it has asked, for a hook what that hook has."""
+        self.asker = ""
+        """Whose question it is when one is asked now: a hook's, by its place, or, when empty, the
+        function's."""
         self.abandoned: Literal["", "running", "never started"] = ""
         """What became of the thread of a plain function that nobody waits for any more."""
         self.requested: PendingRequest | None = None
@@ -351,7 +360,8 @@ class ToolContext(ReadonlyContext):
     @property
     def idempotency_key(self) -> str:
         """The same each time this call is run, and for no other call: not in another app, nor in a
-        session that is made under the same id when this one has been deleted."""
+        session that is made under the same id when this one has been deleted. A call that was
+        interrupted and is repeated in a branch of its session is the same call there."""
         return self.run.idempotency_key(self.function_call_id)
 
     @property

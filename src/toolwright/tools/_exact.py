@@ -292,11 +292,11 @@ def _alias(field: Any) -> str | None:
 
 
 def _key(key: Any) -> str:
-    return (
-        key
-        if isinstance(key, str) and not isinstance(key, enum.Enum)
-        else str(shown_form(exact(key)))
-    )
+    """A key as JSON has it: of these, only `true`, `false` and `null` are no text in Python."""
+    if isinstance(key, str) and not isinstance(key, enum.Enum):
+        return key
+    form = shown_form(exact(key))
+    return json.dumps(form) if form is None or isinstance(form, bool) else str(form)
 
 
 def _bytes_text(value: bytes | bytearray) -> str:

@@ -1,6 +1,6 @@
 """Policies from rules: which calls are allowed, asked about or denied, the first that fits decides."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -140,9 +140,14 @@ class Rules(Careful):
     It is a policy: an async function of a tool, its arguments and the context.
     """
 
-    __slots__ = ("_checks", "ordered", "otherwise")
+    __slots__ = ("_checks", "ordered", "otherwise", "written")
 
-    def __init__(self, ordered: Sequence[Rule], otherwise: Verdict | Policy = "ask") -> None:
+    def __init__(
+        self,
+        ordered: Sequence[Rule],
+        otherwise: Verdict | Policy = "ask",
+        written: Mapping[str, str] | None = None,
+    ) -> None:
         for rule in ordered:
             if not isinstance(rule, Rule):
                 raise UsageError(
@@ -152,6 +157,8 @@ class Rules(Careful):
             raise UsageError(f"otherwise is 'allow', 'ask', 'deny' or a policy; got {otherwise!r}.")
         self.ordered = tuple(ordered)
         self.otherwise = otherwise
+        self.written = dict(written or {})
+        """For the names of tools that stand in a file: the file and the line."""
         self._checks = [
             (_fits(rule), Decision(verdict=rule.verdict, reason=rule.reason, rule=str(rule)))
             for rule in ordered
@@ -166,13 +173,16 @@ class Rules(Careful):
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self) -> Iterator[tuple[NameKind, Named]]:
-        """The names and patterns that must be those of tools, agents and sources."""
+    def names(self, *verdicts: Verdict) -> Iterator[tuple[NameKind, Named]]:
+        """The names and patterns that must be those of tools, agents and sources.
+
+        With verdicts, only those in rules that have one of them.
+        """
         for rule in self.ordered:
-            if not rule.optional:
+            if not rule.optional and (not verdicts or rule.verdict in verdicts):
                 yield from _names(rule)
         if isinstance(self.otherwise, Rules):
-            yield from self.otherwise.names()
+            yield from self.otherwise.names(*verdicts)
 
     def about(self, tool: Tool) -> Iterator[Rule]:
         """The rules that may fit calls of `tool`."""

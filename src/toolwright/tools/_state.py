@@ -468,7 +468,14 @@ def _refuse_reserved(key: str) -> None:
 
 
 def checked_state(given: Mapping[str, Any], *, temp: bool = True) -> dict[str, Any]:
-    """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything."""
+    """A copy of state that is given as a whole; `temp`: keys of that kind may hold anything.
+
+    `UsageError` for a key that is the framework's own.
+    """
+    if not isinstance(given, Mapping):
+        raise UsageError(f"State is given by key, such as {{'count': 1}}; got {given!r}.")
+    for key in given:
+        _refuse_reserved(key)
     return {
         key: value if temp and str(key).startswith("temp:") else _checked(key, value)
         for key, value in given.items()

@@ -22,6 +22,7 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
 from toolwright.tools._decision import Wish
 from toolwright.tools._fingerprint import digest_of
+from toolwright.tools._predicates import refuse_always_true
 
 __all__ = ["Handler", "IsEnabled", "Listing", "MaxOutput", "OnUnknown", "Output", "Tool"]
 
@@ -137,6 +138,8 @@ class Tool(Sealed):
                 f"is_enabled of tool {self.name!r} must be a plain function of the context; "
                 f"got {self.is_enabled!r}."
             )
+        if self.is_enabled is not None:
+            refuse_always_true(self.is_enabled, f"is_enabled of tool {self.name!r}", may_wait=False)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

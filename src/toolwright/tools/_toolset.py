@@ -14,6 +14,7 @@ from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
 from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._function import bound, made_of
+from toolwright.tools._predicates import refuse_always_true
 from toolwright.tools._tool import Listing, Tool
 from toolwright.tools._wrappers import with_name
 
@@ -79,6 +80,8 @@ class Toolset(Sealed):
     _live = ("tool_filter", "tool_name_prefix")
     _seen: frozenset[str] = frozenset()
     """The names in `tool_filter` that a listing has shown to be those of a tool."""
+    _is_away: bool = False
+    """Whether the latest listing is empty because what has the tools could not be reached."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -117,7 +120,8 @@ class Toolset(Sealed):
         Rules are checked against it: one that names no tool is refused.
         """
         listed = await self.list_tools(context)
-        return None if not listed or any(tool.placeholder for tool in listed) else listed
+        is_known = not self._is_away and not any(tool.placeholder for tool in listed)
+        return listed if is_known else None
 
     async def hidden_tools(self, context: ReadonlyContext | None = None) -> list[Tool]:
         """Tools that it may list later: behind a search, or locked.
@@ -326,6 +330,8 @@ def _checked_filter(
     whose: str, keep: ToolFilter, tools: Sequence[Tool], seen: frozenset[str]
 ) -> frozenset[str]:
     """The names in `keep` that are known to be right; `UsageError` for one that no tool has."""
+    if callable(keep):
+        refuse_always_true(keep, f"The filter of {whose}", may_wait=False)
     if keep is None or callable(keep):
         return seen
     if isinstance(keep, str):

@@ -42,4 +42,4 @@ def test_a_framework_that_is_not_installed_says_how_to_install_it(name: str) -> 
     from toolwright import sources
 
     with pytest.raises(ImportError, match="pip install"):
-        getattr(sources, name)
+        getattr(sources, name)(print)

@@ -34,7 +34,7 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
     setBusy(true);
     setProblem("");
     try {
-      await api.answer(place, id, pending.call_id, answer);
+      await api.answer(place, id, pending, answer);
       onBegun(false);
       forgetPending(place, id, pending.call_id);
     } catch (error) {

@@ -57,6 +57,8 @@ T = TypeVar("T")
 _BUSY_SECONDS = 30
 _READERS = 4
 _POSTGRES_CONNECTIONS = 20
+_OF_ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+"""Of transactions that read, on Postgres; on SQLite it is so by itself."""
 _VERSIONS = Table(
     "toolwright_schema",
     MetaData(),
@@ -129,11 +131,16 @@ class Database:
         self._components.append((component, version, metadata))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns; it runs in a thread, in a transaction that changes nothing."""
+        """What `work` returns; it runs in a thread, in a transaction that changes nothing, and all its
+        statements see the database of one moment."""
         return await self._threads.run(lambda: self._transact(work, write=False))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns; it runs in a thread, in a transaction undone if it raises."""
+        """What `work` returns; it runs in a thread, in a transaction undone if it raises.
+
+        On SQLite nobody else writes meanwhile. On Postgres each statement sees what others have
+        committed before it: what must not change after it was read has to be locked.
+        """
         if self.is_sqlite:
             return await self._one_writer.run(work)
         return await self._threads.run_whole(lambda: self._transact(work, write=True))
@@ -176,16 +183,17 @@ class Database:
             return self._engines
         with self._opening:
             if self._engines is None:
-                reader = _make_engine(self._url)
-                writer = reader.execution_options(write=True)
+                engine = _make_engine(self._url)
+                reader = engine if self.is_sqlite else engine.execution_options(**_OF_ONE_MOMENT)
+                writer = engine.execution_options(write=True)
                 try:
                     with writer.begin() as connection:
                         self._prepare(connection)
                 except BaseException:
-                    reader.dispose()
+                    engine.dispose()
                     raise
                 if self._is_in_memory:
-                    weakref.finalize(self, reader.dispose)
+                    weakref.finalize(self, engine.dispose)
                 self._engines = reader, writer
             return self._engines
 

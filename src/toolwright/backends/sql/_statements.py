@@ -45,6 +45,7 @@ __all__ = [
     "IS_MINE",
     "IS_OPEN",
     "IS_STATE_OF_SESSION",
+    "LOCK",
     "NOTE_UNFINISHED",
     "ONE_AT_A_TIME",
     "ONE_CHANGES_STATE",
@@ -67,6 +68,9 @@ IS_MINE = and_(_IS_SESSION, SESSIONS.c.user_id == bindparam("user"))
 IS_OPEN = PENDING.c.closed.is_(False)
 
 FIND = select(SESSIONS).where(_IS_SESSION)
+LOCK = FIND.with_for_update(key_share=True)
+"""`FIND`, and nobody else changes the session or its calls before the transaction has ended. On SQLite a
+transaction that writes is alone anyway."""
 
 _HAS_OPEN = exists().where(PENDING.c.session_key == SESSIONS.c.key, IS_OPEN)
 _HELD = {
@@ -162,7 +166,7 @@ SESSION_CALLS = CALLS.where(SESSIONS.c.session_id == bindparam("session"))
 ANSWER = (
     update(PENDING)
     .where(
-        PENDING.c.session_key == select(SESSIONS.c.key).where(_IS_SESSION).scalar_subquery(),
+        PENDING.c.session_key == bindparam("of"),
         PENDING.c.call_id == bindparam("call"),
         PENDING.c.answered_at.is_(None),
         or_(PENDING.c.deadline.is_(None), PENDING.c.deadline > bindparam("now")),

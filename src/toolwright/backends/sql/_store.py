@@ -15,6 +15,7 @@ from toolwright.backends._changes import (
     branched,
     changes,
     closed_by,
+    is_session_key,
     may_go_on,
     refuse_stale,
 )
@@ -88,11 +89,9 @@ class SqlStore(Sealed):
                 holder=self._holds.holder(connection, found),
             )  # fmt: skip
 
-        found = await self.database.read(work)
-        if found is None:
+        # Not once: it may be deleted as soon as it is there.
+        while (found := await self.database.read(work)) is None:
             await self.open(scope)
-            found = await self.database.read(work)
-        assert found is not None
         return found
 
     async def append(
@@ -112,10 +111,14 @@ class SqlStore(Sealed):
             return
         bodies = rows.event_rows(events)
 
+        is_shared = not all(is_session_key(key) for key in changes(events).state)
+
         def work(connection: Connection) -> None:
+            if expected or is_shared:
+                self._lock_shared(connection, scope)
             # Before anything is written: what raises after that may have others' work undone.
             if expected and not self._has(connection, scope, bodies[-1]):
-                self._refuse_stale(connection, scope, expected)
+                refuse_stale(expected, _state(connection, _mine(scope)))
             self._append(connection, scope, events, bodies, hold)
 
         if hold is None:
@@ -123,14 +126,12 @@ class SqlStore(Sealed):
             return
         await self._write_under(hold, work)
 
-    def _refuse_stale(
-        self, connection: Connection, scope: Scope, expected: Mapping[str, Any]
-    ) -> None:
+    def _lock_shared(self, connection: Connection, scope: Scope) -> None:
+        """Be the only one who changes what the sessions of the app share."""
         if not self.database.is_sqlite:
-            # Not their rows: one that is to be made cannot be locked.
+            # Not the rows: one that is to be made cannot be locked.
             app = zlib.crc32(scope.app_name.encode("utf-8", "surrogatepass")) - 2**31
             connection.execute(sql.ONE_CHANGES_STATE, {"app": app})
-        refuse_stale(expected, _state(connection, _mine(scope)))
 
     def _has(self, connection: Connection, scope: Scope, body: dict[str, Any]) -> bool:
         """Whether the log has this event already: its acknowledgement was lost."""
@@ -141,7 +142,7 @@ class SqlStore(Sealed):
         """Take a session as the first append of a run does, and add nothing to it."""
 
         def work(connection: Connection) -> None:
-            row = _find_row(connection, scope.app_name, scope.session_id)
+            row = self.lock_in(connection, scope.app_name, scope.session_id)
             if row is None:
                 raise refusals.was_not_opened(scope)
             step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
@@ -292,12 +293,21 @@ class SqlStore(Sealed):
         answer: StoredAnswer,
     ) -> Answered:
         """`answer`, in a transaction that is under way."""
-        where = {"app": app_name, "session": session_id, "call": call_id}
+        session = self.lock_in(connection, app_name, session_id)
+        if session is None:
+            return "unknown"
         given = {"now": time.time(), "given": rows.answer_text(answer)}
-        if not connection.execute(sql.ANSWER, where | given).rowcount:
-            return _why_not(connection, where)
+        this = {"of": session.key, "call": call_id}
+        if not connection.execute(sql.ANSWER, this | given).rowcount:
+            return _why_not(connection, {"app": app_name, "session": session_id, "call": call_id})
         self.on_answer(connection, app_name, session_id)
         return "accepted"
+
+    def lock_in(self, connection: Connection, app_name: str, session_id: str) -> Row[Any] | None:
+        """The session's row, in a transaction that is under way; none other writes to the session before
+        it has ended. Whoever changes a session or its calls begins with this, or with an append."""
+        this = {"app": app_name, "session": session_id}
+        return connection.execute(sql.LOCK, this).one_or_none()
 
     def calls_in(
         self, connection: Connection, app_name: str, session_id: str | None = None
@@ -378,12 +388,18 @@ class SqlStore(Sealed):
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
-        source = await self.find(scope.app_name, scope.session_id)
-        if source is None or source.scope != scope:
-            raise refusals.nothing_to_branch(scope)
-        events = [event for event in await self.events(scope) if upto is None or event.seq <= upto]
+
+        def source(connection: Connection) -> tuple[list[Event], Changes]:
+            found = _find(connection, scope.app_name, scope.session_id)
+            if found is None or found.scope != scope:
+                raise refusals.nothing_to_branch(scope)
+            events = _events(connection, _mine(scope), 0)
+            kept = [event for event in events if upto is None or event.seq <= upto]
+            return branched(scope, found.created_at, kept)
+
+        begun = await self.database.read(source)
         target = replace(scope, session_id=new_id)
-        return await self.database.write(lambda connection: self._copy(connection, target, events))
+        return await self.database.write(lambda connection: self._copy(connection, target, *begun))
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -397,14 +413,16 @@ class SqlStore(Sealed):
 
     def _open(self, connection: Connection, scope: Scope) -> SessionRow:
         refuse_long_scope(scope)
-        self._add_session(connection, scope)
-        row = _find(connection, scope.app_name, scope.session_id)
-        assert row is not None
+        row = None
+        while row is None:  # One that is there may be deleted before it is found.
+            self._add_session(connection, scope)
+            row = _find(connection, scope.app_name, scope.session_id)
         return row
 
-    def _copy(self, connection: Connection, scope: Scope, events: list[Event]) -> SessionRow:
+    def _copy(
+        self, connection: Connection, scope: Scope, events: Sequence[Event], found: Changes
+    ) -> SessionRow:
         refuse_long_scope(scope)
-        events, found = branched(events)
         key = self._add_session(connection, scope, len(events), found)
         if key is None:
             raise refusals.id_is_taken(scope.session_id)

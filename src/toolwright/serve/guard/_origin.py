@@ -10,6 +10,8 @@ from toolwright.serve._settings import check_hosts, host_name, is_loopback
 
 __all__ = ["SameSiteOnly"]
 
+_PORTS = {"http": ":80", "https": ":443"}
+
 
 class SameSiteOnly:
     """Checks `Host` against DNS rebinding, `Origin` and `Sec-Fetch-Site` against forged requests."""
@@ -51,7 +53,12 @@ class SameSiteOnly:
 def _is_here(origin: str, host: str, scheme: str) -> bool:
     """Whether it is this server's own; TLS may end at a proxy before it, but not on this machine."""
     own = [scheme] if is_loopback(host_name(host)) else [scheme, "https"]
-    return origin.lower() in [f"{known}://{host.lower()}" for known in own]
+    return any(_short(origin, known) == _short(f"{known}://{host}", known) for known in own)
+
+
+def _short(origin: str, scheme: str) -> str:
+    """An origin without the port that its scheme has anyway: browsers leave it out, proxies may not."""
+    return origin.lower().removesuffix(_PORTS.get(scheme, ""))
 
 
 def _is_visit(headers: Headers, method: str) -> bool:

@@ -5,7 +5,6 @@ import hmac
 import math
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
@@ -20,7 +19,7 @@ from toolwright.serve.guard._rate import Buckets, client_of
 __all__ = ["Door", "TokenCheck", "shown_reason"]
 
 _MONTH = 30 * 24 * 3600
-_MOST_SIGNED_IN = 1000
+_MOST_SIGNED_OUT = 10_000
 _GUESSES = 5
 _GUESSES_PER_SECOND = 0.1
 _SLOWER = "Too many wrong tokens from this address; try again in {wait:.0f} s."
@@ -29,15 +28,27 @@ _SLOWER = "Too many wrong tokens from this address; try again in {wait:.0f} s."
 class Door:
     """Knows who has shown the token: whoever sends it, and pages that have traded it for a cookie.
 
-    A cookie is known to this server alone, until it is given back or the server ends.
+    A cookie says when it was made and is signed with the token, so every door with the same token
+    and `realm` that was there by then takes it, in whichever process. That it was given back only
+    the door knows that was told; it takes none from before its own time, so no restart forgets it.
     """
 
-    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        token: str,
+        *,
+        realm: str = "page",
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         check_token(token)
         self._token = token
-        self._clock = clock
-        self._signed_in: OrderedDict[str, float] = OrderedDict()
-        """Digests of cookies, and when each expires."""
+        self._realm = realm
+        self._now = now
+        self._since = _milliseconds(now())
+        """When the oldest cookie may have been made."""
+        self._signed_out: dict[str, int] = {}
+        """Cookies that were given back, and when each was made."""
         self._guesses = Buckets(_GUESSES_PER_SECOND, _GUESSES, clock)
 
     def knows(self, scope: Scope) -> bool:
@@ -47,7 +58,7 @@ class Door:
         is looked at, so that the wait costs the guesser; the cookies work on.
         """
         headers = Headers(scope=scope)
-        if self._expiry(self._cookie(headers)) > self._clock():
+        if self._made(self._cookie(headers)) is not None:
             return True
         given = _bearer(headers)
         return bool(given) and self._is_right(given, client_of(scope))
@@ -69,14 +80,13 @@ class Door:
             return _slower(wait)
         if not self._is_right(given, client):
             raise ProblemError(403, "That is not the token printed when the server started.")
-        cookie = secrets.token_urlsafe(32)
-        self._signed_in[_digest(cookie)] = self._clock() + _MONTH
-        if len(self._signed_in) > _MOST_SIGNED_IN:
-            self._signed_in.popitem(last=False)
+        # A clock that was set back meanwhile must not make cookies of before this door's time.
+        made = max(self._since, _milliseconds(self._now()))
+        content = f"{made}.{secrets.token_urlsafe(24)}"
         response = Response(status_code=204)
         response.set_cookie(
             self._cookie_name,
-            cookie,
+            f"{content}.{self._signature(content)}",
             max_age=_MONTH,
             httponly=True,
             samesite="strict",
@@ -86,7 +96,10 @@ class Door:
 
     def sign_out(self, request: Request) -> Response:
         """Take the cookie back: whoever has a copy of it is out as well."""
-        self._signed_in.pop(_digest(self._cookie(request.headers)), None)
+        cookie = self._cookie(request.headers)
+        if (made := self._made(cookie)) is not None:
+            self._signed_out[cookie] = made
+            self._forget_old()
         response = Response(status_code=204)
         response.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
         return response
@@ -100,9 +113,23 @@ class Door:
         self._guesses.take(client)
         return False
 
-    def _expiry(self, cookie: str) -> float:
-        # By digest: how long a look-up takes says nothing about the cookies there are.
-        return self._signed_in.get(_digest(cookie), -math.inf)
+    def _made(self, cookie: str) -> int | None:
+        """When a cookie was made, if it lets its page in."""
+        content, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(content).encode()):
+            return None
+        made = int(content.partition(".")[0])
+        is_old = made < max(self._since, _milliseconds(self._now() - _MONTH) + 1)
+        return None if is_old or cookie in self._signed_out else made
+
+    def _forget_old(self) -> None:
+        """Keep few enough cookies that were given back: below the oldest of them, all are refused."""
+        if len(self._signed_out) > _MOST_SIGNED_OUT:
+            oldest = min(self._signed_out, key=self._signed_out.__getitem__)
+            self._since = max(self._since, self._signed_out.pop(oldest) + 1)
+
+    def _signature(self, content: str) -> str:
+        return self._derived(f"toolwright {self._realm} cookie: {content}")
 
     def _cookie(self, headers: Headers) -> str:
         return cookie_parser(headers.get("cookie", "")).get(self._cookie_name, "")
@@ -114,9 +141,10 @@ class Door:
         A path could not keep them apart: behind a proxy that removes a part of it, no server knows
         the path that the browser sees.
         """
-        purpose = b"toolwright page cookie name"
-        name = hmac.new(self._token.encode(), purpose, hashlib.sha256).hexdigest()
-        return f"toolwright-{name[:12]}"
+        return f"toolwright-{self._derived(f'toolwright {self._realm} cookie name')[:12]}"
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.new(self._token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
 
 class TokenCheck:
@@ -148,5 +176,5 @@ def _slower(wait: float) -> Response:
     return problem_response(429, _SLOWER.format(wait=math.ceil(wait)), headers=headers)
 
 
-def _digest(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode()).hexdigest()
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

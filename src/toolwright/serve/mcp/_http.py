@@ -32,7 +32,7 @@ def mcp_http_app(
     # The guards in front do the SDK's check of host and origin, and more.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: ASGIApp = server.server.streamable_http_app(transport_security=unguarded)
-    app = app if token is None else TokenCheck(app, Door(token))
+    app = app if token is None else TokenCheck(app, Door(token, realm="mcp"))
     return SameSiteOnly(app, allowed_hosts)
 
 

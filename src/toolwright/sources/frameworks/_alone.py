@@ -79,6 +79,10 @@ class LoneRun:
 
     def idempotency_key(self, call_id: str) -> str:
         """Nobody goes on with this run: its id and the call's."""
+        return self.call_key(call_id)
+
+    def call_key(self, call_id: str) -> str:
+        """As nobody branches it off either."""
         return f"{self.run_id}:{call_id}"
 
     def pending_id(self, call_id: str) -> str:

@@ -128,7 +128,9 @@ class McpToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the server has, and `load_mcp_resource` if it was asked for."""
         ask = partial(self._list, readonly_context)
-        return await listed_tools(f"MCP server {self.name!r}", ask, required=self._required)
+        tools = await listed_tools(f"MCP server {self.name!r}", ask, required=self._required)
+        self._is_away = tools is None
+        return tools or []
 
     async def _list(self, context: ReadonlyContext | None) -> list[Tool]:
         if self._auth_config and await needs_sign_in(context, self._auth_config):

@@ -83,7 +83,9 @@ class PluginToolset(Toolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What the plugin said it can do."""
         whose = f"Plugin {self.name!r}"
-        return await listed_tools(whose, self._list, required=self._required)
+        tools = await listed_tools(whose, self._list, required=self._required)
+        self._is_away = tools is None
+        return tools or []
 
     async def _list(self) -> list[Tool]:
         session = await self._plugin.get()

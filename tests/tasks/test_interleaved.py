@@ -1,0 +1,121 @@
+"""Steps of tasks in one Postgres, interleaved statement by statement."""
+
+import uuid
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+from sqlalchemy import update
+from tests._interleaved import Together, hold_at, until_blocked
+from tests._postgres import new_database
+
+from toolwright.backends.sql import Roll
+from toolwright.messages import (
+    Event,
+    Given,
+    Pending,
+    PendingOpened,
+    RunEnded,
+    RunStarted,
+    user_message,
+)
+from toolwright.tasks import NewTask, Orchestrator
+from toolwright.tasks import _statements as sql
+from toolwright.tasks._queue import Line
+from toolwright.tasks._schema import TASKS
+from toolwright.tasks._store import CHILDREN, Held
+from toolwright.tasks._task import APP, task_scope
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    return new_database()
+
+
+@pytest.fixture
+async def tasks(url: str) -> AsyncIterator[Orchestrator]:
+    async with Orchestrator(url) as orchestrator:
+        yield orchestrator
+
+
+async def claimed(tasks: Orchestrator, new: NewTask) -> str:
+    """The id of a task that this process works on."""
+    worker = uuid.uuid4().hex
+    await Roll(tasks.store.database).join(worker, 3000.0)
+    [task_id] = await tasks.queue.enqueue([new])
+    [claim] = await tasks.queue.claim(lambda: [Line(agent=new.agent, slots=1)], worker)
+    assert claim.task.id == task_id
+    tasks.store.holders[task_id] = Held(worker)
+    return task_id
+
+
+async def write(tasks: Orchestrator, task_id: str, *events: Event) -> None:
+    scope = task_scope(task_id, "owner")
+    last = len(await tasks.store.events(scope))
+    for seq, event in enumerate(events, last + 1):
+        object.__setattr__(event, "seq", seq)
+    await tasks.store.append(scope, events)
+
+
+async def test_a_message_that_is_left_as_a_task_ends_is_read(url: str, tasks: Orchestrator) -> None:
+    task_id = await claimed(tasks, NewTask(agent="steered", prompt="go"))
+    await write(tasks, task_id, RunStarted())
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        database = tasks.store.database
+        with hold_at(database, "INSERT INTO toolwright_task_inbox", after=True) as left:
+            steer = together.start(lambda: tasks.queue.steer(task_id, user_message("and that")))
+            await left.reached()
+            end = together.start(lambda: write(tasks, task_id, RunEnded(status="done")))
+            await until_blocked(url, end)
+        assert await steer.result()
+        await end.result()
+    assert (await tasks.status(task_id)).status == "QUEUED"
+
+
+async def test_an_answer_and_the_end_of_the_child_it_is_for_wait_for_each_other_in_one_order(
+    url: str, tasks: Orchestrator
+) -> None:
+    parent = await claimed(tasks, NewTask(agent="parent", prompt="go"))
+    waits = Pending(call_id="c1", name="start", kind="result", payload=CHILDREN)
+    child = await claimed(
+        tasks, NewTask(agent="child", prompt="go", parent_id=parent, parent_call="c1")
+    )
+    await write(
+        tasks, parent, RunStarted(), PendingOpened(pending=waits), RunEnded(status="paused")
+    )
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        with hold_at(tasks.store.database, "UPDATE toolwright_pending", after=True) as given:
+            by_hand = Given(value="by hand")
+            answer = together.start(lambda: tasks.store.answer(APP, parent, "c1", by_hand))
+            await given.reached()
+            end = together.start(lambda: write(tasks, child, RunStarted(), RunEnded(status="done")))
+            await until_blocked(url, end)
+        assert await answer.result() == "accepted"
+        await end.result()
+    [call] = await tasks.store.open_calls(APP, parent)
+    assert call.answer == by_hand
+    assert (await tasks.status(parent)).status == "QUEUED"
+
+
+async def test_a_task_that_was_cancelled_as_it_was_looked_for_is_not_claimed(
+    url: str, tasks: Orchestrator
+) -> None:
+    await tasks.queue.enqueue([NewTask(agent="owned", prompt="go")])
+    where = {"agent": "owned", "now": 1e12, "most": 9, "but": [], "per_owner": 1}
+    database = tasks.store.database
+    cancel = update(TASKS).where(TASKS.c.agent == "owned").values(status="CANCELLED")
+    # As a worker looks, but it waits where that leaves out what is locked.
+    look = sql.line_of_owners(suspect=False).with_for_update()
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        with hold_at(database, "UPDATE toolwright_tasks SET status", after=True) as cancelled:
+            end = together.start(lambda: database.write(lambda c: c.execute(cancel).rowcount))
+            await cancelled.reached()
+            found = together.start(lambda: database.write(lambda c: c.execute(look, where).all()))
+            await until_blocked(url, found)
+        assert await end.result() == 1
+        assert await found.result() == []
