@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from toolwright._tls import certificates
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
 from toolwright.models._keys import given_address, sendable_key
@@ -66,7 +67,7 @@ def connector(
 
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient(event_hooks=watching(name, secrets))
+        http = httpx2.AsyncClient(event_hooks=watching(name, secrets), verify=certificates())
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )
