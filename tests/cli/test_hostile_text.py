@@ -73,6 +73,8 @@ READING = {
     "sessions answer": ("SESSION", "CALL", "--agent", "bad:agent", HOSTILE[:4]),
     "sessions delete": (HOSTILE[:4], "--agent", "bad:agent"),
     "tasks list": (),
+    "tasks dead": (),
+    "tasks prune": ("--older", "1d"),
     "tasks show": ("TASK",),
     "tasks answer": ("TASK", HOSTILE[:4], "yes"),
     "tasks cancel": (HOSTILE[:4],),
@@ -83,7 +85,15 @@ READING = {
     "run": ("look", "--agent", f"bad:{HOSTILE[:4]}"),
 }
 """Words for each command that ends by itself, most of them about text from outside."""
-WITH_JSON = {"tools list", "check", "sessions list", "sessions show", "tasks list", "tasks show"}
+WITH_JSON = {
+    "tools list",
+    "check",
+    "sessions list",
+    "sessions show",
+    "tasks list",
+    "tasks dead",
+    "tasks show",
+}
 ELSEWHERE = {"chat", "worker", "serve", "mcp serve", "tasks watch"}
 
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.cli.program import DESK, clean_environment, here
 
-from toolwright.cli._log import OneLine, _NotAgain, log_lines, log_warnings
+from toolwright.cli._log import JsonLine, OneLine, _NotAgain, log_lines, log_warnings
 
 SECRET = "sk-abcdefghijklmnop1234"
 
@@ -57,6 +58,25 @@ def test_half_a_secret_is_not_left_by_cutting_a_long_line() -> None:
     line = OneLine(False).format(record("%s", "x" * 990 + f" {SECRET} " + "y" * 5000))
     assert "characters" in line
     assert "sk-" not in line
+
+
+def test_a_record_is_a_json_object_with_the_fields_that_its_caller_gave() -> None:
+    said = record("task %s\nis done\x1b[2J, key %s", "t1", SECRET)
+    said.__dict__ |= {"event": "done", "task": "t1", "agent": "clerk"}
+    line = JsonLine(False, task=lambda: "other").format(said)
+    assert line.isascii()
+    found = json.loads(line)
+    assert datetime.fromisoformat(found.pop("time")).tzinfo is UTC
+    assert found == {
+        "level": "error",
+        "event": "done",
+        "task": "t1",
+        "agent": "clerk",
+        "message": "task t1 is done\x1b[2J, key [redacted]",
+    }
+    failed = json.loads(JsonLine(True, task=lambda: "t2").format(record("no", error=raised("x"))))
+    assert (failed["task"], failed["message"]) == ("t2", "no: ValueError: x")
+    assert failed["traceback"].startswith("Traceback (most recent call last):\n")
 
 
 def test_what_was_said_a_moment_ago_is_not_said_again() -> None:

@@ -47,10 +47,10 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def enqueue() -> str:
+def enqueue(retries: int = 0) -> str:
     async def work() -> str:
         made = Orchestrator("sqlite:///tasks.db")
-        task_id = await made.enqueue("clerk", "go", owner_id="ada")
+        task_id = await made.enqueue("clerk", "go", owner_id="ada", retries=retries)
         await made.close()
         return task_id
 
@@ -87,11 +87,13 @@ def tasks(
 
 
 @contextmanager
-def worker(cwd: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator"]
+def worker(
+    cwd: Path, *options: str, says: str = "works for clerk"
+) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator", *options]
     with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "works for clerk" in process.stderr.readline()
+        assert says in process.stderr.readline()
         try:
             yield process
         finally:
@@ -238,6 +240,34 @@ def test_a_worker_logs_each_task_and_what_goes_wrong_in_one_line(office: Path) -
         assert "Traceback" not in rest
 
 
+def test_a_worker_logs_json_and_gives_back_what_runs_when_its_time_to_drain_is_over(
+    office: Path,
+) -> None:
+    (office / "office.py").write_text(
+        MODULE.replace(
+            "ScriptedModel(call", "ScriptedModel(ModelError('away', reason='auth'), call"
+        )
+        .replace("import Agent,", "import Agent, ModelError, tool,")
+        .replace(
+            "@deferred_tool(timeout=60)\nasync def ask() -> None:", "@tool\nasync def ask() -> str:"
+        )
+        .replace('somebody."""', 'somebody."""\n    import anyio\n    await anyio.sleep_forever()')
+    )
+    task_id = enqueue(retries=1)
+    options = ("--json", "--drain-seconds", "0.1")
+    with worker(office, *options, says='"event": "started"') as process:
+        assert process.stderr is not None
+        told = [json.loads(read_until(process.stderr, task_id)) for _ in range(4)]
+        assert [line["event"] for line in told] == ["taken", "failed", "retried", "taken"]
+        assert {line["task"] for line in told} == {task_id}
+        assert told[1]["message"] == f"task {task_id} failed: ModelError: away"
+        process.send_signal(signal.SIGTERM)
+        rest = [json.loads(line) for line in process.stderr]
+        assert process.wait(timeout=60) == 0
+    assert [line["event"] for line in rest][:2] == ["draining", "drained"]
+    wait_for(task_id, "QUEUED")
+
+
 def test_a_tool_that_raises_is_one_line_with_its_task_and_the_traceback_is_for_the_verbose(
     office: Path,
 ) -> None:
@@ -295,7 +325,48 @@ def test_tasks_are_cancelled_steered_and_tried_again_without_a_worker(
     tasks("cancel", task_id, check=1)
     assert tasks("retry", task_id) == "queued again"
     assert task_id in tasks("list", "--status", "QUEUED", "--owner", "ada")
+    assert task_id in tasks("list", "--text", "go", "--younger", "1h")
+    assert tasks("list", "--text", "gone") == tasks("list", "--after", task_id) == ""
+    assert tasks("list", "--tag", "red", "--younger", "1w") == ""
+    tasks("list", "--younger", "soon", check=2)
     assert tasks("list", "--status", "FAILED") == ""
+
+
+def test_failed_tasks_are_listed_with_their_reasons_and_tried_again_together(
+    tasks: Callable[..., str],
+) -> None:
+    ids = [enqueue(), enqueue()]
+
+    async def fail() -> None:
+        made = Orchestrator("sqlite:///tasks.db")
+        for task_id in ids:
+            await made.queue.conclude(task_id, "FAILED", reason=f"no\nluck with {task_id}")
+        await made.close()
+
+    assert tasks("dead") == ""
+    anyio.run(fail)
+    for line, task_id in zip(tasks("dead").splitlines(), reversed(ids), strict=True):
+        assert line.startswith(task_id)
+        assert line.endswith(f"no luck with {task_id}")
+    [row] = tasks("dead", "--json", "--limit", "1", "--agent", "clerk").splitlines()
+    assert json.loads(row)["reason"] == f"no\nluck with {ids[1]}"
+    tasks("retry", check=2)
+    tasks("retry", ids[0], "--dead", check=2)
+    tasks("retry", ids[0], "--agent", "clerk", check=2)
+    assert tasks("retry", "--dead", "--owner", "bob") == "queued again: 0"
+    assert tasks("retry", "--dead", "--owner", "ada") == "queued again: 2"
+    assert tasks("dead") == ""
+
+
+def test_tasks_that_ended_long_ago_are_pruned(tasks: Callable[..., str]) -> None:
+    task_id = enqueue()
+    tasks("cancel", task_id)
+    assert tasks("prune", "--older", "1d") == "pruned: 0"
+    for wrong in ("soon", "30", "-1d", "1y"):
+        tasks("prune", f"--older={wrong}", check=2)
+    assert tasks("prune", "--older", "0s", "--status", "FAILED") == "pruned: 0"
+    assert tasks("prune", "--older", "0s") == "pruned: 1"
+    assert tasks("list") == ""
 
 
 def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..., str]) -> None:

@@ -2,18 +2,29 @@
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
 import httpx2
+import pytest
 import uvicorn
 from starlette.applications import Starlette
 
+from toolwright.serve import ServeSettings, _serve, serve_app
 from toolwright.serve._serve import StoppingServer
 
-__all__ = ["ServerThread", "events_of", "listening", "new_session", "say", "serving", "until"]
+__all__ = [
+    "ServerThread",
+    "events_of",
+    "listening",
+    "new_session",
+    "say",
+    "served_as_by_the_command",
+    "serving",
+    "until",
+]
 
 PATIENCE = 20.0
 
@@ -65,6 +76,36 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
         yield address
     finally:
         server.stop()
+
+
+@contextmanager
+def served_as_by_the_command(
+    make_app: Callable[[ServeSettings], Starlette], settings: ServeSettings
+) -> Iterator[tuple[str, StoppingServer]]:
+    """The address of a server that `serve_app` started, as `toolwright serve` does, and the server."""
+    told: list[str] = []
+    made: list[StoppingServer] = []
+    ready = threading.Event()
+
+    class Noted(StoppingServer):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            made.append(self)
+
+    def say(text: str) -> None:
+        told.append(text)
+        ready.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_serve, "StoppingServer", Noted)
+        thread = threading.Thread(target=serve_app, args=(make_app, settings, say), daemon=True)
+        thread.start()
+        assert ready.wait(PATIENCE), "the server did not start"
+    try:
+        yield told[0].rpartition(" ")[2], made[0]
+    finally:
+        made[0].should_exit = True
+        thread.join(PATIENCE)
 
 
 async def new_session(http: httpx2.AsyncClient, **fields: Any) -> str:

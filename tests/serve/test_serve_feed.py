@@ -1,6 +1,7 @@
 """Following a session: no gap, no repeat, whatever is stored when, and however slow the reader."""
 
 from contextlib import aclosing
+from typing import Any
 
 import anyio
 import pytest
@@ -14,8 +15,9 @@ from toolwright.messages import (
     TextDelta,
     TextPart,
     TurnStarted,
+    encode_event,
 )
-from toolwright.serve.live import Feed, Shown
+from toolwright.serve.live import Feed, Replayed
 
 pytestmark = pytest.mark.anyio
 
@@ -23,12 +25,16 @@ pytestmark = pytest.mark.anyio
 class Log:
     """A store that takes events when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: int = 3) -> None:
         self.stored: list[Event] = []
+        self.page = page
+        self.reads = 0
 
-    async def since(self, seq: int) -> list[Event]:
+    async def since(self, seq: int) -> list[Replayed]:
+        self.reads += 1
         await anyio.lowlevel.checkpoint()
-        return [event for event in self.stored if event.seq > seq]
+        found = [event for event in self.stored if event.seq > seq][: self.page]
+        return [Replayed(encode_event(event), event.seq) for event in found]
 
 
 def turn(seq: int) -> TurnStarted:
@@ -39,8 +45,8 @@ def replied(seq: int, text: str) -> ModelReplied:
     return ModelReplied(seq=seq, message=ModelMessage(parts=(TextPart(text),)))
 
 
-async def take(feed: Feed, log: Log, count: int, since: int = 0) -> list[Shown]:
-    seen: list[Shown] = []
+async def take(feed: Feed, log: Log, count: int, since: int = 0) -> list[Any]:
+    seen: list[Any] = []
     with anyio.fail_after(30):
         async with aclosing(feed.follow(log.since, since)) as batches:
             async for batch in batches:
@@ -94,7 +100,7 @@ async def test_a_sentence_that_the_store_has_whole_is_not_shown_in_pieces_afterw
 
 
 async def test_a_follower_that_falls_far_behind_still_gets_every_stored_event() -> None:
-    feed, log = Feed(), Log()
+    feed, log = Feed(), Log(page=500)
     seen: list[int] = []
     async with aclosing(feed.follow(log.since)) as batches:
         log.stored.append(turn(1))
@@ -107,6 +113,17 @@ async def test_a_follower_that_falls_far_behind_still_gets_every_stored_event() 
             while seen[-1] < 5999:
                 seen += [shown.event.seq for shown in await anext(batches)]
     assert seen == list(range(1, 6000))
+
+
+async def test_a_long_log_is_read_page_by_page_as_it_is_taken() -> None:
+    feed, log = Feed(), Log(page=10)
+    log.stored += [turn(number) for number in range(1, 101)]
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(30):
+            for page in range(1, 4):
+                assert len(await anext(batches)) == 10
+                assert log.reads == page
+    assert log.reads == 3
 
 
 async def test_a_follower_that_leaves_is_forgotten() -> None:

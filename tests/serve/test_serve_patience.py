@@ -106,6 +106,17 @@ async def test_a_head_that_comes_byte_by_byte_is_not_waited_for() -> None:
         assert await closed(client) == b""
 
 
+async def test_a_head_without_an_end_is_not_read_for_long() -> None:
+    patient = Patience(head=60.0, body=60.0, reading=60.0, connections=5)
+    async with serving(patient) as (port, _):
+        client = await connect(port)
+        with anyio.fail_after(10), suppress(anyio.BrokenResourceError):
+            await client.send(b"GET / HTTP/1.1\r\n")
+            while True:
+                await client.send(b"x: y\r\n" * 1000)
+        assert b"200" not in await closed(client)
+
+
 async def test_half_of_the_next_request_is_not_waited_for_either() -> None:
     async with serving() as (port, _):
         client = await connect(port)
@@ -114,6 +125,36 @@ async def test_half_of_the_next_request_is_not_waited_for_either() -> None:
         await client.send(b"GET / HT")
         said += await closed(client)
     assert said.count(b"HTTP/1.1 200") == 1
+
+
+async def test_at_the_limit_new_ones_are_refused_in_words_and_those_there_are_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    patient = Patience(connections=50, all_connections=3)
+    async with serving(patient) as (port, _):
+        first = [await connect(port) for _ in range(3)]
+        for client in first:
+            await client.send(GET)
+            assert b"200 OK" in await client.receive()
+        for _ in range(5):
+            refused = await connect(port)
+            assert b"503 Service Unavailable" in await closed(refused)
+        await first[0].send(GET)
+        assert b"200 OK" in await first[0].receive()
+        await first[0].aclose()
+        with anyio.fail_after(10):
+            while True:
+                again = await connect(port)
+                with suppress(anyio.BrokenResourceError, anyio.EndOfStream):
+                    await again.send(GET)
+                    if b"200 OK" in await again.receive():
+                        break
+                await again.aclose()
+        for client in (*first[1:], again):
+            await client.aclose()
+    told = [r.getMessage() for r in caplog.records if "connections are open" in r.getMessage()]
+    assert 1 <= len(told) <= 3
+    assert told[0].startswith("3 connections are open, as many as this process may have")
 
 
 async def test_half_a_body_is_not_waited_for_and_whoever_reads_it_is_told() -> None:

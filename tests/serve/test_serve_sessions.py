@@ -1,9 +1,13 @@
 """Sessions over HTTP: runs that need no listener, events that can be replayed, answers."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from tests.serve._agents import Held, held, wiping
@@ -17,12 +21,13 @@ from tests.serve._serving import (
 )
 
 from toolwright import Agent, ModelError, Runner, StoreError, deferred_tool
-from toolwright.backends import MemoryStore, SessionRow
+from toolwright.backends import PAGE, Encoded, MemoryStore, SessionRow, open_store
 from toolwright.errors import UnreadableError
 from toolwright.messages import (
     Event,
     ModelMessage,
     ModelReplied,
+    RunEnded,
     RunStarted,
     Scope,
     ToolCall,
@@ -75,17 +80,96 @@ async def test_a_listener_comes_back_with_the_id_of_the_last_event_and_misses_no
     assert numbers == list(range(1, 9))
 
 
-async def test_an_id_from_before_a_restart_makes_the_listener_begin_anew() -> None:
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_after_a_restart_a_listener_goes_on_from_where_it_was(
+    kind: str, tmp_path: Path
+) -> None:
+    store = open_store("memory://" if kind == "memory" else f"sqlite:///{tmp_path}/s.db")
+    async with client(wiping(store, turns=["Hello."])[0]) as http:
+        session = await new_session(http)
+        path = f"/api/sessions/{session}/stream"
+        async with listening(http, path) as frames:
+            await say(http, session, "Hi")
+            live = await until(frames, "run_ended")
+    last = next(frame for frame in live if frame["data"]["seq"] == 2)
+    async with client(wiping(store)[0]) as http:
+        async with listening(http, path) as frames:
+            stored = await until(frames, "run_ended")
+        async with listening(http, path, last_id=last["id"]) as frames:
+            rest = await until(frames, "run_ended")
+    # What is stored is sent as it was when it happened.
+    assert stored == [frame for frame in live if frame["data"]["seq"]]
+    assert rest == stored[2:]
+
+
+@pytest.mark.parametrize("last_id", ["2-00000000", "9-00000000", "0123abcd:3"])
+async def test_an_id_of_an_event_that_was_never_stored_makes_the_listener_begin_anew(
+    last_id: str,
+) -> None:
     runner, _ = wiping(turns=["Hello."])
     async with client(runner) as http:
         session = await new_session(http)
         await say(http, session, "Hi")
         await ended(http, session, "done")
         path = f"/api/sessions/{session}/stream"
-        async with listening(http, path, last_id="0ld:3") as frames:
+        async with listening(http, path, last_id=last_id) as frames:
             seen = await until(frames, "run_ended")
     assert seen[0]["event"] == "reset"
     assert seen[1]["data"]["seq"] == 1
+
+
+async def test_an_event_of_the_run_that_is_going_is_known_before_it_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner, _ = wiping(turns=["Hello."])
+    stored = threading.Event()
+    real = runner.store.append
+
+    async def append(scope: Scope, events: Sequence[Event], *args: Any, **settings: Any) -> None:
+        if events[0].seq > 1:
+            await anyio.to_thread.run_sync(stored.wait, 10)
+        await real(scope, events, *args, **settings)
+
+    monkeypatch.setattr(type(runner.store), "append", staticmethod(append))
+    async with client(runner) as http:
+        session = await new_session(http)
+        path = f"/api/sessions/{session}/stream"
+        await say(http, session, "Hi")
+        async with listening(http, path) as frames:
+            seen = await until(frames, "turn_started")
+        async with listening(http, path, last_id=seen[-1]["id"]) as frames:
+            stored.set()
+            rest = await until(frames, "run_ended")
+    numbers = [frame["data"]["seq"] for frame in [*seen, *rest] if frame["data"]["seq"]]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_of_a_long_log_no_more_is_read_than_asked_for(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/s.db")
+    runner, _ = wiping(store)
+    scope = Scope(app_name=runner.app_name, user_id="local", session_id="s")
+    await store.open(scope)
+    turns: list[Event] = [TurnStarted(seq=n, turn=n) for n in range(1, 1000)]
+    await store.append(scope, [*turns, RunEnded(seq=1000, status="done")])
+    asked: list[int] = []
+    real = store.encoded_events
+
+    async def encoded_events(scope: Scope, since: int = 0, limit: int = PAGE) -> list[Encoded]:
+        asked.append(limit)
+        return await real(scope, since, limit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(store), "encoded_events", staticmethod(encoded_events))
+        async with client(runner) as http:
+            for query, expected, limits in (
+                ("limit=3", [1, 2, 3], [3]),
+                ("limit=250&since=700", list(range(701, 951)), [PAGE, 50]),
+                ("limit=3&since=2000", [], [3]),
+            ):
+                asked.clear()
+                found = (await http.get(f"/api/sessions/s/events?{query}")).json()
+                assert ([event["seq"] for event in found], asked) == (expected, limits)
+            assert len(await events_of(http, "s")) == 1000
 
 
 async def test_an_approved_call_runs_once_and_a_second_answer_is_refused() -> None:
@@ -466,6 +550,13 @@ class Damaged(MemoryStore):
         if scope.session_id == "bad":
             raise UnreadableError("Unreadable log entry '{'")
         return await super().events(scope, since)
+
+    async def encoded_events(
+        self, scope: Scope, since: int = 0, limit: int = PAGE
+    ) -> list[Encoded]:
+        if scope.session_id == "bad":
+            return [Encoded(1, "{")]
+        return await super().encoded_events(scope, since, limit)
 
 
 async def test_a_session_that_cannot_be_read_is_listed_beside_the_others(

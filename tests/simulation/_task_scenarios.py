@@ -195,6 +195,42 @@ async def child_tasks(sim: Simulation) -> None:
     sim.check(all(t.id in told for t in children), f"the parent does not know them: {told!r}")
 
 
+async def cancelled_parent(sim: Simulation) -> None:
+    """A task is cancelled as it starts others: none of them is left, whoever dies meanwhile."""
+
+    @deferred_tool(idempotent=True)
+    async def wait() -> None:
+        """Wait for an answer that never comes."""
+
+    leaf = Agent(name="leaf", model=sim.model([call("wait")], "done"), tools=[wait])
+
+    def delegating(name: str, to: str, prompts: list[str]) -> Callable[[Orchestrator], Agent]:
+        def make(orchestrator: Orchestrator) -> Agent:
+            tools = [orchestrator.child_tasks(to, name="delegate")]
+            model = sim.model([call("delegate", prompts=prompts)], "done")
+            return Agent(name=name, model=model, tools=tools)
+
+        return make
+
+    make = making(
+        sim, leaf, delegating("middle", "leaf", ["x", "y"]), delegating("top", "middle", ["z"])
+    )
+    working(sim, make)
+    new = [NewTask(agent="top", prompt="go", idempotency_key="go", retries=9)]
+    [top] = await ask(sim, make, lambda o: o.enqueue_many(new))
+    await anyio.sleep(sim.random.choice([0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 1.0]))
+    was_open = await ask(sim, make, lambda o: o.cancel(top))
+
+    async def wait_for_all(orchestrator: Orchestrator) -> list[Task]:
+        await orchestrator.wait(top)
+        return [await orchestrator.wait(task.id) for task in await orchestrator.list()]
+
+    # Waited for: one that is left running would never end.
+    ends = {task.id: task for task in await ask(sim, make, wait_for_all)}
+    if was_open:
+        sim.check(ends[top].status == "CANCELLED", f"an accepted cancel, but {ends[top].status}")
+
+
 async def deferred_death(sim: Simulation) -> None:
     """A process may die before a deferred call's function has returned: the call is repeated."""
 

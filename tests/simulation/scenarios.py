@@ -20,6 +20,7 @@ from tests.simulation._session_scenarios import (
 )
 from tests.simulation._store_scenarios import credential_race, group_commit
 from tests.simulation._task_scenarios import (
+    cancelled_parent,
     cancelled_while_answered,
     child_tasks,
     deferred_death,
@@ -38,6 +39,7 @@ SCENARIOS: dict[str, Scenario] = {
         approvals_elsewhere,
         budget_over_resumes,
         busy_holder,
+        cancelled_parent,
         cancelled_while_answered,
         child_tasks,
         credential_race,

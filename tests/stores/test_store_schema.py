@@ -170,7 +170,19 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
     ("schema", "digests"),
     [
         pytest.param(sessions, {4: "4c71d20c040b0fad"}, id="sessions"),
-        pytest.param(tasks, {1: "62bfcc769e79f817"}, id="tasks"),
+        pytest.param(
+            tasks,
+            {
+                1: "62bfcc769e79f817",
+                2: "47202457c614b137",
+                3: "5f0e7d11af438717",
+                4: "76e944600488f1d5",
+                5: "cb8b33b9ec8eaf5a",
+                6: "0b07e27bf3097c0f",
+                7: "891061192b5a2b93",
+            },
+            id="tasks",
+        ),
         pytest.param(memory, {1: "cfa0520328609d3f"}, id="memory"),
     ],
 )

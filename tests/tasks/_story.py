@@ -18,15 +18,17 @@ from typing import Any
 import anyio
 
 from toolwright import Agent, ToolContext, deferred_tool, tool
-from toolwright.backends import Store
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import Orchestrator
+from toolwright.tasks._store import TaskStore
 
 LEASE = 0.5
 STOP = "stop"
 BLOCK = "block"
-"""Instead of a number: in the middle of a tool the process is stopped, or its event loop held up."""
+DIE = "die"
+"""Instead of a number: in the middle of a tool the process is stopped, its event loop held up, or it
+dies."""
 END = "charged, looked up, approved and sent"
 
 
@@ -67,6 +69,8 @@ def tools(log: Path, habit: str = "") -> list[Any]:
     async def look_up() -> str:
         """Only reads."""
         note("look_up")
+        if habit == DIE:
+            os.kill(os.getpid(), signal.SIGKILL)
         return "found"
 
     @deferred_tool(timeout=60)
@@ -89,32 +93,27 @@ def orchestrator(url: str, log: Path, habit: str = "") -> Orchestrator:
     return made
 
 
-class Killing:
-    """A store that kills its process at a given append."""
+def kill_at_append(store: TaskStore, kill_at: int) -> None:
+    """Have the process killed before or after a given append."""
+    append, left, after = store.append, kill_at // 2, kill_at % 2 == 1
 
-    def __init__(self, inner: Store, kill_at: int) -> None:
-        self._inner = inner
-        self._left = kill_at // 2
-        self._after = kill_at % 2 == 1
-
-    async def append(self, scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
-        last = self._left == 0
-        self._left -= 1
-        if last and not self._after:
+    async def kill(scope: Any, events: Any, hold: Any = None, **settings: Any) -> None:
+        nonlocal left
+        last = left == 0
+        left -= 1
+        if last and not after:
             os.kill(os.getpid(), signal.SIGKILL)
-        await self._inner.append(scope, events, hold)
+        await append(scope, events, hold, **settings)
         if last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    store.append = kill  # type: ignore[method-assign]
 
 
 async def work(url: str, log: str, kill_at: str = "") -> None:
     made = orchestrator(url, Path(log), kill_at)
     if kill_at.isdigit():
-        for registered in made.agents.values():
-            registered.runner.store = Killing(made.store, int(kill_at))  # type: ignore[assignment]
+        kill_at_append(made.store, int(kill_at))
     await made.worker().run()
 
 

@@ -98,6 +98,7 @@ async def test_a_worker_killed_at_any_write_of_the_journal_is_taken_over(
                 group.start_soon(finish_and_stop, made, task_id, doomed)
                 await wait_for_end(doomed)
                 group.cancel_scope.cancel()
+        assert (await made.status(task_id)).attempts, "it died before it took the task"
         with nursery.worker(url, log):
             task = await finish(made, task_id)
         await check_end(made, task, log)

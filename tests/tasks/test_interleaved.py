@@ -109,7 +109,7 @@ async def test_a_task_that_was_cancelled_as_it_was_looked_for_is_not_claimed(
     database = tasks.store.database
     cancel = update(TASKS).where(TASKS.c.agent == "owned").values(status="CANCELLED")
     # As a worker looks, but it waits where that leaves out what is locked.
-    look = sql.of_owners().with_for_update()
+    look = sql.line_of_owners(suspect=False).with_for_update()
     async with anyio.create_task_group() as group:
         together = Together(group)
         with hold_at(database, "UPDATE toolwright_tasks SET status", after=True) as cancelled:

@@ -5,9 +5,12 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 import uuid
 import weakref
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from toolwright._private import private_directory
@@ -18,6 +21,12 @@ __all__ = ["Spill"]
 
 KEPT_SECONDS = 7 * 24 * 3600.0
 """What nobody has added to for this long is removed when something else is kept."""
+CLEAN_SECONDS = 3600.0
+"""How often old ones are looked for, by whichever process of the user then keeps something."""
+_MARK = ".cleaned"
+"""Changed whenever somebody begins to look."""
+_AT_ONCE = 100
+_PAUSE = 0.01
 
 
 class Spill:
@@ -50,7 +59,13 @@ class Spill:
             self._directory = self._make()
         name = f"output-{uuid.uuid4().hex[:8]}.{suffix}"
         # Written as bytes: line endings stay as they are, and so do lone surrogates.
-        (self._directory / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+        data = text.encode("utf-8", "surrogatepass")
+        try:
+            (self._directory / name).write_bytes(data)
+        except FileNotFoundError:
+            # It was old, and another process has removed it since this run found it.
+            self._directory = self._make()
+            (self._directory / name).write_bytes(data)
         return name
 
     def read(self, name: str) -> str:
@@ -87,7 +102,9 @@ class Spill:
 
     def _make(self) -> Path:
         root = _root()
-        _remove_old(root)
+        if _is_time_to_clean(root):
+            # Not waited for: there may be tens of thousands, and a run must not be late for them.
+            start_thread(partial(_remove_old, root))
         directory = root / self._name()
         directory.mkdir(mode=0o700, exist_ok=True)
         if not self._stored:
@@ -100,6 +117,11 @@ class Spill:
         return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def start_thread(target: Callable[[], None]) -> None:
+    """Run `target` in a thread that does not hold up the interpreter's exit."""
+    threading.Thread(target=target, name="toolwright cleaner", daemon=True).start()
+
+
 def _root() -> Path:
     """The user's own directory for all sessions; one that somebody else has put there is not used."""
     user = os.getuid() if hasattr(os, "getuid") else 0
@@ -109,9 +131,30 @@ def _root() -> Path:
     return Path(tempfile.mkdtemp(prefix="toolwright-"))
 
 
+def _is_time_to_clean(root: Path) -> bool:
+    """Whether nobody has begun to within the hour; if so, this process does now."""
+    mark = root / _MARK
+    with contextlib.suppress(OSError):
+        if time.time() - mark.stat().st_mtime < CLEAN_SECONDS:
+            return False
+    try:
+        mark.touch(mode=0o600)
+    except OSError:
+        return False  # A full disk, or no right to write: who keeps something will say so.
+    return True
+
+
 def _remove_old(root: Path) -> None:
-    for directory in root.iterdir():
-        # Another process may remove it at the same moment.
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - directory.stat().st_mtime > KEPT_SECONDS:
-                shutil.rmtree(directory, ignore_errors=True)
+    """Remove what is old, some at a time, so that a slow disk is not kept busy."""
+    # Another process may remove any of it at the same moment.
+    with contextlib.suppress(OSError), os.scandir(root) as found:
+        for number, entry in enumerate(found, 1):
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False) and _is_old(entry):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+            if not number % _AT_ONCE:
+                time.sleep(_PAUSE)
+
+
+def _is_old(entry: "os.DirEntry[str]") -> bool:
+    return time.time() - entry.stat(follow_symlinks=False).st_mtime > KEPT_SECONDS

@@ -3,7 +3,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, Store
+from toolwright.backends._store import (
+    PAGE,
+    Encoded,
+    Hold,
+    Holder,
+    Loaded,
+    OpenCall,
+    SessionRow,
+    Store,
+)
 
 if TYPE_CHECKING:
     from toolwright.backends._fetch import Fetch, Fetched
@@ -150,6 +159,7 @@ _LAZY = {
 __all__ = [
     "DEFAULT_MAX_BYTES",
     "DEFAULT_MAX_LINES",
+    "PAGE",
     "AuthlibFlows",
     "BlobArtifacts",
     "Bubblewrap",
@@ -159,6 +169,7 @@ __all__ = [
     "CredentialStore",
     "DirectoryArtifacts",
     "Embedder",
+    "Encoded",
     "Ended",
     "Executor",
     "Fetch",

@@ -19,8 +19,24 @@ from toolwright.backends._changes import (
     refuse_stale,
 )
 from toolwright.backends._processes import described, new_name
-from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
-from toolwright.messages import Answered, Event, Scope, StoredAnswer, refuse_long_scope
+from toolwright.backends._store import (
+    PAGE,
+    Encoded,
+    Hold,
+    Holder,
+    Loaded,
+    OpenCall,
+    SessionRow,
+    may_append,
+)
+from toolwright.messages import (
+    Answered,
+    Event,
+    Scope,
+    StoredAnswer,
+    encode_event,
+    refuse_long_scope,
+)
 
 __all__ = ["MemoryStore"]
 
@@ -131,6 +147,15 @@ class MemoryStore(Sealed):
         with self._lock:
             session = self._mine(scope)
             return session.events[max(since, 0) :] if session else []
+
+    async def encoded_events(
+        self, scope: Scope, since: int = 0, limit: int = PAGE
+    ) -> list[Encoded]:
+        """The next stored events with a `seq` above `since`, in order, as JSON."""
+        with self._lock:
+            session, since = self._mine(scope), max(since, 0)
+            found = session.events[since : since + limit] if session else []
+        return [Encoded(event.seq, encode_event(event)) for event in found]
 
     async def state(self, scope: Scope) -> dict[str, Any]:
         """All state visible to the session: `app:`, `user:` and its own keys."""

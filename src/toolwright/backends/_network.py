@@ -1,10 +1,9 @@
 """HTTP that reaches public addresses only: every connection is judged after DNS, redirects too."""
 
 import contextlib
-import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any, cast
 
@@ -22,6 +21,7 @@ from toolwright._special_addresses import (
     purpose_of,
     unmapped,
 )
+from toolwright._tls import certificates
 from toolwright.errors import ToolError, UsageError
 
 try:
@@ -152,15 +152,9 @@ def guarded_client(allow: Sequence[str] | Reachable = (), **settings: Any) -> ht
     return httpx2.AsyncClient(transport=guarded_transport(Reachable.of(allow)), **settings)
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    """Those of the system, read once: it takes longer than many a request."""
-    return httpx2.create_ssl_context()
-
-
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, reachable: Reachable, *, verify: Any, retries: int) -> None:
-        context = _certificates() if verify is True else httpx2.create_ssl_context(verify=verify)
+        context = certificates() if verify is True else httpx2.create_ssl_context(verify=verify)
         super().__init__(verify=context, retries=retries)
         # httpx2 offers no setting for the layer below TLS, where the address is chosen and the
         # certificate is still checked against the name; httpcore2 does.

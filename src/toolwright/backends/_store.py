@@ -8,7 +8,20 @@ from typing import Any, Protocol
 from toolwright.errors import SessionHeld
 from toolwright.messages import Answered, Event, Pending, Scope, StoredAnswer
 
-__all__ = ["Hold", "Holder", "Loaded", "OpenCall", "SessionRow", "Store", "may_append"]
+__all__ = [
+    "PAGE",
+    "Encoded",
+    "Hold",
+    "Holder",
+    "Loaded",
+    "OpenCall",
+    "SessionRow",
+    "Store",
+    "may_append",
+]
+
+PAGE = 200
+"""Events that are read at once, where a log may be long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +113,15 @@ class Loaded:
     holder: Holder | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A stored event that nobody has read yet."""
+
+    seq: int
+    text: str
+    """JSON, as `encode_event` wrote it."""
+
+
 class Store(Protocol):
     """Keeps sessions. One run at a time holds a session and writes to it; answers come from anywhere.
 
@@ -163,6 +185,15 @@ class Store(Protocol):
 
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
+        ...
+
+    async def encoded_events(
+        self, scope: Scope, since: int = 0, limit: int = PAGE
+    ) -> list[Encoded]:
+        """The next stored events with a `seq` above `since`, in order, as JSON.
+
+        At most `limit`, and fewer when they are long; none only when there are no more.
+        """
         ...
 
     async def state(self, scope: Scope) -> dict[str, Any]:

@@ -1,15 +1,17 @@
 """What the program logs on standard error; commands that run for long, one line for each record."""
 
 import itertools
+import json as json_text
 import logging
 import re
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from toolwright.cli._shorten import shorten
 
-__all__ = ["OneLine", "innermost", "log_lines", "log_warnings"]
+__all__ = ["JsonLine", "OneLine", "innermost", "log_lines", "log_warnings"]
 
 _LONGEST = 2_000
 _FRAME = re.compile(r"^ *\| ?")
@@ -34,17 +36,23 @@ def log_warnings() -> None:
 
 
 def log_lines(
-    level: int, *, verbose: bool, more: str = "", task: Callable[[], str] = lambda: ""
+    level: int,
+    *,
+    verbose: bool,
+    json: bool = False,
+    more: str = "",
+    task: Callable[[], str] = lambda: "",
 ) -> None:
     """For commands that run for long: a line for each record, with tracebacks if `verbose`.
 
     Args:
         level: What is logged of our own; of other packages, warnings and errors.
         verbose: Write tracebacks below their lines.
+        json: Write each record as a JSON object.
         more: What else has more about an error.
         task: Whose work it is about.
     """
-    lines = OneLine(verbose, more=more, task=task)
+    lines = (JsonLine if json else OneLine)(verbose, more=more, task=task)
     handler = _use(lines)
     handler.addFilter(_NotAgain(lines))
     _set_levels(level, level)
@@ -110,6 +118,11 @@ class OneLine(logging.Formatter):
 
     def text(self, record: logging.LogRecord) -> str:
         """What happened, in one line, and to which task."""
+        text, task = self.said(record), self._task()
+        return text if task in text else f"task {task}: {text}"
+
+    def said(self, record: logging.LogRecord) -> str:
+        """What happened, in one line."""
         said, found, trace = record.getMessage().partition(_TRACEBACK)
         told = [_GROUP.sub("", said).strip()]
         if found:
@@ -118,9 +131,24 @@ class OneLine(logging.Formatter):
             error = innermost(record.exc_info[1])
             told.append(f"{type(error).__name__}: {error}")
         # Cut last: half of a secret would not be known for one.
-        text = shorten(_redacted(" ".join(": ".join(filter(None, told)).split())), _LONGEST)
-        task = self._task()
-        return text if task in text else f"task {task}: {text}"
+        return shorten(_redacted(" ".join(": ".join(filter(None, told)).split())), _LONGEST)
+
+
+class JsonLine(OneLine):
+    """One JSON object for each record, with the fields that its caller has given."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object, in a line of ASCII."""
+        given = {name: getattr(record, name, None) for name in ("event", "task", "agent", "worker")}
+        found = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            **given,
+            "task": given["task"] or self._task() or None,
+            "message": self.said(record),
+            "traceback": _redacted(_trace(record)) if self._tracebacks else None,
+        }
+        return json_text.dumps({name: value for name, value in found.items() if value})
 
 
 def innermost(error: BaseException) -> BaseException:

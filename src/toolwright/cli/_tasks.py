@@ -1,10 +1,13 @@
-"""`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks."""
+"""`toolwright tasks`: list, show, watch, answer, cancel, retry and steer durable tasks; dead letters."""
 
 import json as json_text
+import re
 import shlex
 import signal
+import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated, Any, Literal
 
 import anyio
 from cyclopts import Parameter
@@ -28,7 +31,9 @@ __all__ = [
     "open_orchestrator",
     "tasks_answer",
     "tasks_cancel",
+    "tasks_dead",
     "tasks_list",
+    "tasks_prune",
     "tasks_retry",
     "tasks_show",
     "tasks_steer",
@@ -45,6 +50,8 @@ Where = Annotated[
     ),
 ]
 _DEFAULT = "sqlite:///tasks.db"
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _CHECKED_LATER = (
     "The arguments fit the schema; the tool itself checks them when the task goes on, and asks again "
     "if they do not fit. With --from MODULE:ORCHESTRATOR it checks them at once."
@@ -77,14 +84,32 @@ def tasks_list(
     status: TaskStatus | None = None,
     agent: str | None = None,
     owner: str | None = None,
+    tag: str | None = None,
+    text: str | None = None,
+    younger: str | None = None,
+    after: str | None = None,
     limit: int = 50,
     json: JsonOption = False,
 ) -> int:
-    """List tasks, newest first."""
+    """List tasks, newest first.
+
+    Parameters
+    ----------
+    text
+        Words of the prompt; of the last one, its beginning is enough.
+    younger
+        Enqueued no longer ago than this: 30d, 12h, 90m, 45s or 2w.
+    after
+        The id of the last task of the page before.
+    """
+    since = None if younger is None else time.time() - _age("--younger", younger).total_seconds()
 
     async def main() -> None:
         found = _existing(where)
-        tasks = await found.list(status=status, agent=agent, owner_id=owner, limit=limit)
+        tasks = await found.list(
+            status=status, agent=agent, owner_id=owner, tag=tag, text=text, since=since,
+            after=after, limit=limit,
+        )  # fmt: skip
         if not tasks:
             note("no tasks" if not status else f"no tasks are {status}")
         for task in tasks:
@@ -140,9 +165,101 @@ def tasks_cancel(task_id: str, /, *, where: Where = _DEFAULT) -> int:
     return _do(where, lambda found: found.cancel(task_id), "cancelled", "it had ended already")
 
 
-def tasks_retry(task_id: str, /, *, where: Where = _DEFAULT) -> int:
-    """Go on with a failed or cancelled task where it stopped."""
-    return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
+def tasks_dead(
+    *,
+    where: Where = _DEFAULT,
+    agent: str | None = None,
+    owner: str | None = None,
+    limit: int = 50,
+    json: JsonOption = False,
+) -> int:
+    """List failed tasks and why each failed, the latest failure first."""
+
+    async def main() -> None:
+        found = _existing(where)
+        tasks = await found.dead_letters(agent=agent, owner_id=owner, limit=limit)
+        if not tasks:
+            note("no tasks have failed")
+        for task in tasks:
+            reason = " ".join(task.reason.split())
+            line = f"{task.id}  {task.agent:<16} {task.owner_id:<12} {reason}"
+            say_line(json_text.dumps(_row(task)) if json else line)
+        await found.close()
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def tasks_retry(
+    task_id: str | None = None,
+    /,
+    *,
+    dead: Annotated[bool, Parameter(negative=(), help="All that `tasks dead` lists.")] = False,
+    agent: str | None = None,
+    owner: str | None = None,
+    where: Where = _DEFAULT,
+) -> int:
+    """Go on with a failed or cancelled task where it stopped, or with all that have failed.
+
+    Parameters
+    ----------
+    task_id
+        The task's id.
+    agent
+        With --dead: only this agent's.
+    owner
+        With --dead: only this owner's.
+    """
+    if (task_id is None) != dead:
+        raise UsageError("tasks retry takes the id of a task, or --dead for all that have failed.")
+    if task_id is not None:
+        if agent is not None or owner is not None:
+            raise UsageError("--agent and --owner choose among --dead; give either them or an id.")
+        return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
+
+    async def main() -> None:
+        found = _existing(where)
+        say(f"queued again: {await found.retry_dead_letters(agent=agent, owner_id=owner)}")
+        await found.close()
+
+    anyio.run(main)
+    return exits.DONE
+
+
+def _age(option: str, words: str) -> timedelta:
+    found = _AGE.fullmatch(words.strip())
+    if found is None:
+        raise UsageError(f"{option} is a number with s, m, h, d or w, such as 30d; got {words!r}.")
+    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+
+
+def tasks_prune(
+    *,
+    older: str,
+    agent: str | None = None,
+    status: Literal["COMPLETED", "FAILED", "CANCELLED"] | None = None,
+    where: Where = _DEFAULT,
+) -> int:
+    """Forget tasks that ended long ago, with their journals.
+
+    Parameters
+    ----------
+    older
+        How long ago: 30d, 12h, 90m, 45s or 2w.
+    agent
+        Only this agent's. Artifacts are deleted where --from is MODULE:ORCHESTRATOR with the agent.
+    status
+        Only those that ended so.
+    """
+    age = _age("--older", older)
+
+    async def main() -> None:
+        orchestrator = _existing(where)
+        say(f"pruned: {await orchestrator.prune(age, agent=agent, status=status)}")
+        await orchestrator.close()
+
+    anyio.run(main)
+    return exits.DONE
 
 
 def tasks_steer(task_id: str, message: str, /, *, where: Where = _DEFAULT) -> int:

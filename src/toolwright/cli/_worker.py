@@ -8,9 +8,9 @@ import anyio
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._log import log_lines
-from toolwright.cli._options import VerboseOption
+from toolwright.cli._options import JsonOption, VerboseOption
 from toolwright.cli._tasks import open_orchestrator
-from toolwright.errors import StoreError, UnreadableError
+from toolwright.errors import StoreError, UnreadableError, UsageError
 from toolwright.tasks import Orchestrator, Worker, current_task
 
 __all__ = ["worker"]
@@ -22,7 +22,14 @@ _LONGEST_PAUSE = 30.0
 _MORE = "`toolwright tasks show` has the task, "
 
 
-def worker(orchestrator: str, /, *, verbose: VerboseOption = False) -> int:
+def worker(
+    orchestrator: str,
+    /,
+    *,
+    drain_seconds: float = 300.0,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> int:
     """Work on tasks until interrupted; then what is running is finished first.
 
     Every task that begins, parks or ends is a line on standard error, and so is what goes wrong.
@@ -32,18 +39,23 @@ def worker(orchestrator: str, /, *, verbose: VerboseOption = False) -> int:
     ----------
     orchestrator
         MODULE:ORCHESTRATOR, with its agents registered.
+    drain_seconds
+        How long what is running may take to finish after an interrupt; then it is given back.
     """
-    log_lines(logging.INFO, verbose=verbose, more=_MORE, task=current_task.get)
-    anyio.run(_Work(open_orchestrator(orchestrator)).run)
+    if not drain_seconds >= 0:
+        raise UsageError(f"--drain-seconds cannot be negative; got {drain_seconds!r}.")
+    log_lines(logging.INFO, verbose=verbose, json=json, more=_MORE, task=current_task.get)
+    anyio.run(_Work(open_orchestrator(orchestrator), drain_seconds).run)
     return exits.DONE
 
 
 class _Work:
     """A worker, made again as long as the database cannot be reached."""
 
-    def __init__(self, orchestrator: Orchestrator) -> None:
+    def __init__(self, orchestrator: Orchestrator, drain_seconds: float) -> None:
         self._orchestrator = orchestrator
         self._worker: Worker = orchestrator.worker()
+        self._drain_seconds = drain_seconds
         self._draining = anyio.Event()
 
     async def run(self) -> None:
@@ -63,6 +75,7 @@ class _Work:
             self._worker.name,
             ", ".join(found.agents),
             found.store.database,
+            extra={"event": "started", "worker": self._worker.name},
         )
 
     async def _work(self) -> None:
@@ -77,7 +90,8 @@ class _Work:
                 # A file that cannot be opened does not come back by itself.
                 if self._orchestrator.store.database.is_sqlite:
                     raise
-                logger.error("%s; trying again in %.0f s", error, pause)
+                lost = {"event": "database_lost", "worker": self._worker.name}
+                logger.error("%s; trying again in %.0f s", error, pause, extra=lost)
             with anyio.move_on_after(pause):
                 await self._draining.wait()
                 return
@@ -88,8 +102,12 @@ class _Work:
         self, signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope
     ) -> None:
         await anext(signals)
-        logger.info("draining: nothing new is taken; again to give back what runs")
+        logger.info(
+            "draining for up to %g s: nothing new is taken; again to give back what runs",
+            self._drain_seconds,
+            extra={"event": "draining", "worker": self._worker.name},
+        )
         self._draining.set()
-        self._worker.drain()
+        self._worker.drain(self._drain_seconds)
         await anext(signals)
         scope.cancel()

@@ -25,6 +25,7 @@ from toolwright.messages._codec import (
     encode_message,
     event_schema,
     from_json_text,
+    is_encoded_event,
     to_json_text,
     to_wire,
 )
@@ -223,6 +224,7 @@ __all__ = [
     "fold_members",
     "from_exact_json",
     "from_json_text",
+    "is_encoded_event",
     "is_stored",
     "json_copy",
     "json_text",

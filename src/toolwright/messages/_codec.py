@@ -20,6 +20,7 @@ __all__ = [
     "encode_message",
     "event_schema",
     "from_json_text",
+    "is_encoded_event",
     "to_json_text",
     "to_wire",
 ]
@@ -47,6 +48,11 @@ def encode_event(event: Event) -> str:
 def decode_event(text: str | bytes) -> Any:
     """The event that `encode_event` was given."""
     return _decode(_event_adapter(), text)
+
+
+def is_encoded_event(text: str) -> bool:
+    """Whether this is how `encode_event` writes events now: one line, of the present version."""
+    return text.startswith(_START) and text.endswith("}") and "\n" not in text
 
 
 def encode_message(message: Message) -> str:

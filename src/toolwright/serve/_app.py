@@ -29,6 +29,7 @@ from toolwright.serve._tasks import Tasks
 from toolwright.serve._workbench import Welcome, Workbench
 from toolwright.serve.guard import (
     Door,
+    HeadLimit,
     RateLimit,
     SameSiteOnly,
     SecurityHeaders,
@@ -107,7 +108,6 @@ def create_app(
         ],
         exception_handlers=HANDLERS,
         lifespan=lambda app: background.open(),
-        max_body_size=settings.max_body,
     )
     app.state.streams = bench.streams
     return app
@@ -135,7 +135,7 @@ def _routes(bench: Workbench, background: Background, links: Links | None) -> li
         )
     )
     locks = [] if bench.door is None else [Middleware(TokenCheck, door=bench.door)]
-    routes: list[BaseRoute] = [e.route(bench.settings.max_upload, locks) for e in endpoints]
+    routes: list[BaseRoute] = [e.route(bench.settings, locks) for e in endpoints]
     if links is not None:
         routes += link_routes(bench, links)
     return [*routes, Mount("/", _PageFiles(directory=_STATIC, html=True))]
@@ -156,7 +156,11 @@ def _guards(settings: ServeSettings) -> list[Middleware]:
     if not hosts and not is_loopback(settings.host):
         # The token protects a server that is open to the network; its names are not known here.
         hosts = ("*",)
-    guards = [Middleware(SecurityHeaders), Middleware(SameSiteOnly, allowed_hosts=hosts)]
+    guards = [
+        Middleware(SecurityHeaders),
+        Middleware(HeadLimit),
+        Middleware(SameSiteOnly, allowed_hosts=hosts),
+    ]
     if settings.requests_per_second:
         guards.append(
             Middleware(RateLimit, per_second=settings.requests_per_second, burst=settings.burst)

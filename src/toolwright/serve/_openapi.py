@@ -13,7 +13,7 @@ from toolwright.serve._problems import MEDIA_TYPE, Problem
 __all__ = ["openapi_document"]
 
 _REFS = "#/components/schemas/{model}"
-_ALWAYS = (400, 403, 405, 422, 429)
+_ALWAYS = (400, 403, 405, 422, 429, 431)
 """Refusals that any request can meet."""
 
 

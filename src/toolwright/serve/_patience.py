@@ -1,16 +1,28 @@
 """How long the server waits for a client, and how many connections one may have."""
 
 import asyncio
+import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["PROGRESS", "Patience", "waiting_with"]
+from toolwright.serve._log_limit import FewLines
 
+__all__ = ["MAX_HEAD", "PROGRESS", "Patience", "waiting_with"]
+
+MAX_HEAD = 32 * 1024
+"""Bytes of a request before its body; what is longer is refused."""
 PROGRESS = 16 * 1024
 """Bytes of a body with which a client shows that it is still there."""
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n"
+    b"content-length: 0\r\n\r\n"
+)
+_log = logging.getLogger(__name__)
+_log.addFilter(FewLines(most=1))
 _Protocol: Any = AutoHTTPProtocol
 """One of two, with h11 or httptools; both have what is used here."""
 
@@ -27,10 +39,14 @@ class Patience:
     """Seconds without reading anything of an answer that waits to be read."""
     connections: int = 500
     """Open at once from one address."""
+    all_connections: int = 10_000
+    """Open at once."""
 
 
 def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
     """uvicorn's protocol, which closes connections of clients that wait for its patience to end."""
+    held: Counter[str | None] = Counter()
+    """Connections that are open, by address."""
 
     class Impatient(_Protocol):  # type: ignore[misc]
         def __init__(self, *args: Any, **settings: Any) -> None:
@@ -41,25 +57,40 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             """Ends it when the answer does not go."""
             self._since = 0
             """Bytes of the body since the clock was set."""
+            self._head = 0
+            """Bytes of a head that has not ended."""
             self._left = 0
             self._watching: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            same = [one for one in self.connections if _address(one) == _address(self)]
-            if len(same) > patience.connections:
+            held[_address(self)] += 1
+            if len(self.connections) > patience.all_connections:
+                _log.warning(
+                    "%d connections are open, as many as this process may have; others are refused",
+                    patience.all_connections,
+                )
+                transport.write(_FULL)
+                transport.close()
+            elif held[_address(self)] > patience.connections:
                 transport.abort()
             else:
                 self._expect(patience.head)
-                self._watch()
+            self._watch()
 
         def data_received(self, data: bytes) -> None:
             if not self._is_answering and self._coming is None:
                 self._expect(patience.head)  # The next request on a connection that was kept.
             was_answering = self._is_answering
+            is_head = self.cycle is None or not self.cycle.more_body
             super().data_received(data)
             if not self._is_answering:
+                self._head += len(data) if is_head else 0
+                # What is not much longer is refused in words, once it has come.
+                if self._head > 2 * MAX_HEAD:
+                    self.transport.abort()
                 return
+            self._head = 0
             self._since += len(data)
             if not self.cycle.more_body:
                 self._expect(None)
@@ -71,6 +102,10 @@ def waiting_with(patience: Patience) -> Callable[..., asyncio.Protocol]:
             if self._watching is not None:
                 self._watching.cancel()
             self.resume_writing()
+            address = _address(self)
+            held[address] -= 1
+            if not held[address]:
+                del held[address]
             super().connection_lost(exc)
 
         def pause_writing(self) -> None:

@@ -62,6 +62,7 @@ _TITLES = {
     415: "Unsupported media type",
     422: "Does not fit",
     429: "Too many requests",
+    431: "Head too large",
     500: "Failed",
     502: "The model failed",
     503: "Unavailable",

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from toolwright.messages import Event, StateChanged
+from toolwright.messages import Event, StateChanged, decode_event, encode_event, is_encoded_event
 from toolwright.tools import RESERVED
 
-__all__ = ["public_event", "public_state"]
+__all__ = ["public_event", "public_state", "public_text"]
 
 
 def public_state(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,6 +27,13 @@ def public_event(event: Event) -> Event:
         return event
     shown = replace(actions, state_delta=public_state(actions.state_delta))
     return replace(event, actions=shown)  # type: ignore[call-arg]
+
+
+def public_text(text: str) -> str:
+    """A stored event as it may be sent; as it is, unless there is something to hide or to renew."""
+    if is_encoded_event(text) and not any(key in text for key in RESERVED):
+        return text
+    return encode_event(public_event(decode_event(text)))
 
 
 def _hides(delta: Mapping[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """Listen: start the server, say where it is, and let it stop in its own time."""
 
+import asyncio
 import logging
 import secrets
 import signal
@@ -18,7 +19,9 @@ from starlette.types import ASGIApp
 
 from toolwright.errors import ToolwrightError
 from toolwright.serve._listen import listen
-from toolwright.serve._patience import Patience, waiting_with
+from toolwright.serve._log_limit import FewLines
+from toolwright.serve._open_files import raise_file_limit
+from toolwright.serve._patience import MAX_HEAD, Patience, waiting_with
 from toolwright.serve._settings import ServeSettings, is_loopback
 from toolwright.serve.live import Streams
 
@@ -27,6 +30,9 @@ __all__ = ["GRACE_SECONDS", "StartedServer", "StoppingServer", "serve_app", "wit
 GRACE_SECONDS = 5
 """How long requests may go on when the server is told to stop."""
 _PATIENCE = Patience()
+_FEW = FewLines()
+_SELDOM = FewLines(most=1)
+_log = logging.getLogger(__name__)
 
 
 class StartedServer(uvicorn.Server):
@@ -43,8 +49,21 @@ class StartedServer(uvicorn.Server):
         # have no place in it.
         quiet: dict[str, Any] = {"access_log": False, "log_config": None, "log_level": "warning"}
         http: Any = waiting_with(patience)
+        quiet["h11_max_incomplete_event_size"] = 2 * MAX_HEAD
         super().__init__(uvicorn.Config(app, http=http, ws="none", **{**quiet, **settings}))
         self._started = started
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop."""
+        loop = asyncio.get_running_loop()
+        if loop.get_exception_handler() is not None:
+            await super().serve(sockets)
+            return
+        loop.set_exception_handler(_on_loop_error)
+        try:
+            await super().serve(sockets)
+        finally:
+            loop.set_exception_handler(None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop; who interrupts twice does not wait for requests."""
@@ -123,14 +142,34 @@ def serve_app(
     server = StoppingServer(
         make_app(settings),
         started,
-        Patience(connections=settings.max_connections),
+        Patience(connections=settings.max_connections, all_connections=raise_file_limit()),
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    _limit_log()
     with suppress(KeyboardInterrupt):
         server.run(sockets=[bound])
+
+
+def _limit_log() -> None:
+    uvicorn_log = logging.getLogger("uvicorn.error")
+    uvicorn_log.addFilter(_is_news)
+    # Whoever sends what is no request, or asks for what fails, must not fill the disk by it.
+    for log in (uvicorn_log, logging.getLogger("toolwright.serve._problems")):
+        log.addFilter(_FEW)
+
+
+def _on_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell of it; asyncio says that there are no files left thousands of times in a second."""
+    if "out of system resource" not in context.get("message", ""):
+        loop.default_exception_handler(context)
+    elif _SELDOM.admit(("accept", None)) is not None:
+        _log.error(
+            "No connection can be taken: %s. Those that are open are answered; raise the limit of "
+            "open files (ulimit -n), or have fewer clients",
+            context.get("exception"),
+        )
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -2,16 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, JsonValue
 
+from toolwright.backends import PAGE
 from toolwright.errors import UsageError
 from toolwright.messages import Answered
 from toolwright.serve._answers import OpenCallInfo, refusal_is_a_problem
 from toolwright.serve._problems import ProblemError
-from toolwright.serve.live import Shown
+from toolwright.serve.live import Replayed
 
 if TYPE_CHECKING:  # tasks need a database library, which a server without them can do without
     from toolwright.tasks import Orchestrator, Task
@@ -104,15 +105,26 @@ class Tasks:
             for task_id, pending in calls
         ]
 
-    async def follow(self, task_id: str, since: int) -> AsyncGenerator[list[Shown], None]:
+    async def event(self, task_id: str, seq: int) -> Replayed | None:
+        """A task's stored event by its number."""
+        page = await self._page(task_id, seq - 1, 1)
+        return next((shown for shown in page if shown.at == seq), None)
+
+    async def follow(self, task_id: str, since: int) -> AsyncGenerator[Sequence[Replayed], None]:
         """A task's events, stored and live, from whichever process works on it."""
         while True:
-            found = await self.orchestrator.stored_events(task_id, since)
+            found = await self._page(task_id, since)
             if found:
-                since = found[-1].seq
-                yield [Shown(event, event.seq) for event in found]
+                since = found[-1].at
+                yield found
             else:
                 await self.orchestrator.changed(1.0)
+
+    async def _page(self, task_id: str, since: int, limit: int = PAGE) -> list[Replayed]:
+        store = self.orchestrator.store
+        row = await store.find("tasks", task_id)
+        page = [] if row is None else await store.encoded_events(row.scope, since, limit)
+        return [Replayed(one.text, one.seq) for one in page]
 
     async def queue(self) -> dict[str, JsonValue]:
         """Numbers about the queue and its workers."""

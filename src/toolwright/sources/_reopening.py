@@ -120,7 +120,9 @@ class Reopening(Generic[B]):
         if time.monotonic() - self._retry_at > _LONGEST_PAUSE:
             self._failures = 0
         self._last_error = reason.rstrip(".\n")
-        pause = min(_FIRST_PAUSE * 2**self._failures, _LONGEST_PAUSE)
+        # The first time at once: most that break have only been restarted.
+        pause = min(_FIRST_PAUSE * 2 ** (self._failures - 1), _LONGEST_PAUSE)
+        pause = pause if self._failures else 0.0
         self._failures += 1
         self._retry_at = time.monotonic() + pause
 

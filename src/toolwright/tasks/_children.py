@@ -5,14 +5,20 @@ from collections.abc import Callable, Sequence
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._store import CHILDREN
-from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED, NewTask
+from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED, NewTask, ParentClose
 from toolwright.tools import FunctionTool, Output, Tool, ToolContext
 
 __all__ = ["child_tasks_tool"]
 
 
 def child_tasks_tool(
-    queue: Queue, ring: Callable[[str], None], agent: str, name: str, description: str
+    queue: Queue,
+    ring: Callable[[str], None],
+    agent: str,
+    *,
+    name: str,
+    description: str,
+    parent_close: ParentClose,
 ) -> Tool:
     """A tool that starts one task of `agent` per prompt and waits until all have ended."""
 
@@ -26,7 +32,7 @@ def child_tasks_tool(
             raise ToolError("Give at least one prompt.")
         if tool_context.task_id is None:
             raise ToolError("Child tasks can only be started by a task.")
-        await queue.enqueue(_children(agent, prompts, tool_context))
+        await queue.enqueue(_children(agent, prompts, tool_context, parent_close))
         ring("work")
         return Output.pending(kind="result", payload=CHILDREN)
 
@@ -34,7 +40,9 @@ def child_tasks_tool(
     return FunctionTool(start, name=name, description=description, idempotent=True)
 
 
-def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewTask]:
+def _children(
+    agent: str, prompts: Sequence[str], ctx: ToolContext, parent_close: ParentClose
+) -> list[NewTask]:
     # Delegating is no way around a rule: the child's worker needs to know whose rules hold, and
     # the child's own rules may be about who is on the path and what the person asked for. A rule
     # on cost counts what was spent on the way here.
@@ -49,6 +57,7 @@ def _children(agent: str, prompts: Sequence[str], ctx: ToolContext) -> list[NewT
             idempotency_key=f"{ctx.idempotency_key}:{index}",
             parent_id=ctx.task_id,
             parent_call=ctx.function_call_id,
+            parent_close=parent_close,
             inherited=inherited,
         )
         for index, prompt in enumerate(prompts)

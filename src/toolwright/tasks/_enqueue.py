@@ -1,26 +1,45 @@
 """Put tasks in line: each once per key, and owners in turn."""
 
+import difflib
+import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from toolwright.backends.sql import Database
-from toolwright.messages import encode_message, exact_json, user_message
+from toolwright.errors import UsageError
+from toolwright.messages import decode_message, encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
-from toolwright.tasks._schema import PROMPTS, TASKS
-from toolwright.tasks._task import NewTask
+from toolwright.tasks._schema import AGENTS, PROMPTS, TAGS, TASKS, TEXTS
+from toolwright.tasks._task import NewTask, refuse_large
 from toolwright.tools import checked_state
 
 __all__ = ["enqueue_in"]
 
 _KEYS_AT_ONCE = 500
+_SEARCHED = 10_000
+"""So many characters of a prompt can be found."""
 
 
-def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> list[str]:
-    """Add tasks; their ids, which for those that were enqueued before are the earlier ones."""
+def enqueue_in(
+    connection: Connection,
+    database: Database,
+    tasks: Sequence[NewTask],
+    *,
+    here: Collection[str],
+    most: int,
+) -> list[str]:
+    """Add tasks; their ids, which for those that were enqueued before are the earlier ones.
+
+    `UsageError` for an agent that is neither `here` nor known to a worker, for a prompt or a state of
+    more than `most` characters, and for a key under which there is other work.
+    """
+    payloads = [_payload(new, most) for new in tasks]
+    _refuse_unknown(connection, tasks, here)
+    _refuse_orphans(connection, database, tasks)
     places = _Places(connection)
     rows = [_row(new, places) for new in tasks]
     # By key, so that two processes that enqueue the same keys wait for each other in one order.
@@ -32,11 +51,92 @@ def enqueue_in(connection: Connection, database: Database, tasks: Sequence[NewTa
         connection, [row["idempotency_key"] for row in rows if row["idempotency_key"]]
     )
     ids = [earlier.get(row["idempotency_key"], row["id"]) for row in rows]
-    pairs = zip(tasks, rows, ids, strict=True)
-    prompts = [_prompt(task_id, new) for new, row, task_id in pairs if row["id"] == task_id]
+    found = list(zip(rows, payloads, ids, strict=True))
+    prompts = [{"task_id": i, **payload} for row, payload, i in found if row["id"] == i]
     if prompts:
         connection.execute(PROMPTS.insert(), prompts)
+        added = {prompt["task_id"] for prompt in prompts}
+        _make_findable(
+            connection, {i: new for new, i in zip(tasks, ids, strict=True) if i in added}
+        )
+    again = [(row, payload["prompt"], i) for row, payload, i in found if row["id"] != i]
+    if again:
+        _refuse_other_work(connection, again)
     return ids
+
+
+def _make_findable(connection: Connection, added: Mapping[str, NewTask]) -> None:
+    texts = [{"task_id": task_id, "content": _words(new)} for task_id, new in added.items()]
+    connection.execute(TEXTS.insert(), texts)
+    tags = [{"tag": tag, "task_id": i} for i, new in added.items() for tag in set(new.tags)]
+    if tags:
+        connection.execute(TAGS.insert(), tags)
+
+
+def _words(new: NewTask) -> str:
+    """The beginning of a prompt, without what a database's index does not take."""
+    said = user_message(new.prompt).text[:_SEARCHED]
+    return " ".join(re.findall(r"\w{1,100}", said.encode("utf-8", "ignore").decode()))
+
+
+def _payload(new: NewTask, most: int) -> dict[str, str]:
+    prompt = encode_message(user_message(new.prompt))
+    state = exact_json({**checked_state(new.state, temp=False), **new.inherited})
+    refuse_large("The prompt", prompt, most)
+    refuse_large("The state", state, most)
+    return {"prompt": prompt, "state": state}
+
+
+def _refuse_unknown(
+    connection: Connection, tasks: Sequence[NewTask], here: Collection[str]
+) -> None:
+    """Refuse names that nobody knows, unless nobody knows any: then a wrong one looks like a right one."""
+    wanted = {new.agent for new in tasks if not new.elsewhere} - set(here)
+    if not wanted:
+        return
+    known = {*connection.execute(select(AGENTS.c.name)).scalars(), *here}
+    if known and (unknown := sorted(wanted - known)):
+        near = difflib.get_close_matches(unknown[0], sorted(known), n=1)
+        raise UsageError(
+            f"No agent {unknown[0]!r} is registered here or known to a worker"
+            f"{f'; did you mean {near[0]!r}?' if near else '.'} A task whose agent is yet to come is "
+            "enqueued with elsewhere=True."
+        )
+
+
+def _refuse_other_work(
+    connection: Connection, again: Sequence[tuple[dict[str, Any], str, str]]
+) -> None:
+    """A key stands for one piece of work: the same agent, owner and prompt."""
+    ids = sorted({task_id for _, _, task_id in again})
+    for start in range(0, len(ids), _KEYS_AT_ONCE):
+        some = ids[start : start + _KEYS_AT_ONCE]
+        query = select(TASKS.c.id, TASKS.c.agent, TASKS.c.owner_id, PROMPTS.c.prompt)
+        query = query.join(PROMPTS, PROMPTS.c.task_id == TASKS.c.id).where(TASKS.c.id.in_(some))
+        earlier = {row.id: (row.agent, row.owner_id, row.prompt)
+                   for row in connection.execute(query)}  # fmt: skip
+        for row, prompt, task_id in again:
+            if task_id not in earlier:
+                continue
+            agent, owner_id, said = earlier[task_id]
+            # Read, since a version before this one has written the same otherwise.
+            is_same = said == prompt or decode_message(said) == decode_message(prompt)
+            if (agent, owner_id) != (row["agent"], row["owner_id"]) or not is_same:
+                raise UsageError(
+                    f"The idempotency key {row['idempotency_key']!r} belongs to task {task_id} of "
+                    f"agent {agent!r}, which has another agent, owner or prompt; use "
+                    "another key for other work."
+                )
+
+
+def _refuse_orphans(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> None:
+    """Refuse children of a parent that is being cancelled: whoever cancels it would not see them."""
+    for parent_id in sorted({task.parent_id for task in tasks if task.parent_id is not None}):
+        is_cancelled = select(TASKS.c.cancel).where(TASKS.c.id == parent_id)
+        # Shared, so that it is cancelled before these children are added, or after.
+        lock = is_cancelled if database.is_sqlite else is_cancelled.with_for_update(read=True)
+        if connection.execute(lock).scalar():
+            raise UsageError(f"Task {parent_id!r} is cancelled; it starts no more tasks.")
 
 
 class _Places:
@@ -66,15 +166,8 @@ def _row(new: NewTask, places: _Places) -> dict[str, Any]:
         "failures": 0, "cancel": False, "text": "", "reason": "", "version": "",
         "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
         "parent_call": new.parent_call,
+        "parent_close": None if new.parent_close == "cancel" else new.parent_close,
     }  # fmt: skip
-
-
-def _prompt(task_id: str, new: NewTask) -> dict[str, Any]:
-    return {
-        "task_id": task_id,
-        "prompt": encode_message(user_message(new.prompt)),
-        "state": exact_json({**checked_state(new.state, temp=False), **new.inherited}),
-    }
 
 
 def _first_of_each_key(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,8 @@
 import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any, Self
+from datetime import timedelta
+from typing import Any, Literal, Self, get_args
 
 import anyio
 
@@ -16,10 +17,19 @@ from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
 from toolwright.tasks._bell import LATER, Ear, open_bell
 from toolwright.tasks._children import child_tasks_tool
-from toolwright.tasks._queue import Queue
+from toolwright.tasks._prune import prune_some, seconds_of
+from toolwright.tasks._queue import Queue, Search
 from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import APP, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import (
+    APP,
+    PAYLOAD_SIZE,
+    NewTask,
+    ParentClose,
+    Task,
+    TaskStatus,
+    task_scope,
+)
 from toolwright.tasks._worker import Worker
 from toolwright.tools import Artifacts, AuthFlows, Credentials, Memory, Policy, Tool
 
@@ -32,20 +42,29 @@ class Orchestrator(Sealed):
     """A queue of tasks, the agents that work on them, and what can be done to a task from outside.
 
     The address is all that differs between one machine (`sqlite:///tasks.db`) and many
-    (`postgresql://…`).
+    (`postgresql://…`). A prompt, a state, a message and an answer may take `max_payload` characters each.
     """
 
-    def __init__(self, url: str = "sqlite:///tasks.db", *, lease: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str = "sqlite:///tasks.db",
+        *,
+        lease: float = 30.0,
+        max_payload: int = PAYLOAD_SIZE,
+    ) -> None:
         if sqlite_path(url) is None and not url.startswith("postgres"):
             raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {url!r}.")
         if lease <= 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
+        if max_payload < 1:
+            raise UsageError(f"max_payload must be at least 1; got {max_payload!r}.")
         self.url = url
         self.lease = lease
         self.bell = open_bell(url, "task")
         self.store = TaskStore(url, self.bell.ring)
-        self.queue = Queue(self.store)
+        self.store.max_payload = max_payload
         self.agents: dict[str, Registered] = {}
+        self.queue = Queue(self.store, self.agents, max_payload)
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
 
@@ -57,6 +76,8 @@ class Orchestrator(Sealed):
         workers: int = 10,
         per_owner: int | None = None,
         rate: tuple[int, float] | None = None,
+        max_crashes: int | None = 5,
+        retention: timedelta | float | None = None,
         version: str = "",
         goes_on_from: Collection[str] | None = None,
         artifacts: str | Artifacts | None = None,
@@ -71,6 +92,9 @@ class Orchestrator(Sealed):
         """Work on tasks of `agent`, at most `workers` at once in each process.
 
         `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
+        A task that was lost with its worker, or could not be stored, `max_crashes` times in a row
+        fails with the reason; None tries it for ever. Workers forget tasks that ended longer than
+        `retention` (seconds, or a timedelta) ago, as `prune` does.
         A task that ran under another `version` of the code is gone on with; where `goes_on_from`
         names the versions for which that is possible, others are refused and kept.
         `artifacts`, `memory`, `credentials`, `auth`, `deps`, `hooks`, `policy` and
@@ -96,6 +120,8 @@ class Orchestrator(Sealed):
             workers=workers,
             per_owner=per_owner,
             rate=rate,
+            max_crashes=max_crashes,
+            retention=None if retention is None else seconds_of(retention, "retention"),
             version=version,
             goes_on_from=goes_on_from,
         )
@@ -116,19 +142,30 @@ class Orchestrator(Sealed):
             self.bell.ring(LATER)
         return ids
 
-    def child_tasks(self, agent: str | BaseAgent, *, name: str = "", description: str = "") -> Tool:
+    def child_tasks(
+        self,
+        agent: str | BaseAgent,
+        *,
+        name: str = "",
+        description: str = "",
+        parent_close: ParentClose = "cancel",
+    ) -> Tool:
         """A tool for other agents: start tasks of `agent` side by side and wait for all.
 
         They run under the rules of the agent that starts them; register `agent` first when those
-        name tools of it.
+        name tools of it. When their parent is cancelled, so are they, unless `parent_close` is
+        "abandon".
         """
+        if parent_close not in get_args(ParentClose):
+            raise UsageError(f"parent_close is 'cancel' or 'abandon'; got {parent_close!r}.")
         target = agent if isinstance(agent, str) else agent.name
         known = self.agents.get(target)
         about = description or (known.runner.agent.description if known else "")
         said = f"Start one task per prompt and wait for all of them. {about}".strip()
         made = child_tasks_tool(
-            self.queue, self.bell.ring, target, name or f"start_{target}_tasks", said
-        )
+            self.queue, self.bell.ring, target,
+            name=name or f"start_{target}_tasks", description=said, parent_close=parent_close,
+        )  # fmt: skip
         return made.replace(inside=(known.runner.agent,)) if known else made
 
     # -- from outside ------------------------------------------------------------------------
@@ -154,14 +191,17 @@ class Orchestrator(Sealed):
         return [(row.scope.session_id, row.pending) for row in rows if not row.answered]
 
     async def cancel(self, task_id: str) -> bool:
-        """End a task: at once if nobody runs it, else its worker stops it. False if it had ended."""
-        task = await self.queue.request_cancel(task_id)
-        if task.ended:
-            return False
-        if task.status != "ACTIVE":
-            await self._abandon(task)
-        self.bell.ring(f"steer:{task_id}")
-        return True
+        """End a task: at once if nobody runs it, else its worker stops it. False if it had ended.
+
+        The child tasks that it has started end with it, and theirs, unless they were started with
+        `parent_close="abandon"`.
+        """
+        cancelled = await self.queue.request_cancel(task_id)
+        for task in cancelled:
+            if task.status != "ACTIVE":
+                await self._abandon(task)
+            self.bell.ring(f"steer:{task.id}")
+        return bool(cancelled)
 
     async def steer(self, task_id: str, prompt: Prompt) -> bool:
         """Put a message into a task; it is read before the next turn. False if it has ended."""
@@ -174,6 +214,33 @@ class Orchestrator(Sealed):
         again = await self.queue.retry(task_id)
         self.bell.ring("work")
         return again
+
+    async def retry_dead_letters(
+        self, *, agent: str | None = None, owner_id: str | None = None
+    ) -> int:
+        """`retry` all of `dead_letters`; how many there were."""
+        tried = await self.queue.retry_dead(_given(agent=agent, owner_id=owner_id))
+        self.bell.ring("work")
+        return tried
+
+    async def prune(
+        self,
+        older: timedelta | float,
+        *,
+        agent: str | None = None,
+        status: Literal["COMPLETED", "FAILED", "CANCELLED"] | None = None,
+    ) -> int:
+        """Forget tasks that ended longer ago than `older` (seconds, or a timedelta); how many.
+
+        With a task go its journal, artifacts and long outputs; its idempotency key is free again.
+        Children are kept until their parent has ended. The artifacts of agents that are not
+        registered here stay.
+        """
+        seconds, pruned = seconds_of(older, "older"), 0
+        where = _given(agent=agent, status=status)
+        while step := await prune_some(self.queue, self._runner_of, where, seconds):
+            pruned += step
+        return pruned
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -190,11 +257,28 @@ class Orchestrator(Sealed):
         status: TaskStatus | None = None,
         agent: str | None = None,
         owner_id: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        after: str | None = None,
         limit: int = 100,
     ) -> Sequence[Task]:
-        """Tasks, newest first."""
-        given = {"status": status, "agent": agent, "owner_id": owner_id}
-        return await self.queue.find({k: v for k, v in given.items() if v is not None}, limit)
+        """Tasks, newest first, of which all that is given is true.
+
+        `text` are words of the prompt (of the last one, its beginning is enough), `since` and `until`
+        say when they were enqueued, in seconds since the epoch. The next page begins `after` the id
+        of the last task of this one.
+        """
+        where = _given(status=status, agent=agent, owner_id=owner_id)
+        search = Search(tag=tag, text=text, since=since, until=until, after=after)
+        return await self.queue.find(where, limit, search)
+
+    async def dead_letters(
+        self, *, agent: str | None = None, owner_id: str | None = None, limit: int = 100
+    ) -> Sequence[Task]:
+        """Failed tasks with their reasons, the latest failure first; kept until they are retried."""
+        return await self.queue.dead(_given(agent=agent, owner_id=owner_id), limit)
 
     async def wait(self, task_id: str, timeout: float | None = None) -> Task:
         """The task when it has ended; `TimeoutError` when that takes too long."""
@@ -263,7 +347,10 @@ class Orchestrator(Sealed):
     # -- inside ------------------------------------------------------------------------------
 
     def _runner(self, task: Task) -> Runner:
-        known = self.agents.get(task.agent)
+        return self._runner_of(task.agent)
+
+    def _runner_of(self, agent: str) -> Runner:
+        known = self.agents.get(agent)
         return (
             known.runner if known else Runner(Agent(name="nobody"), app_name=APP, store=self.store)
         )
@@ -274,6 +361,10 @@ class Orchestrator(Sealed):
         await self.store.database.write(lambda connection: self.store.open_in(connection, scope))
         with contextlib.suppress(StoreError):
             await self._runner(task).abandon(task.id)
+
+
+def _given(**filters: str | None) -> dict[str, str]:
+    return {column: value for column, value in filters.items() if value is not None}
 
 
 async def _until(ear: Ear, topic: str) -> None:

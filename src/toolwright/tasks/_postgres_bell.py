@@ -4,13 +4,17 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
+from typing import Any
 
+from toolwright.backends.sql import POSTGRES_OPTIONS
 from toolwright.concurrency import begin_anew_after_fork
 from toolwright.tasks._bell import Ears, Kind
 
 try:
     import psycopg
     from psycopg import sql
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as error:
     raise ImportError(
         "Tasks on Postgres need an extra: pip install 'toolwright[postgres]'"
@@ -21,6 +25,7 @@ __all__ = ["PostgresBell"]
 _CHANNEL = "toolwright_"
 _SEND = "SELECT pg_notify(%s || split_part(topic, ':', 1), topic) FROM unnest(%s::text[]) AS topic"
 _AGAIN_SECONDS = 0.5
+_ANSWER_SECONDS = 5.0
 _INHERITED: list[object] = []
 """What ran in the parent of this process."""
 logger = logging.getLogger("toolwright")
@@ -68,6 +73,8 @@ class PostgresBell(Ears):
         """Listen no more; what was rung before is still sent."""
         if self._sender is not None:
             await asyncio.wait([self._sender], timeout=2)
+            if not self._sender.done() and self._connection is not None:
+                _shut_down(self._connection)
         for task in (self._sender, self._listener):
             if task is not None:
                 task.cancel()
@@ -81,9 +88,7 @@ class PostgresBell(Ears):
     async def _listen(self, ready: asyncio.Event) -> None:
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(
-                    self._url, autocommit=True
-                ) as connection:
+                async with await self._connect() as connection:
                     for kind in self._kinds:
                         await connection.execute(
                             sql.SQL("LISTEN {}").format(sql.Identifier(_CHANNEL + kind))
@@ -105,9 +110,27 @@ class PostgresBell(Ears):
             # A ring only saves time; those who wait look by themselves as well.
             with contextlib.suppress(psycopg.Error, OSError):
                 connection = await self._connected()
-                await connection.execute(_SEND, (_CHANNEL, sorted(topics)))
+                loop = asyncio.get_running_loop()
+                silence = loop.call_later(_ANSWER_SECONDS, _shut_down, connection)
+                try:
+                    await connection.execute(_SEND, (_CHANNEL, sorted(topics)))
+                finally:
+                    silence.cancel()
 
     async def _connected(self) -> psycopg.AsyncConnection:
         if self._connection is None or self._connection.closed:
-            self._connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
+            self._connection = await self._connect()
         return self._connection
+
+    async def _connect(self) -> psycopg.AsyncConnection:
+        settings: dict[str, Any] = {**POSTGRES_OPTIONS, **conninfo_to_dict(self._url)}
+        return await psycopg.AsyncConnection.connect(make_conninfo(**settings), autocommit=True)
+
+
+def _shut_down(connection: psycopg.AsyncConnection) -> None:
+    """End what waits for a server that does not answer: cancelled, it would ask that server first."""
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as connected,
+    ):
+        connected.shutdown(socket.SHUT_RDWR)

@@ -2,21 +2,58 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    tuple_,
+)
 
 from toolwright.backends.sql import WORKERS
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
-from toolwright.tasks._schema import INBOX, IS_ACTIVE, TASKS
+from toolwright.tasks._schema import (
+    AGENTS,
+    INBOX,
+    IS_ACTIVE,
+    IS_ENDED,
+    IS_FAILED,
+    PROMPTS,
+    PRUNED,
+    TAGS,
+    TASKS,
+    TEXTS,
+    has_words,
+)
 from toolwright.tasks._store import TaskStore
-from toolwright.tasks._task import WAITING, NewTask, Task, TaskStatus, task_scope
+from toolwright.tasks._task import (
+    ENDED,
+    PAYLOAD_SIZE,
+    SUSPECT,
+    NewTask,
+    Task,
+    TaskStatus,
+    refuse_large,
+    task_scope,
+)
 
-__all__ = ["Claim", "Letter", "Line", "Mail", "Queue"]
+__all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue", "Search"]
+
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +67,8 @@ class Line:
     """How many of one owner may be active at once, on all workers together."""
     rate: tuple[int, float] | None = None
     """At most so many starts in so many seconds, on all workers together."""
+    suspect: bool = True
+    """Whether this worker may take a task that may be what kills workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +99,56 @@ class Claim:
     mail: Mail
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Which tasks are looked for, besides the values of their columns."""
+
+    tag: str | None = None
+    text: str | None = None
+    """Words of the prompt; of the last one, its beginning is enough."""
+    since: float | None = None
+    until: float | None = None
+    """When they were enqueued, in seconds since the epoch."""
+    after: str | None = None
+    """The last task of the page before."""
+
+
+ANY = Search()
+
+
+class LeftOver(NamedTuple):
+    """What remains of a task that was forgotten."""
+
+    task_id: str
+    agent: str
+    owner_id: str
+
+
 class Queue:
     """Tasks in SQLite or Postgres, beside the sessions in which they run."""
 
-    def __init__(self, store: TaskStore) -> None:
+    def __init__(
+        self,
+        store: TaskStore,
+        agents: Collection[str] = (),
+        max_payload: int = PAYLOAD_SIZE,
+    ) -> None:
         self._store = store
+        self._agents = agents
+        """The names of those that are registered here, now or later."""
+        self._max_payload = max_payload
         self._database = store.database
-        owners = sql.of_owners()
         signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
         # Shared, so that it is not taken for dead until its claim is written.
         self._signed_in = signed_in if self._is_sqlite else signed_in.with_for_update(read=True)
-        self._line = sql.LINE if self._is_sqlite else sql.LINE.with_for_update(skip_locked=True)
-        self._owners = owners if self._is_sqlite else owners.with_for_update(skip_locked=True)
+        self._line = {suspect: self._skipping(sql.line(suspect)) for suspect in (False, True)}
+        self._owners = {
+            suspect: self._skipping(sql.line_of_owners(suspect)) for suspect in (False, True)
+        }
+
+    def _skipping(self, query: Any, of: Any = None) -> Any:
+        """The query, without waiting for those that another worker is about to take."""
+        return query if self._is_sqlite else query.with_for_update(skip_locked=True, of=of)
 
     @property
     def _is_sqlite(self) -> bool:
@@ -81,7 +158,18 @@ class Queue:
 
     async def enqueue(self, tasks: Sequence[NewTask]) -> list[str]:
         """Add tasks in one step; one that was enqueued before under its key is not added again."""
-        return await self._database.write(lambda c: enqueue_in(c, self._database, tasks))
+
+        def work(connection: Connection) -> list[str]:
+            most = self._max_payload
+            return enqueue_in(connection, self._database, tasks, here=self._agents, most=most)
+
+        return await self._database.write(work)
+
+    async def announce(self) -> None:
+        """Let everybody know for which agents a worker works here."""
+        names = [{"name": name} for name in sorted(self._agents)]
+        new = self._database.insert(AGENTS).on_conflict_do_nothing()
+        await self._database.write(lambda connection: connection.execute(new, names))
 
     async def claim(self, lines: Callable[[], Sequence[Line]], worker: str) -> list[Claim]:
         """Take up tasks. `lines` is asked when the transaction begins: more may be free by then."""
@@ -90,7 +178,13 @@ class Queue:
             if connection.execute(self._signed_in, {"worker": worker}).first() is None:
                 return []  # Taken for dead: nobody would look after what it claims.
             now = time.time()
-            found = [row for line in lines() for row in self._next(connection, line, now)]
+            found: list[Row[Any]] = []
+            for line in lines():
+                if line.suspect and not any(_is_suspect(row) for row in found):
+                    found += self._next(connection, line, now, suspect=True)
+                taken = sum(row.agent == line.agent for row in found)
+                rest = replace(line, slots=line.slots - taken)
+                found += self._next(connection, rest, now, suspect=False)
             if not found:
                 return []
             claiming = [{"task": row.id, "by": worker, "now": now} for row in found]
@@ -102,7 +196,9 @@ class Queue:
 
         return await self._database.write(work)
 
-    def _next(self, connection: Connection, line: Line, now: float) -> Sequence[Row[Any]]:
+    def _next(
+        self, connection: Connection, line: Line, now: float, *, suspect: bool
+    ) -> Sequence[Row[Any]]:
         if line.slots <= 0:
             return ()
         limited = line.per_owner is not None or line.rate is not None
@@ -110,15 +206,17 @@ class Queue:
             # Two workers that count at the same time would both find room.
             lock = text("SELECT pg_advisory_xact_lock(hashtext('toolwright'), hashtext(:agent))")
             connection.execute(lock, {"agent": line.agent})
-        most = min(line.slots, _starts_left(connection, line, now))
+        most = min(1 if suspect else line.slots, _starts_left(connection, line, now))
         if most <= 0:
             return ()
         where = {
             "agent": line.agent, "now": now, "most": most, "but": list(self._store.holders)
         }  # fmt: skip
         if line.per_owner is None:
-            return connection.execute(self._line, where).all()
-        return connection.execute(self._owners, where | {"per_owner": line.per_owner}).all()
+            return connection.execute(self._line[suspect], where).all()
+        return connection.execute(
+            self._owners[suspect], where | {"per_owner": line.per_owner}
+        ).all()
 
     async def conclude(
         self, task_id: str, status: TaskStatus, *, said: str = "", reason: str = ""
@@ -126,14 +224,22 @@ class Queue:
         """End a task that this process holds: it cannot be run, or nothing is left to do."""
         await self._database.write(lambda c: self._store.conclude(c, task_id, status, said, reason))
 
-    async def give_back(self, worker: str, but: Collection[str], pause: float = 0.0) -> int:
-        """Put back in line what `worker` holds but does not run; how many there were."""
+    async def give_back(
+        self, worker: str, but: Collection[str], why: Mapping[str, str] | None = None
+    ) -> None:
+        """Put back in line what `worker` holds but does not run, each after a longer pause; `why` says
+        of some what became of them."""
         mine = (IS_ACTIVE, TASKS.c.worker == worker, TASKS.c.id.not_in(but))
-        now = time.time()
-        query = sql.REQUEUE.where(*mine)
-        if pause:
-            query = query.values(start_at=now + pause)
-        return await self._database.write(lambda c: c.execute(query, {"now": now}).rowcount)
+
+        def work(connection: Connection) -> None:
+            now = time.time()
+            for row in connection.execute(select(TASKS.c.id, TASKS.c.crashes).where(*mine)).all():
+                start = now + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (row.crashes or 0))
+                values = {"start_at": start, "reason": (why or {}).get(row.id, "")}
+                again = sql.REQUEUE.where(*mine, TASKS.c.id == row.id).values(**values)
+                connection.execute(again, {"now": now})
+
+        await self._database.write(work)
 
     async def wake_due(self) -> float | None:
         """Wake the tasks whose deadline has come; when the next is, or the next scheduled start."""
@@ -152,34 +258,49 @@ class Queue:
 
     # -- from outside --------------------------------------------------------------------------
 
-    async def request_cancel(self, task_id: str) -> Task:
-        """Note that a task is to end; the task as it was. Its worker, or the next, sees to it."""
+    async def request_cancel(self, task_id: str) -> list[Task]:
+        """Note that a task is to end, and with it the children that its end ends; those that had not
+        ended, the task first, as they were. Their workers, or the next, see to it."""
 
-        def work(connection: Connection) -> Task:
-            task = _must_exist(connection, task_id, lock=not self._is_sqlite)
-            values: dict[str, Any] = {"cancel": True}
-            if task.status in WAITING:
-                values |= {"status": "QUEUED", "wake_at": None}
-            if not task.ended:
-                connection.execute(update(TASKS).where(TASKS.c.id == task_id).values(**values))
-            return task
+        def work(connection: Connection) -> list[Task]:
+            if not self._is_sqlite:
+                # Children before parents, as those lock them who end: the other way round, two
+                # would wait for each other.
+                family = _descendants(connection, task_id)
+                for level in sorted({depth for _, depth in family}, reverse=True):
+                    ids = [child_id for child_id, depth in family if depth == level]
+                    connection.execute(sql.LOCK_ALL, {"ids": ids})
+            if _must_exist(connection, task_id, lock=not self._is_sqlite).ended:
+                return []
+            # Read again: until it was locked it could start more of them.
+            ids = [task_id, *(child_id for child_id, _ in _descendants(connection, task_id))]
+            found = {row.id: _task(row) for row in connection.execute(sql.ALL_OF, {"ids": ids})}
+            going = [found[i] for i in ids if not found[i].ended]
+            connection.execute(sql.CANCEL, {"ids": [task.id for task in going]})
+            return going
 
         return await self._database.write(work)
 
     async def retry(self, task_id: str) -> bool:
         """Put a failed or cancelled task back in line; whether it was one."""
         ended = (TASKS.c.id == task_id, TASKS.c.status.in_(("FAILED", "CANCELLED")))
-        again = sql.REQUEUE.where(*ended).values(cancel=False, failures=0, reason="", text="")
 
         def work(connection: Connection) -> bool:
             _must_exist(connection, task_id)
+            again = sql.TRY_AGAIN.where(*ended)
             return connection.execute(again, {"now": time.time()}).rowcount == 1
 
         return await self._database.write(work)
 
+    async def retry_dead(self, where: Mapping[str, Any]) -> int:
+        """Put all failed tasks whose columns have these values back in line; how many there were."""
+        again = sql.TRY_AGAIN.where(IS_FAILED, *_has(where))
+        return await self._database.write(lambda c: c.execute(again, {"now": time.time()}).rowcount)
+
     async def steer(self, task_id: str, message: UserMessage) -> bool:
         """Leave a message for a task; False when it has ended."""
         values = {"task_id": task_id, "message": encode_message(message)}
+        refuse_large("The message", values["message"], self._max_payload)
 
         def work(connection: Connection) -> bool:
             task = _must_exist(connection, task_id, lock=not self._is_sqlite)
@@ -193,6 +314,46 @@ class Queue:
         """What has been left for these tasks; it stays there until their journals have it."""
         return await self._database.read(lambda connection: _mail(connection, task_ids))
 
+    # -- forgetting ----------------------------------------------------------------------------
+
+    async def prune(self, where: Mapping[str, Any], before: float, most: int) -> int:
+        """Forget some tasks that ended before that time; how many. Their sessions are `left_over`.
+
+        Children whose parent has not ended are kept: it will read how they ended.
+        """
+        parent = TASKS.alias()
+        unread = exists().where(parent.c.id == TASKS.c.parent_id, parent.c.status.not_in(ENDED))
+        due = (IS_ENDED, TASKS.c.updated_at < before, TASKS.c.wake_at.is_(None), ~unread)
+        query = self._skipping(select(TASKS.c.id, TASKS.c.agent, TASKS.c.owner_id), of=TASKS)
+        query = query.where(*due, *_has(where)).order_by(TASKS.c.updated_at).limit(most)
+
+        def work(connection: Connection) -> int:
+            found = connection.execute(query).all()
+            gone = [{"task_id": row.id, "agent": row.agent, "owner_id": row.owner_id,
+                     "at": time.time()} for row in found]  # fmt: skip
+            if gone:
+                connection.execute(PRUNED.insert(), gone)
+                ids = [row.id for row in found]
+                of_tasks = (PROMPTS, INBOX, TAGS, TEXTS)
+                for column in (TASKS.c.id, *(table.c.task_id for table in of_tasks)):
+                    connection.execute(delete(column.table).where(column.in_(ids)))
+            return len(gone)
+
+        return await self._database.write(work)
+
+    async def left_over(self, agent: str | None, most: int) -> list[LeftOver]:
+        """Sessions of tasks that are forgotten, of one agent or of all."""
+        query = select(PRUNED.c.task_id, PRUNED.c.agent, PRUNED.c.owner_id)
+        if agent is not None:
+            query = query.where(PRUNED.c.agent == agent)
+        rows = await self._rows(query.order_by(PRUNED.c.at).limit(most))
+        return [LeftOver(*row) for row in rows]
+
+    async def forget(self, task_id: str) -> None:
+        """The session of a forgotten task is gone as well."""
+        gone = delete(PRUNED).where(PRUNED.c.task_id == task_id)
+        await self._database.write(lambda connection: connection.execute(gone))
+
     # -- looking -------------------------------------------------------------------------------
 
     async def get(self, task_id: str) -> Task | None:
@@ -200,12 +361,38 @@ class Queue:
         rows = await self._rows(select(TASKS).where(TASKS.c.id == task_id))
         return _task(rows[0]) if rows else None
 
-    async def find(self, where: Mapping[str, Any], limit: int) -> list[Task]:
-        """Tasks whose columns have these values, newest first."""
-        query = select(TASKS).order_by(TASKS.c.created_at.desc(), TASKS.c.id).limit(limit)
-        for column, value in where.items():
-            query = query.where(TASKS.c[column] == value)
-        return [_task(row) for row in await self._rows(query)]
+    async def find(self, where: Mapping[str, Any], limit: int, search: Search = ANY) -> list[Task]:
+        """Tasks whose columns have these values, newest first; `UsageError` when `after` is unknown."""
+        query = select(TASKS).where(*_has(where)).limit(limit)
+        if search.since is not None:
+            query = query.where(TASKS.c.created_at >= search.since)
+        if search.until is not None:
+            query = query.where(TASKS.c.created_at < search.until)
+        if search.tag is not None:
+            tagged = select(TAGS.c.task_id).where(TAGS.c.tag == search.tag)
+            query = query.where(TASKS.c.id.in_(tagged))
+        if search.text is not None:
+            words = has_words(search.text, is_sqlite=self._is_sqlite)
+            if words is None:
+                return []
+            query = query.where(words)
+        newest_first = query.order_by(TASKS.c.created_at.desc(), TASKS.c.id.desc())
+
+        def work(connection: Connection) -> list[Task]:
+            page = newest_first
+            if search.after is not None:
+                last = _must_exist(connection, search.after)
+                place = tuple_(literal(last.created_at), literal(last.id, TASKS.c.id.type))
+                page = page.where(tuple_(TASKS.c.created_at, TASKS.c.id) < place)
+            return [_task(row) for row in connection.execute(page)]
+
+        return await self._database.read(work)
+
+    async def dead(self, where: Mapping[str, Any], limit: int) -> list[Task]:
+        """Failed tasks whose columns have these values, the latest failure first."""
+        query = select(TASKS).where(IS_FAILED, *_has(where)).limit(limit)
+        latest_first = query.order_by(TASKS.c.updated_at.desc(), TASKS.c.id)
+        return [_task(row) for row in await self._rows(latest_first)]
 
     async def counts(self) -> dict[tuple[str, str], int]:
         """How many tasks each agent has in each status."""
@@ -224,6 +411,10 @@ def _starts_left(connection: Connection, line: Line, now: float) -> int:
     most, seconds = line.rate
     recent = (TASKS.c.agent == line.agent, TASKS.c.started_at > now - seconds)
     return most - (connection.execute(select(func.count()).where(*recent)).scalar() or 0)
+
+
+def _is_suspect(row: Row[Any]) -> bool:
+    return (row.crashes or 0) >= SUSPECT
 
 
 def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
@@ -251,6 +442,15 @@ def _mail(connection: Connection, task_ids: Collection[str]) -> dict[str, Mail]:
     return found
 
 
+def _descendants(connection: Connection, task_id: str) -> list[tuple[str, int]]:
+    """The tasks that end when this one is cancelled and how deep each is, parents first."""
+    return [(row.id, row.depth) for row in connection.execute(sql.DESCENDANTS, {"task": task_id})]
+
+
+def _has(where: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    return [TASKS.c[column] == value for column, value in where.items()]
+
+
 def _must_exist(connection: Connection, task_id: str, *, lock: bool = False) -> Task:
     query = select(TASKS).where(TASKS.c.id == task_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
@@ -265,4 +465,5 @@ def _task(row: Row[Any]) -> Task:
         attempts=row.attempts, failures=row.failures, created_at=row.created_at,
         updated_at=row.updated_at, start_at=row.start_at, text=row.text, reason=row.reason,
         worker=row.worker, parent_id=row.parent_id, version=row.version,
+        crashes=row.crashes or 0,
     )  # fmt: skip

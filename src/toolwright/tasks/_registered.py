@@ -18,6 +18,10 @@ class Registered:
     workers: int
     per_owner: int | None
     rate: tuple[int, float] | None
+    max_crashes: int | None
+    """How often in a row a task may be lost with its worker, or not be stored; None: for ever."""
+    retention: float | None
+    """For how many seconds ended tasks are kept; None: until somebody prunes them."""
     version: str
     goes_on_from: Collection[str] | None
     """The versions whose tasks this one can go on with; None: all."""
@@ -25,11 +29,22 @@ class Registered:
     def __post_init__(self) -> None:
         if self.workers < 1 or (self.per_owner is not None and self.per_owner < 1):
             raise UsageError("workers and per_owner must be at least 1.")
+        if self.max_crashes is not None and self.max_crashes < 1:
+            raise UsageError(f"max_crashes must be at least 1, or None; got {self.max_crashes!r}.")
         if self.rate is not None and (self.rate[0] < 1 or self.rate[1] <= 0):
             raise UsageError(f"rate is (starts, seconds), both positive; got {self.rate!r}.")
 
     def refusal(self, task: Task) -> str | None:
-        """Why this version of the code cannot go on with a task; None when it can."""
+        """Why this worker cannot go on with a task; None when it can."""
+        if self.max_crashes is not None and task.crashes >= self.max_crashes:
+            return (
+                f"It was lost with its worker, or could not be stored, {task.crashes} times in a row. "
+                f"The last time: {task.reason or 'its worker does not know.'} "
+                "It is kept: retry it when the cause is gone."
+            )
+        return self._refusal_of_version(task)
+
+    def _refusal_of_version(self, task: Task) -> str | None:
         if task.attempts == 0 or self.goes_on_from is None or task.version == self.version:
             return None
         if task.version in self.goes_on_from:

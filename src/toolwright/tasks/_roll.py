@@ -14,9 +14,9 @@ __all__ = ["WorkerRoll"]
 class WorkerRoll(Roll):
     """A roll whose dead are workers: their tasks go back in line."""
 
-    async def cross_out_dead(self) -> int:
+    async def cross_out_dead(self, me: str = "") -> int:
         """Look at all workers and put the tasks of dead ones back in line; how many have died."""
-        dead = await super().cross_out_dead()
+        dead = await super().cross_out_dead(me)
         if await self._database.read(lambda c: c.execute(_ORPHANS.limit(1)).first()):
             await self._database.write(_release_orphans)
         return dead
@@ -26,6 +26,7 @@ class WorkerRoll(Roll):
         crossed = super().cross_out(connection, name, beat)
         if crossed:
             held = sql.REQUEUE.where(IS_ACTIVE, TASKS.c.worker == name)
+            held = held.values(reason=f"Worker {name} was lost while it ran.")
             connection.execute(held, {"now": time.time()})
         return crossed
 
@@ -36,4 +37,5 @@ _ORPHANS = select(TASKS.c.id).where(*_HELD_BY_NOBODY)
 
 def _release_orphans(connection: Connection) -> None:
     """Put tasks back in line whose worker is not known any more, however that came to be."""
-    connection.execute(sql.REQUEUE.where(*_HELD_BY_NOBODY), {"now": time.time()})
+    lost = sql.REQUEUE.where(*_HELD_BY_NOBODY).values(reason="Its worker was lost while it ran.")
+    connection.execute(lost, {"now": time.time()})

@@ -7,21 +7,24 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Connection, Row
 
 from toolwright.backends import Hold, OpenCall
-from toolwright.backends.sql import SqlStore
+from toolwright.backends.sql import SqlStore, answer_text
 from toolwright.errors import StoreConflict
 from toolwright.messages import (
+    Answered,
     Event,
     Given,
     MessageQueued,
     Pending,
     RunEnded,
     Scope,
+    StoredAnswer,
+    UserMessage,
     call_of,
-    encode_message,
+    decode_message,
 )
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
-from toolwright.tasks._task import APP, ENDED, WAITING, TaskStatus
+from toolwright.tasks._task import APP, ENDED, PAYLOAD_SIZE, WAITING, TaskStatus, refuse_large
 
 __all__ = ["CHILDREN", "Held", "TaskStore"]
 
@@ -54,6 +57,7 @@ class TaskStore(SqlStore):
         self.database.add("tasks", VERSION, METADATA)
         self.holders: dict[str, Held] = {}
         """The tasks that this process runs, and for whom."""
+        self.max_payload = PAYLOAD_SIZE
         self._ring = ring
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
@@ -79,6 +83,19 @@ class TaskStore(SqlStore):
         if scope.session_id not in self.holders:
             await super().release(scope, hold_id)
 
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
+        """Take an answer, exactly once; `UsageError` when it is too large."""
+        if answer is not None:
+            refuse_large("The answer", answer_text(answer), self.max_payload)
+        return await super().answer(app_name, session_id, call_id, answer, unless)
+
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
     ) -> None:
@@ -94,8 +111,7 @@ class TaskStore(SqlStore):
             connection.execute(sql.RAN_UNDER, {"task": task.id, "code": held.version})
         for event in events:
             if isinstance(event, MessageQueued):
-                text = encode_message(event.message)
-                connection.execute(sql.TAKE_MESSAGE, {"task": task.id, "text": text})
+                _take_message(connection, task.id, event.message)
         last = events[-1]
         if isinstance(last, RunEnded) and not last.path:
             calls = self.calls_in(connection, APP, task.id) if waits else []
@@ -224,6 +240,17 @@ class TaskStore(SqlStore):
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
         return cast("Row[Any] | None", connection.execute(self._held, {"task": task_id}).first())
+
+
+def _take_message(connection: Connection, task_id: str, message: UserMessage) -> None:
+    """Take the first of those that say this out of the inbox.
+
+    Read, not compared as they are stored: a version before this one may have left it.
+    """
+    for row in connection.execute(sql.LETTERS, {"ids": [task_id]}).all():
+        if decode_message(row.message) == message:
+            connection.execute(sql.TAKE_MESSAGE, {"letter": row.id})
+            return
 
 
 def _unanswered(calls: Sequence[OpenCall]) -> list[Pending]:

@@ -1,6 +1,6 @@
 """A durable task as its owner sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,12 +13,16 @@ __all__ = [
     "ASKED",
     "COST",
     "ENDED",
+    "PAYLOAD_SIZE",
+    "SUSPECT",
     "UNDER",
     "UNRULED",
     "WAITING",
     "NewTask",
+    "ParentClose",
     "Task",
     "TaskStatus",
+    "refuse_large",
     "task_scope",
 ]
 
@@ -31,8 +35,15 @@ TaskStatus = Literal[
     "FAILED",
     "CANCELLED",
 ]
+ParentClose = Literal["cancel", "abandon"]
+"""What becomes of a child task when its parent is cancelled."""
 WAITING = ("PENDING_TOOL_RESULTS", "PENDING_CHILD_TASKS")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
+_TAGS = 20
+SUSPECT = 2
+"""After so many crashes in a row a task may be what kills its workers."""
+PAYLOAD_SIZE = 16_000_000
+"""How long a prompt, a state, a message or an answer may be, unless the orchestrator says otherwise."""
 APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
@@ -57,7 +68,7 @@ class NewTask:
     priority: int = 0
     """Higher runs first."""
     idempotency_key: str | None = None
-    """Enqueued again under the same key, it is the same task."""
+    """Enqueued again under the same key, it is the same task; other work under it is refused."""
     start_at: float | None = None
     """Seconds since the epoch; not before then."""
     retries: int = 0
@@ -65,6 +76,12 @@ class NewTask:
     state: Mapping[str, Any] = field(default_factory=dict)
     parent_id: str | None = None
     parent_call: str | None = None
+    tags: Sequence[str] = ()
+    """By which it can be found."""
+    elsewhere: bool = False
+    """Its agent may be one that is neither registered here nor known to any worker yet."""
+    parent_close: ParentClose = "cancel"
+    """When its parent is cancelled, so is it; or it is left running."""
     inherited: Mapping[str, Any] = field(default_factory=dict)
     """What rules know of those who started a child task, stored beside its state; filled in by the
     tool that starts it."""
@@ -80,6 +97,10 @@ class NewTask:
         refuse_long("The agent's name", self.agent, NAME_BYTES)
         refuse_long("The owner_id", self.owner_id, ID_BYTES)
         refuse_long("The idempotency_key", self.idempotency_key or "", ONCE_BYTES)
+        if len(self.tags) > _TAGS or not all(self.tags):
+            raise UsageError(f"tags are up to {_TAGS} texts that are not empty; got {self.tags!r}.")
+        for tag in self.tags:
+            refuse_long("A tag", tag, NAME_BYTES)
         if self.retries < 0:
             raise UsageError(f"retries cannot be negative; got {self.retries!r}.")
 
@@ -107,11 +128,23 @@ class Task:
     parent_id: str | None = None
     version: str = ""
     """The version of the code it last ran under."""
+    crashes: int = 0
+    """How often in a row it was taken up and lost with its worker, or could not be stored; of one
+    that is running, this time included."""
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen to it by itself."""
         return self.status in ENDED
+
+
+def refuse_large(what: str, text: str, most: int) -> None:
+    """`UsageError` when a stored text has more characters than `most`."""
+    if len(text) > most:
+        raise UsageError(
+            f"{what} takes {len(text):,} characters and may take {most:,}. Keep it elsewhere (an "
+            "artifact, a file) and name it, or raise Orchestrator(max_payload=…)."
+        )
 
 
 def task_scope(task_id: str, owner_id: str) -> Scope:

@@ -19,11 +19,12 @@ from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Heartbeat,
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
+from toolwright.tasks._prune import prune_some
 from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED
+from toolwright.tasks._task import ASKED, COST, SUSPECT, UNDER, UNRULED, Task
 
 __all__ = ["Worker", "current_task"]
 
@@ -34,10 +35,10 @@ current_task: ContextVar[str] = ContextVar("toolwright_task", default="")
 
 LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
+PRUNE_SECONDS = 60.0
+"""How often a worker looks for tasks to forget."""
 START_SECONDS = 0.02
 """How long a task that is only just starting is given before it is told something."""
-PAUSE_SECONDS = 0.5
-"""How long a task that had to be given up is left alone."""
 
 
 class Worker(Sealed):
@@ -57,7 +58,9 @@ class Worker(Sealed):
         self._bell = bell
         self._agents = agents
         self._lease = lease
-        self._roll = WorkerRoll(store.database)
+        self._pause = min(LOOK_SECONDS, lease / LOOKS_PER_LEASE)
+        """Between two looks at the other workers."""
+        self._roll = WorkerRoll(store.database, self._pause)
         self._running: dict[str, Claim] = {}
         self._busy: Counter[str] = Counter()
         self._read: dict[str, int] = {}
@@ -66,9 +69,12 @@ class Worker(Sealed):
         """Tasks that were only just starting when something came for them."""
         self._owes = False
         """Whether it holds tasks that it does not run."""
+        self._given_up: dict[str, str] = {}
+        """Why it does not run some of them any more."""
         self._holding = anyio.Lock()
         """Held while it changes which tasks are its own: one just claimed must not be given back."""
         self._draining = False
+        self._drain_seconds: float | None = None
         self._again = asyncio.Event()
         self._alarm = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
@@ -96,21 +102,37 @@ class Worker(Sealed):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._listen)
                 group.start_soon(self._watch)
+                group.start_soon(self._prune)
                 while not self._draining:
                     if not await self._take(group):
                         await self._next_change()
-                while self._running:
-                    await self._next_change()
+                with anyio.move_on_after(self._drain_seconds):
+                    while self._running:
+                        await self._next_change()
+                if self._running:
+                    said = "worker %s has drained for %g s and gives %d tasks back"
+                    self._say(logging.WARNING, "drained", said, self.name, self._drain_seconds,
+                              len(self._running))  # fmt: skip
                 group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
                 await self._bell.close()
 
-    def drain(self) -> None:
-        """Take nothing new; `run` returns when what is running has ended or parked."""
-        self._draining = True
+    def drain(self, seconds: float | None = None) -> None:
+        """Take nothing new; `run` returns when what is running has ended or parked.
+
+        What still runs after so many `seconds` is stopped and given back.
+        """
+        self._draining, self._drain_seconds = True, seconds
         self._again.set()
+
+    def _say(
+        self, level: int, event: str, text: str, *values: object, task: Task | None = None
+    ) -> None:
+        """Log what happened, in words and as fields."""
+        about = {} if task is None else {"task": task.id, "agent": task.agent}
+        logger.log(level, text, *values, extra={"event": event, "worker": self.name, **about})
 
     # -- being one of the workers --------------------------------------------------------------
 
@@ -118,10 +140,11 @@ class Worker(Sealed):
         loop = asyncio.get_running_loop()
         # A new one each time: of a worker made before a fork, each process runs one of its own.
         self.name = name = new_name()
+        await self._queue.announce()
         await self._roll.join(name, self._lease)
 
         def beat() -> bool:
-            alive = self._roll.beat_now(name)
+            alive = self._roll.beat_now(name, within=self._lease / BEATS_PER_LEASE)
             if not alive:
                 loop.call_soon_threadsafe(self._alarm.set)
                 loop.call_soon_threadsafe(self._stop_all)
@@ -139,7 +162,9 @@ class Worker(Sealed):
 
     def _stop_all(self) -> None:
         """This worker was taken for dead: others have its tasks, and it must begin anew."""
-        logger.warning("worker %s was taken for dead and begins anew", self.name)
+        self._say(
+            logging.WARNING, "expired", "worker %s was taken for dead and begins anew", self.name
+        )
         self._heartbeat, self.name = None, new_name()
         for task_id, claim in self._running.items():
             self._agents[claim.task.agent].runner.cancel(task_id)
@@ -176,19 +201,27 @@ class Worker(Sealed):
         try:
             yield
         except StoreError as error:
-            logger.warning("worker %s could not look %s: %s", self.name, what, error)
+            event = "database_away" if self._failing else "database_lost"
+            said = "worker %s could not look %s: %s"
+            self._say(logging.WARNING, event, said, self.name, what, error)
             since, _ = self._failing.get(what, (time.monotonic(), ""))
             self._failing[what] = (since, f"{type(error).__name__}: {error}")
         else:
-            self._failing.pop(what, None)
+            since, _ = self._failing.pop(what, (0.0, ""))
+            if since and not self._failing:
+                seconds = time.monotonic() - since
+                said = "worker %s has reached its database again, after %.1f s"
+                self._say(logging.INFO, "database_found", said, self.name, seconds)
 
     def _lines(self) -> list[Line]:
+        runs_suspect = any(claim.task.crashes >= SUSPECT for claim in self._running.values())
         return [
             Line(
                 agent=name,
                 slots=registered.workers - self._busy[name],
                 per_owner=registered.per_owner,
                 rate=registered.rate,
+                suspect=not runs_suspect,
             )
             for name, registered in self._agents.items()
         ]
@@ -208,15 +241,30 @@ class Worker(Sealed):
             await self._refuse(task_id, str(error))
         except StoreError as error:
             # Another worker has the task now, or the database is away: whoever is next goes on.
-            logger.warning("task %s was given up by %s: %s", task_id, self.name, error)
+            said = "task %s was given up by %s: %s"
+            self._say(logging.WARNING, "given_up", said, task_id, self.name, error, task=claim.task)
+            self._given_up[task_id] = str(error)
             self._owes = True
         except Exception as error:
-            logger.warning("task %s failed", task_id, exc_info=True)
+            about = {"event": "failed", "worker": self.name, "task": task_id}
+            logger.warning("task %s failed", task_id, exc_info=True, extra=about)
             # Most have failed with their journal already; then there is nothing to refuse.
             await self._refuse(task_id, f"{type(error).__name__}: {error}")
+            await self._say_if_retried(claim.task)
             self._alarm.set()
         finally:
             self._forget(claim)
+
+    async def _say_if_retried(self, task: Task) -> None:
+        with _given_up("worker %s could not look what becomes of a failed task", self.name):
+            now = await self._queue.get(task.id)
+            if now is not None and now.failures and now.status == "QUEUED":
+                said = "task %s (%s) is tried again in %.0f s, after %d failures"
+                pause = max(0.0, now.start_at - time.time())
+                self._say(
+                    logging.INFO, "retried", said, task.id, task.agent, pause, now.failures,
+                    task=task,
+                )  # fmt: skip
 
     async def _refuse(self, task_id: str, reason: str) -> None:
         try:
@@ -239,16 +287,21 @@ class Worker(Sealed):
     async def _run_segment(self, claim: Claim) -> None:
         """Run the task to its end or to where it waits; the journal settles it."""
         task, registered = claim.task, self._agents[claim.task.agent]
-        if (reason := registered.refusal(task)) is not None:
-            await self._queue.conclude(task.id, "FAILED", reason=reason)
-            logger.warning("task %s (%s) is refused: %s", task.id, task.agent, reason)
-        elif claim.mail.cancel:
+        if claim.mail.cancel:
             await registered.runner.abandon(task.id)
-            logger.info("task %s (%s) is cancelled", task.id, task.agent)
+            said = "task %s (%s) is cancelled"
+            self._say(logging.INFO, "cancelled", said, task.id, task.agent, task=task)
+        elif (reason := registered.refusal(task)) is not None:
+            await self._queue.conclude(task.id, "FAILED", reason=reason)
+            said = "task %s (%s) is refused: %s"
+            self._say(logging.WARNING, "refused", said, task.id, task.agent, reason, task=task)
         else:
-            logger.info("task %s (%s) begins", task.id, task.agent)
+            self._say(logging.INFO, "taken", "task %s (%s) begins", task.id, task.agent, task=task)
             result = await self._go(claim, registered.runner)
-            logger.info("task %s (%s) %s", task.id, task.agent, _ended(result))
+            event, ended = _ended(result)
+            self._say(logging.INFO, event, "task %s (%s) %s", task.id, task.agent, ended, task=task)
+            if event == "failed":
+                await self._say_if_retried(task)
             if not result.events:
                 # Nothing was left to do, so nothing was written that could have settled it.
                 await self._queue.conclude(task.id, "COMPLETED", said=result.text)
@@ -289,7 +342,7 @@ class Worker(Sealed):
         """See to what is due by itself: deadlines, scheduled starts, workers that have died."""
         looked = 0.0
         while True:
-            pause = min(LOOK_SECONDS, self._lease / LOOKS_PER_LEASE, *self._rate_pauses())
+            pause = min([self._pause, *self._rate_pauses()])
             with self._looking("what is due"):
                 if time.monotonic() - looked >= pause:
                     looked = time.monotonic()
@@ -308,18 +361,33 @@ class Worker(Sealed):
         """Put back in line what it holds but does not run."""
         async with self._holding:
             # Cleared first: a task that is given up meanwhile is still among those that run.
-            self._owes = False
+            self._owes, why = False, self._given_up
+            self._given_up = {}
             try:
-                await self._queue.give_back(self.name, set(self._running), PAUSE_SECONDS)
+                await self._queue.give_back(self.name, set(self._running), why)
             except BaseException:
-                self._owes = True
+                self._owes, self._given_up = True, {**why, **self._given_up}
                 raise
 
     async def _look_around(self) -> None:
         if self._heartbeat is None:
             await self._join()
-        await self._roll.cross_out_dead()
+        await self._roll.cross_out_dead(self.name)
         await self._look_at_mail(self._running)
+
+    async def _prune(self) -> None:
+        """Forget what ended long ago: a step at a time, and seldom when there is little."""
+        kept = {name: r.retention for name, r in self._agents.items() if r.retention is not None}
+        while kept:
+            pruned = 0
+            with self._looking("for tasks to forget"):
+                for name, seconds in kept.items():
+                    where = {"agent": name}
+                    pruned += await prune_some(self._queue, self._runner_of, where, seconds)
+            await anyio.sleep(1.0 if pruned else PRUNE_SECONDS)
+
+    def _runner_of(self, agent: str) -> Runner:
+        return self._agents[agent].runner
 
     def _rate_pauses(self) -> Iterator[float]:
         for registered in self._agents.values():
@@ -354,11 +422,14 @@ class Worker(Sealed):
             runner.cancel(task_id, abandon=True)
 
 
-def _ended(result: Result) -> str:
+def _ended(result: Result) -> tuple[str, str]:
+    """What happened to a run, as one word and as several."""
     if result.status == "paused":
         waiting = ", ".join(f"{pending.name} ({pending.kind})" for pending in result.pending)
-        return f"parks: it waits for {waiting or 'an answer'}"
-    return "is done" if result.status == "done" else f"stopped: {result.reason}"
+        return "parked", f"parks: it waits for {waiting or 'an answer'}"
+    if result.status == "done":
+        return "done", "is done"
+    return "stopped" if result.reason == "cancelled" else "failed", f"stopped: {result.reason}"
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from toolwright.messages import (
     ToolStarted,
     UserMessage,
     call_key,
+    decode_event,
 )
 from toolwright.testing._check_held import HELD_CHECKS
 from toolwright.testing._checks import raises, run_checks
@@ -70,6 +71,7 @@ async def check_other_users_are_kept_out(store: Store) -> None:
     await raises(StoreError, store.append(stranger, [RunStarted(seq=2)]))
     await raises(UsageError, store.branch(stranger, "s9"))
     assert await store.events(stranger) == []
+    assert await store.encoded_events(stranger) == []
     assert await store.state(stranger) == {}
     await store.delete(stranger)
     assert len(await store.events(ADA)) == 1
@@ -86,6 +88,12 @@ async def check_events_come_back_as_they_were(store: Store) -> None:
     assert await store.events(ADA) == events
     assert await store.events(ADA, since=2) == events[2:]
     assert await store.events(ADA, since=99) == []
+    pages = [await store.encoded_events(ADA, since, limit=2) for since in range(len(events) + 1)]
+    for since, page in enumerate(pages):
+        assert [(one.seq, decode_event(one.text)) for one in page] == [
+            (event.seq, event) for event in events[since:][: len(page)]
+        ]
+        assert 1 <= len(page) <= 2 or (not page and since == len(events))
     row = await store.find("app", "s1")
     assert row is not None
     assert (row.last_seq, row.title) == (len(events), "Wipe staging, please")

@@ -1,5 +1,6 @@
 """What durable tasks must do on a database, as checks that can be run on any address."""
 
+import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -64,7 +65,8 @@ async def check_a_task_runs_once_per_key(made: Orchestrator) -> None:
     async with _working(made):
         task = await made.wait(ids[0], _PATIENCE)
     assert (task.status, task.text, task.attempts) == ("COMPLETED", "done", 1), task
-    assert await made.enqueue("a", "again", idempotency_key="invoice-7") == task.id
+    assert await made.enqueue("a", "go", idempotency_key="invoice-7") == task.id
+    await raises(UsageError, made.enqueue("a", "other work", idempotency_key="invoice-7"))
 
 
 async def check_an_answer_may_come_before_the_task_has_parked(made: Orchestrator) -> None:
@@ -388,6 +390,44 @@ async def check_a_parent_learns_how_each_child_ended(made: Orchestrator) -> None
     ], ends
 
 
+async def check_cancelling_a_parent_cancels_its_children(made: Orchestrator) -> None:
+    """At any depth, running, waiting or queued; those that are to be left go on. No more are started."""
+    running = anyio.Event()
+
+    async def hang(task_id: str) -> None:
+        if await _prompt(made, task_id) == "hang":
+            running.set()
+            await anyio.sleep_forever()
+
+    def start(tool: str, *prompts: str, call_id: str = "c1") -> ToolCall:
+        return ToolCall(call_id=call_id, name=tool, arguments=json.dumps({"prompts": prompts}))
+
+    made.register(_agent("leaf", [_call("ask")], "fine", tools=[_ask], on_turn=hang))
+    leave = made.child_tasks("leaf", name="leave", parent_close="abandon")
+    tools = [made.child_tasks("leaf"), leave]
+    calls = [start("start_leaf_tasks", "hang", "ask"), start("leave", "ask", call_id="c2")]
+    made.register(_agent("middle", calls, "ended", tools=tools))
+    tools = [made.child_tasks("middle")]
+    made.register(_agent("top", [start("start_middle_tasks", "go")], "ended", tools=tools))
+    async with _working(made):
+        top = await made.enqueue("top", "go")
+        await _moved(made, top, "PENDING_CHILD_TASKS")
+        await running.wait()
+        [middle] = await made.list(agent="middle")
+        await _moved(made, middle.id, "PENDING_CHILD_TASKS")
+        while len(await made.pending()) < 4:
+            await made.changed(0.5)
+        assert await made.cancel(top)
+        ended = [await made.wait(task.id, _PATIENCE) for task in await made.list()
+                 if task.status != "PENDING_TOOL_RESULTS"]  # fmt: skip
+        assert [task.status for task in ended] == ["CANCELLED"] * 4, ended
+        [left] = await made.list(status="PENDING_TOOL_RESULTS")
+        late = NewTask(agent="leaf", prompt="late", parent_id=top, parent_call="c1")
+        await raises(UsageError, made.enqueue_many([late]))
+        assert await _answer(made, left.id, (await made.pending(left.id))[0][1].call_id, 1)
+        assert (await made.wait(left.id, _PATIENCE)).status == "COMPLETED"
+
+
 # -- the line --------------------------------------------------------------------------------------
 
 
@@ -611,6 +651,7 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_failed_task_is_tried_again,
     check_a_task_that_was_cancelled_before_it_began_is_begun_by_retry,
     check_a_parent_learns_how_each_child_ended,
+    check_cancelling_a_parent_cancels_its_children,
     check_the_line_is_kept_by_priority_and_fair_between_owners,
     check_limits_hold_for_all_workers_together,
     check_a_rate_is_kept,

@@ -1,13 +1,12 @@
 """Talk to a provider through Authlib, and turn its refusals into this library's errors."""
 
-import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolwright._hosts import is_plainly_local
+from toolwright._tls import certificates
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import OAuth2Auth, Redactor, secrets_of
 
@@ -56,7 +55,7 @@ def connection(reachable: Reachable | None = None) -> dict[str, Any]:
         "event_hooks": {"response": [_bound]},
     }
     if reachable is None:
-        return {**settings, "verify": _certificates()}
+        return {**settings, "verify": certificates()}
     return {**settings, "transport": guarded_transport(reachable)}
 
 
@@ -83,11 +82,6 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
 
 
 def require_safe(address: str) -> None:

@@ -1,5 +1,8 @@
 """The addresses of SQL databases: which are taken, and how they are shown."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from toolwright.backends._sqlite_address import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
 from toolwright.messages import redact
@@ -10,7 +13,17 @@ try:
 except ImportError as error:
     raise ImportError("SQL stores need an extra: pip install 'toolwright[sql]'") from error
 
-__all__ = ["driver_url", "shown"]
+__all__ = ["POSTGRES_OPTIONS", "driver_url", "shown"]
+
+POSTGRES_OPTIONS: Mapping[str, Any] = {
+    "connect_timeout": 5,
+    # What was sent and is not acknowledged, in milliseconds.
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+}
+"""Given to every connection, unless its address says otherwise."""
 
 
 def driver_url(url: str) -> URL:

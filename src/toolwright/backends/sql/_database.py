@@ -5,6 +5,7 @@ awaiting every statement, nothing can be cancelled halfway, and no connection is
 """
 
 import asyncio
+import math
 import os
 import sqlite3
 import threading
@@ -54,6 +55,10 @@ __all__ = ["Database"]
 T = TypeVar("T")
 
 _BUSY_SECONDS = 30
+_LOG_BYTES = 8 * 1024 * 1024
+"""Length of SQLite's write-ahead log from which on it is emptied at once."""
+_LOG_WAIT_MS = 50
+"""How long that waits for those who read; if in vain, the next writer tries again."""
 _READERS = 4
 _POSTGRES_CONNECTIONS = 20
 _OF_ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -144,9 +149,19 @@ class Database:
             return await self._one_writer.run(work)
         return await self._threads.run_whole(lambda: self._transact(work, write=True))
 
-    def write_now(self, work: Callable[[Connection], T]) -> T:
-        """`write` for threads that have no event loop: it blocks the caller."""
-        return self._transact(work, write=True)
+    def write_now(self, work: Callable[[Connection], T], within: float | None = None) -> T:
+        """`write` for threads that have no event loop: it blocks the caller.
+
+        `within`: how many seconds Postgres may take for each answer.
+        """
+        return self._transact(lambda c: work(self._bounded(c, within)), write=True)
+
+    def _bounded(self, connection: Connection, seconds: float | None) -> Connection:
+        if seconds is not None and not self.is_sqlite:
+            from toolwright.backends.sql._postgres import give_up_after  # noqa: PLC0415 - an extra
+
+            give_up_after(connection.connection.driver_connection, seconds)
+        return connection
 
     async def close(self) -> None:
         """Let go of all connections; the next use opens it again.
@@ -165,7 +180,10 @@ class Database:
         with self._told(), self._alone:
             reader, writer = self._opened()
             with (writer if write else reader).begin() as connection:
-                return work(connection)
+                done = work(connection)
+            if write and self.is_sqlite and not self._is_in_memory:
+                _shorten_log(reader, str(self._url.database))
+            return done
 
     def _opened(self) -> tuple[Engine, Engine]:
         if self._engines is not None:
@@ -188,6 +206,9 @@ class Database:
 
     def _prepare(self, connection: Connection) -> None:
         if not self.is_sqlite:
+            # New columns and indexes of a large table take as long as they take.
+            self._bounded(connection, math.inf)
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
             # Two processes that start at once would otherwise both make the tables.
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('toolwright_schema'))"))
         _VERSIONS.metadata.create_all(connection)
@@ -295,12 +316,10 @@ class _Turn:
 
 def _make_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
-        try:
-            engine = create_engine(url, pool_size=_POSTGRES_CONNECTIONS, pool_pre_ping=True)
-        except ImportError as error:
-            raise ImportError(
-                "Postgres needs an extra: pip install 'toolwright[postgres]'"
-            ) from error
+        from toolwright.backends.sql._postgres import bound_waits  # noqa: PLC0415 - an extra
+
+        engine = create_engine(url, pool_size=_POSTGRES_CONNECTIONS, pool_pre_ping=True)
+        bound_waits(engine)
         event.listen(engine, "connect", _limit_waits)
         return engine
     options = {"timeout": _BUSY_SECONDS, "isolation_level": None}
@@ -332,6 +351,7 @@ def _limit_waits(connection: Any, _record: Any) -> None:
     # whoever waits for another's lock must come to an end: a cancelled caller waits for it too.
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = '{_BUSY_SECONDS}s'")
+        cursor.execute(f"SET statement_timeout = '{_BUSY_SECONDS}s'")
         cursor.execute(f"SET idle_in_transaction_session_timeout = '{_BUSY_SECONDS}s'")
     connection.commit()
 
@@ -354,6 +374,21 @@ def _write_ahead(connection: Any) -> None:
             if time.monotonic() > ends:
                 raise
             time.sleep(0.01)
+
+
+def _shorten_log(engine: Engine, file: str) -> None:
+    """Empty the write-ahead log when it is long; SQLite itself gives up while anybody reads."""
+    # What was written is written: nothing that goes wrong here is the writer's to hear.
+    with suppress(OSError, sqlite3.Error, SQLAlchemyError):
+        if os.stat(f"{file}-wal").st_size < _LOG_BYTES:
+            return
+        raw = engine.raw_connection()
+        try:
+            raw.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            raw.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+            raw.close()
 
 
 def _begin(connection: Connection) -> None:

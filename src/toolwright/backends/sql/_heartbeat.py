@@ -8,11 +8,15 @@ from toolwright.errors import StoreError
 
 __all__ = ["Heartbeat"]
 
+_SOONER = 4
 logger = logging.getLogger("toolwright")
 
 
 class Heartbeat:
-    """Calls `beat` every `pause` seconds, in its thread, until that returns False."""
+    """Calls `beat` every `pause` seconds, in its thread, until that returns False.
+
+    After one that failed it does not wait as long: others count the silence.
+    """
 
     def __init__(self, name: str, beat: Callable[[], bool], pause: float) -> None:
         self._name = name
@@ -46,12 +50,18 @@ class Heartbeat:
         return is_idle
 
     def _run(self) -> None:
-        while not self._stop.wait(self._pause):
+        pause = self._pause
+        while not self._stop.wait(pause):
             with self._busy:
-                if self._stop.is_set() or not self._goes_on():
+                if self._stop.is_set():
                     return
+                beaten = self._try()
+            if beaten is False:
+                return
+            pause = self._pause if beaten else self._pause / _SOONER
 
-    def _goes_on(self) -> bool:
+    def _try(self) -> bool | None:
+        """What `beat` returns; None when it has failed."""
         try:
             return self._beat()
         except StoreError as error:
@@ -59,4 +69,4 @@ class Heartbeat:
         except Exception:
             # Whatever it was: without beats others would take what this process holds.
             logger.exception("%s could not show that it is alive", self._name)
-        return True
+        return None

@@ -2,11 +2,14 @@
 
 No two clocks are compared: each process counts up its beat, and whoever wants what it holds sees by
 their own clock whether the count stands still. It is gone when it stood still for a whole lease,
-whoever looks and whatever for. So a clock that jumps, or differs between machines, takes nothing
-away.
+whoever looks and whatever for; time in which nobody could look does not count. So a clock that jumps,
+or differs between machines, takes nothing away, nor does a database that was away.
 """
 
+import logging
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +21,7 @@ from toolwright.backends.sql._schema import WORKERS
 
 __all__ = ["BEATS_PER_LEASE", "LOOKS_PER_LEASE", "Roll", "Standing"]
 
+logger = logging.getLogger("toolwright")
 BEATS_PER_LEASE = 4
 LOOKS_PER_LEASE = 6
 _FORGOTTEN = 86_400.0
@@ -45,8 +49,11 @@ class Standing:
 class Roll:
     """Where processes sign in, and are crossed out when they have died."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, every: float = math.inf) -> None:
         self._database = database
+        self._every = every
+        """How often `cross_out_dead` is called, in seconds."""
+        self._looked = time.monotonic()
         self._seen: dict[str, _Seen] = {}
 
     # -- being on it -------------------------------------------------------------------------
@@ -69,10 +76,13 @@ class Roll:
         """Sign out; what the process still holds is free."""
         await self._database.write(lambda connection: self.cross_out(connection, name))
 
-    def beat_now(self, name: str) -> bool:
-        """Show that a process is alive, from any thread; False when it has been crossed out."""
+    def beat_now(self, name: str, within: float | None = None) -> bool:
+        """Show that a process is alive, from any thread; False when it has been crossed out.
+
+        `within`: how many seconds the database may take.
+        """
         beat = update(WORKERS).where(WORKERS.c.name == name).values(self._beat())
-        return self._database.write_now(lambda c: c.execute(beat).rowcount) == 1
+        return self._database.write_now(lambda c: c.execute(beat).rowcount, within) == 1
 
     def _beat(self) -> dict[str, Any]:
         return {"beat": WORKERS.c.beat + 1, "beat_at": self._database.clock()}
@@ -93,12 +103,25 @@ class Roll:
         is_fresh = row.beat_at is not None and 0 <= row.now - row.beat_at < row.lease
         return Standing(lease=row.lease, is_gone=not left, known_in=0.0 if is_fresh else left)
 
-    async def cross_out_dead(self) -> int:
-        """Look at all processes and release what dead ones hold; how many have died."""
-        rows = await self._database.read(lambda c: c.execute(select(WORKERS)).all())
+    async def cross_out_dead(self, me: str = "") -> int:
+        """Look at all processes and release what dead ones hold; how many have died.
+
+        `me` shows life by it: while a database can be read and not written, nobody can, and nobody
+        is dead for that.
+        """
+        beat = update(WORKERS).where(WORKERS.c.name == me).values(self._beat())
+
+        def look(connection: Connection) -> Sequence[Row[Any]]:
+            connection.execute(beat)
+            return connection.execute(select(WORKERS)).all()
+
+        rows = await self._database.write(look)
+        self._leave_out_blind_time()
         dead = [row for row in rows if self._is_dead(row)]
         for row in dead:
-            await self._database.write(lambda c, row=row: self.cross_out(c, row.name, row.beat))
+            if await self._database.write(lambda c, row=row: self.cross_out(c, row.name, row.beat)):
+                said = "process %s has died, or was silent for its lease: what it held is released"
+                logger.warning(said, row.name, extra={"event": "expired", "worker": row.name})
         self._seen = {row.name: self._seen[row.name] for row in rows if row.name in self._seen}
         return len(dead)
 
@@ -117,6 +140,17 @@ class Roll:
         if beat is not None:
             query = query.where(WORKERS.c.beat == beat)
         return connection.execute(query).rowcount == 1
+
+    def _leave_out_blind_time(self) -> None:
+        """Count no more than one pause between two looks.
+
+        When they are further apart, the database or this process was away; the others could not beat
+        either, or could not be seen to.
+        """
+        looked, self._looked = self._looked, time.monotonic()
+        blind = self._looked - looked - self._every
+        if blind > 0:
+            self._seen = {n: _Seen(s.beat, s.since + blind) for n, s in self._seen.items()}
 
     def _is_dead(self, row: Row[Any]) -> bool:
         return self._silence(row) >= row.lease or not _is_running(row)

@@ -52,6 +52,7 @@ __all__ = [
     "RELEASE",
     "SELECT_EVENTS",
     "SELECT_OPEN",
+    "SELECT_PAGE",
     "SELECT_STATE",
     "SESSION_CALLS",
     "SET_TITLE",
@@ -146,6 +147,8 @@ SELECT_EVENTS = (
     .where(IS_MINE, EVENTS.c.seq > bindparam("since"))
     .order_by(EVENTS.c.seq)
 )
+
+SELECT_PAGE = SELECT_EVENTS.add_columns(EVENTS.c.seq).limit(bindparam("limit"))
 
 INSERT_PENDING = insert(PENDING)
 SELECT_OPEN = select(PENDING.c.body, PENDING.c.answer, PENDING.c.answered_at).where(

@@ -19,7 +19,16 @@ from toolwright.backends._changes import (
     may_go_on,
     refuse_stale,
 )
-from toolwright.backends._store import Hold, Holder, Loaded, OpenCall, SessionRow, may_append
+from toolwright.backends._store import (
+    PAGE,
+    Encoded,
+    Hold,
+    Holder,
+    Loaded,
+    OpenCall,
+    SessionRow,
+    may_append,
+)
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
 from toolwright.backends.sql._database import Database
@@ -37,6 +46,10 @@ from toolwright.messages import (
 )
 
 __all__ = ["SqlStore"]
+
+
+_PAGE_LENGTH = 256 * 1024
+"""Characters after which a page of events ends."""
 
 
 class SqlStore(Sealed):
@@ -244,6 +257,13 @@ class SqlStore(Sealed):
     async def events(self, scope: Scope, since: int = 0) -> list[Event]:
         """The stored events with a `seq` above `since`, in order."""
         return await self.database.read(lambda c: _events(c, _mine(scope), since))
+
+    async def encoded_events(
+        self, scope: Scope, since: int = 0, limit: int = PAGE
+    ) -> list[Encoded]:
+        """The next stored events with a `seq` above `since`, in order, as JSON."""
+        where = _mine(scope) | {"since": since, "limit": limit}
+        return await self.database.read(lambda connection: _page(connection, where))
 
     async def state(self, scope: Scope) -> dict[str, Any]:
         """All state visible to the session: `app:`, `user:` and its own keys."""
@@ -504,6 +524,17 @@ def _events(connection: Connection, mine: dict[str, Any], since: int) -> list[Ev
     # All at once: were one unreadable, a half-read result would hold on to its snapshot.
     found = connection.execute(sql.SELECT_EVENTS, mine | {"since": since}).all()
     return [decode_event(row.body) for row in found]
+
+
+def _page(connection: Connection, where: dict[str, Any]) -> list[Encoded]:
+    found, length = [], 0
+    with connection.execute(sql.SELECT_PAGE, where) as page:
+        for row in page:
+            found.append(Encoded(row.seq, row.body))
+            length += len(row.body)
+            if length > _PAGE_LENGTH:
+                break
+    return found
 
 
 def _note_unfinished(connection: Connection, here: dict[str, Any]) -> None:

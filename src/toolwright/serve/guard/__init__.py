@@ -1,5 +1,6 @@
 """What stands between the network and the routes."""
 
+from toolwright.serve.guard._head import HeadLimit
 from toolwright.serve.guard._headers import SecurityHeaders
 from toolwright.serve.guard._origin import SameSiteOnly
 from toolwright.serve.guard._rate import RateLimit
@@ -8,6 +9,7 @@ from toolwright.serve.guard._token import Door, TokenCheck, shown_reason
 
 __all__ = [
     "Door",
+    "HeadLimit",
     "RateLimit",
     "SameSiteOnly",
     "SecurityHeaders",

@@ -1,47 +1,18 @@
 """Follow one session's events: first what is stored, then live, without a gap or a repeat."""
 
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
-from toolwright.messages import Event, encode_event, is_stored
-from toolwright.serve._public import public_event
+from toolwright.messages import Event, is_stored
 from toolwright.serve.live._draft import Draft
 from toolwright.serve.live._inbox import Inbox
+from toolwright.serve.live._shown import Replayed, Shown
 
-__all__ = ["BOOT", "Feed", "Shown", "Stored"]
+__all__ = ["Feed", "Stored"]
 
-BOOT = secrets.token_hex(4)
-"""This process. An event is shown a moment before it is stored: after a crash, another event may
-have its number, and whoever comes back must not take the one for the other."""
-Stored = Callable[[int], Awaitable[Sequence[Event]]]
-"""The stored events after a `seq`."""
+Stored = Callable[[int], Awaitable[Sequence[Replayed]]]
+"""The next page of stored events after a `seq`; empty only when there are no more."""
 _ROOM = 2000
 """Events that one listener may lag behind before it is sent back to the store."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An event on its way to listeners; encoded once, however many there are."""
-
-    event: Event
-    at: int
-    """The number of the last stored event up to here; its own, if it is stored itself."""
-    whole: bool = False
-    """A text so far: it replaces, rather than continues, what the listener has of it."""
-
-    def is_new(self, seen: int) -> bool:
-        """Whether it comes next for a listener who has seen the events up to `seen`."""
-        return self.at > seen if is_stored(self.event) else self.at == seen
-
-    @cached_property
-    def frame(self) -> bytes:
-        """The event as a server-sent event; only stored ones have an id to come back with."""
-        label = "event: draft\n" if self.whole else ""
-        if is_stored(self.event):
-            label = f"id: {BOOT}:{self.event.seq}\n"
-        return f"{label}data: {encode_event(public_event(self.event))}\n\n".encode()
 
 
 class Feed:
@@ -52,6 +23,8 @@ class Feed:
         self._draft = Draft()
         self._fresh: list[Event] = []
         self._at = 0
+        self._stored = -1
+        """The number of the last stored event, when somebody last looked."""
 
     @property
     def listeners(self) -> int:
@@ -72,10 +45,26 @@ class Feed:
         """The run is over: all that was published is stored."""
         self._fresh.clear()
 
-    async def follow(self, stored: Stored, since: int = 0) -> AsyncGenerator[list[Shown], None]:
+    def note_stored(self, last_seq: int) -> None:
+        """The store has events up to here: those of another process are read from there."""
+        if last_seq != self._stored:
+            self._stored = last_seq
+            for inbox in self._inboxes:
+                inbox.drop()
+
+    def fresh(self, seq: int) -> Shown | None:
+        """An event of the run that is going, by its number."""
+        # Their numbers follow on each other.
+        at = seq - self._fresh[0].seq if self._fresh else -1
+        return Shown(self._fresh[at], seq) if 0 <= at < len(self._fresh) else None
+
+    async def follow(
+        self, stored: Stored, since: int = 0
+    ) -> AsyncGenerator[Sequence[Shown | Replayed], None]:
         """All events after `since`, in order, in batches as they come, until the caller has enough.
 
-        A follower that falls behind misses deltas, never a stored event.
+        A follower that falls behind misses deltas, never a stored event. The next page is read when
+        the one before it has been taken: whoever does not read costs one page.
         """
         # Listening begins before the store is read, so nothing falls in between.
         inbox: Inbox[Shown] = Inbox(_ROOM)
@@ -83,9 +72,12 @@ class Feed:
         seen, behind = since, True
         try:
             while True:
-                batch = await self._missed(inbox, stored, seen) if behind else inbox.drain()
+                while behind and (page := await stored(seen)):
+                    seen = page[-1].at
+                    yield page
+                # No await from the last look at the store to here, so that both are of one moment.
                 new = []
-                for shown in batch:
+                for shown in self._missed(inbox, seen) if behind else inbox.drain():
                     if shown.is_new(seen):
                         seen = shown.at
                         new.append(shown)
@@ -95,14 +87,10 @@ class Feed:
         finally:
             self._inboxes.discard(inbox)
 
-    async def _missed(self, inbox: Inbox[Shown], stored: Stored, seen: int) -> list[Shown]:
-        """What is stored, what will be, and the unfinished turn; the inbox is left empty."""
-        missed = list(await stored(seen))
-        upto = missed[-1].seq if missed else seen
-        # No await from here on, so that the three are of the same moment.
+    def _missed(self, inbox: Inbox[Shown], seen: int) -> list[Shown]:
+        """What will be stored, and the unfinished turn; the inbox is left empty."""
         inbox.drain()
-        missed += [event for event in self._fresh if event.seq > upto]
+        missed = [Shown(event, event.seq) for event in self._fresh if event.seq > seen]
         # The store may be ahead of what was published: its end then comes after the draft, and
         # the draft is of a turn that is over.
-        draft = [Shown(event, self._at, whole=True) for event in self._draft.events()]
-        return [Shown(event, event.seq) for event in missed] + draft
+        return missed + [Shown(event, self._at, whole=True) for event in self._draft.events()]

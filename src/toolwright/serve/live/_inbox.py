@@ -30,6 +30,12 @@ class Inbox(Generic[T]):
         self._items.append(item)
         self._news.set()
 
+    def drop(self) -> None:
+        """Send the listener back to where items are stored."""
+        self._items.clear()
+        self._dropped = True
+        self._news.set()
+
     async def news(self) -> bool:
         """Wait until something is here; False when items were dropped before it."""
         await self._news.wait()

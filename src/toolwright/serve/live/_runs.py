@@ -36,8 +36,9 @@ from toolwright.messages import (
 from toolwright.serve._answers import refusal_is_a_problem
 from toolwright.serve._by_hand import is_by_hand
 from toolwright.serve._problems import ProblemError
-from toolwright.serve.live._feed import Feed, Shown
+from toolwright.serve.live._feed import Feed
 from toolwright.serve.live._notices import Notice, Notices
+from toolwright.serve.live._shown import Replayed, Shown
 
 __all__ = ["LiveRuns", "is_cancelled"]
 
@@ -45,6 +46,8 @@ _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 """How often a session that another process holds is looked at."""
+_LOOKED_AT = 50
+"""Sessions that are looked at in one go."""
 _LATEST = 3
 """How many events may be stored from the end of a run on."""
 
@@ -72,6 +75,7 @@ class LiveRuns:
         """Runs live within this; on leaving it they are stopped, to be gone on with at the next start."""
         async with anyio.create_task_group() as self._group:
             self._closing = False
+            self._group.start_soon(self._look_elsewhere)
             try:
                 yield
             finally:
@@ -105,13 +109,25 @@ class LiveRuns:
         """How many runs are going."""
         return len(self._going)
 
-    async def follow(self, row: SessionRow, since: int) -> AsyncGenerator[list[Shown], None]:
+    async def find(self, row: SessionRow, seq: int) -> Shown | Replayed | None:
+        """A session's event by its number, stored or of the run that is going."""
+        feed = self._feeds.get(row.scope.session_id)
+        found = None if feed is None else feed.fresh(seq)
+        if found is not None:
+            return found
+        page = await self.runner.store.encoded_events(row.scope, seq - 1, 1)
+        return next((Replayed(one.text, one.seq) for one in page if one.seq == seq), None)
+
+    async def follow(
+        self, row: SessionRow, since: int
+    ) -> AsyncGenerator[Sequence[Shown | Replayed], None]:
         """A session's events after `since`, stored and live."""
         session_id = row.scope.session_id
         feed = self._feed(session_id)
 
-        async def stored(seq: int) -> list[Event]:
-            return await self.runner.store.events(row.scope, seq)
+        async def stored(seq: int) -> list[Replayed]:
+            page = await self.runner.store.encoded_events(row.scope, seq)
+            return [Replayed(one.text, one.seq) for one in page]
 
         try:
             async with aclosing(feed.follow(stored, since)) as batches:
@@ -119,6 +135,25 @@ class LiveRuns:
                     yield batch
         finally:
             self._forget_idle(session_id)
+
+    async def _look_elsewhere(self) -> None:
+        """Show followers what other processes have added to their sessions, some at a time."""
+        while True:
+            await anyio.sleep(_LOOK_SECONDS)
+            quiet = [name for name in self._feeds if not self.is_running(name)][:_LOOKED_AT]
+            try:
+                for session_id in quiet:
+                    await self._look(session_id)
+            except Exception as error:  # noqa: BLE001  the next look may go well
+                _log.warning("Sessions cannot be looked at: %s", redact(str(error)))
+
+    async def _look(self, session_id: str) -> None:
+        row = await self.runner.store.find(self.runner.app_name, session_id)
+        feed = self._feeds.pop(session_id, None)
+        if feed is not None:
+            self._feeds[session_id] = feed  # Now the last, so that all have their turn.
+            if row is not None and not self.is_running(session_id):
+                feed.note_stored(row.last_seq)
 
     async def ended(self, session_id: str) -> None:
         """Wait until no run is going in the session."""

@@ -12,9 +12,11 @@ except ImportError as error:
 from toolwright._settings import explained
 from toolwright.errors import UsageError
 from toolwright.serve._listen import address_of, listen
+from toolwright.serve._open_files import raise_file_limit
+from toolwright.serve._patience import Patience
 from toolwright.serve._serve import GRACE_SECONDS, StartedServer
 from toolwright.serve._settings import is_loopback
-from toolwright.serve.guard import Door, SameSiteOnly, TokenCheck
+from toolwright.serve.guard import Door, HeadLimit, SameSiteOnly, TokenCheck
 from toolwright.serve.mcp._server import McpServer
 
 __all__ = ["mcp_http_app", "new_token", "serve_http"]
@@ -33,7 +35,7 @@ def mcp_http_app(
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: ASGIApp = server.server.streamable_http_app(transport_security=unguarded)
     app = app if token is None else TokenCheck(app, Door(token, realm="mcp"))
-    return SameSiteOnly(app, allowed_hosts)
+    return HeadLimit(SameSiteOnly(app, allowed_hosts))
 
 
 def new_token() -> str:
@@ -66,6 +68,9 @@ async def serve_http(
     with listen(host, port) as bound:
         address = f"{address_of(host, bound.getsockname()[1])}/mcp"
         server_here = StartedServer(
-            app, lambda: say(address), timeout_graceful_shutdown=GRACE_SECONDS
+            app,
+            lambda: say(address),
+            Patience(all_connections=raise_file_limit()),
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         await server_here.serve(sockets=[bound])

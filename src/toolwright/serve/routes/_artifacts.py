@@ -65,7 +65,7 @@ class ArtifactRoutes(Routes):
         row = await self.sessions.find(ask.path["session_id"])
         name = ask.path["name"]
         kind = ask.request.headers.get("content-type", "application/octet-stream")
-        blob = BlobPart(media_type=kind, data=await ask.request.body(), name=name)
+        blob = BlobPart(media_type=kind, data=ask.content, name=name)
         await self.artifacts.save(row.scope, name, blob)
         return await self._newest(row.scope, name)
 

@@ -1,18 +1,27 @@
 """Event streams: where a listener was, and what it is sent."""
 
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from starlette.requests import Request
 
 from toolwright.serve._endpoint import Fields
 from toolwright.serve._problems import ProblemError
-from toolwright.serve.live import BOOT, Notices, Shown
+from toolwright.serve.live import Notices, Replayed, Shown
 
 __all__ = ["Since", "event_frames", "notice_frames", "position"]
 
 RESET = b"event: reset\ndata: {}\n\n"
 RELOAD = b"event: reload\ndata: {}\n\n"
+
+
+Find = Callable[[int], Awaitable[Shown | Replayed | None]]
+"""An event by its number."""
+# At most 15 digits, so that every number fits every database.
+_ID = re.compile(r"([0-9]{1,15})(?:-([0-9a-f]{8}))?")
+_OLD_ID = re.compile(r"[0-9a-f]{8}:[0-9]{1,15}")
+"""As earlier versions gave them."""
 
 
 class Since(Fields):
@@ -22,24 +31,30 @@ class Since(Fields):
     """The `seq` or event id after which to begin; the header `Last-Event-ID` goes before it."""
 
 
-def position(request: Request, query: Since) -> tuple[int, bool]:
+async def position(request: Request, query: Since, find: Find) -> tuple[int, bool]:
     """The `seq` after which to begin, and whether the listener must forget what it has.
 
-    An id names the process that gave it: numbers that another process gave may have been given
-    again, so its listeners begin anew.
+    An id tells which event it was of: one that was shown and never stored, because the server died,
+    may have given its number to another, and its listeners begin anew.
     """
     given = request.headers.get("last-event-id") or query.since
-    boot, _, number = given.rpartition(":")
-    # At most 15 digits, so that every number fits every database.
-    if not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise ProblemError(422, f"{given!r} is no event id; send the 'id' of the last event seen.")
-    if boot and boot != BOOT:
+    if _OLD_ID.fullmatch(given):
         return 0, True
-    return int(number), False
+    parts = _ID.fullmatch(given)
+    if parts is None:
+        raise ProblemError(
+            422, f"{given[:100]!r} is no event id; send the 'id' of the last event seen."
+        )
+    number, digest = int(parts[1]), parts[2]
+    if digest is None:
+        return number, False
+    event = await find(number)
+    is_known = event is not None and event.digest == digest
+    return (number, False) if is_known else (0, True)
 
 
 async def event_frames(
-    batches: AsyncGenerator[list[Shown], None], *, reset: bool
+    batches: AsyncGenerator[Sequence[Shown | Replayed], None], *, reset: bool
 ) -> AsyncGenerator[bytes, None]:
     """Frames for a listener; with `reset` it is first told to forget what it has."""
     if reset:

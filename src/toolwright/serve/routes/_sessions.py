@@ -1,14 +1,17 @@
 """Sessions: list, make, run, follow, answer, stop, branch, forget."""
 
 import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from functools import partial
 from typing import Any
 
-from pydantic import Field, JsonValue
-from starlette.responses import Response
+from pydantic import Field, JsonValue, TypeAdapter
+from starlette.responses import Response, StreamingResponse
 
-from toolwright.backends import SessionRow
+from toolwright.backends import PAGE, SessionRow
 from toolwright.errors import UsageError
-from toolwright.messages import AnyEvent, Event, Scope
+from toolwright.messages import AnyEvent, Scope, decode_event, to_wire
 from toolwright.serve._answers import (
     AnswerOutcome,
     GiveAnswer,
@@ -27,6 +30,7 @@ from toolwright.serve.routes._events import Since, event_frames, position
 
 __all__ = ["SessionRoutes"]
 
+_EVENTS = TypeAdapter(list[AnyEvent])
 _RUNNING = (404, 409, 502, 503)
 _ID = r"^[A-Za-z0-9._~-]{1,128}$"
 
@@ -101,18 +105,39 @@ class SessionRoutes(Routes):
         return public_state(await self.runner.state((await self._row(ask)).scope.session_id))
 
     @route("GET", f"{_ONE}/events", query=Page, returns=list[AnyEvent], errors=(404,))
-    async def list_session_events(self, ask: Ask[Nothing, Page]) -> list[Event]:
+    async def list_session_events(self, ask: Ask[Nothing, Page]) -> StreamingResponse:
         """A session's stored events."""
-        since, _ = position(ask.request, ask.query)
         row = await self._row(ask)
-        found = await self.runner.store.events(row.scope, since)
-        return [public_event(event) for event in found[: ask.query.limit]]
+        since, _ = await position(ask.request, ask.query, partial(self.runs.find, row))
+        pages = self._pages(row.scope, since, ask.query.limit)
+        # The first is read before the answer begins, so that what cannot be read is refused.
+        first = await anext(pages)
+
+        async def all_pages() -> AsyncIterator[bytes]:
+            async with aclosing(pages):
+                yield first
+                async for page in pages:
+                    yield page
+
+        return StreamingResponse(all_pages(), media_type="application/json")
+
+    async def _pages(self, scope: Scope, since: int, limit: int) -> AsyncGenerator[bytes, None]:
+        """A JSON list of the events after `since`, at most `limit`, piece by piece."""
+        before = b"["
+        while limit:
+            page = await self.runner.store.encoded_events(scope, since, min(limit, PAGE))
+            if not page:
+                break
+            events = [public_event(decode_event(one.text)) for one in page]
+            yield before + to_wire(_EVENTS, events)[1:-1]
+            since, limit, before = page[-1].seq, limit - len(page), b","
+        yield b"[]" if before == b"[" else b"]"
 
     @route("GET", f"{_ONE}/stream", query=Since, media_type="text/event-stream", errors=(404, 503))
     async def follow_session(self, ask: Ask[Nothing, Since]) -> EventStream:
         """A session's events: first the stored ones, then live."""
-        since, reset = position(ask.request, ask.query)
         row = await self._row(ask)
+        since, reset = await position(ask.request, ask.query, partial(self.runs.find, row))
         return self.streams.response(event_frames(self.runs.follow(row, since), reset=reset))
 
     @route("GET", f"{_ONE}/outputs/{{name}}", media_type="application/octet-stream", errors=(404,))

@@ -1,5 +1,7 @@
 """Durable tasks: enqueue, list, follow, answer, steer, stop, try again."""
 
+from functools import partial
+
 from pydantic import Field, JsonValue
 
 from toolwright.serve._answers import (
@@ -70,8 +72,9 @@ class TaskRoutes(Routes):
     @route("GET", f"{_ONE}/stream", query=Since, media_type="text/event-stream", errors=(404, 503))
     async def follow_task(self, ask: Ask[Nothing, Since]) -> EventStream:
         """A task's events: first the stored ones, then live."""
-        since, reset = position(ask.request, ask.query)
         task = await self.tasks.find(ask.path["task_id"])
+        find = partial(self.tasks.event, task.id)
+        since, reset = await position(ask.request, ask.query, find)
         return self.streams.response(event_frames(self.tasks.follow(task.id, since), reset=reset))
 
     @route(

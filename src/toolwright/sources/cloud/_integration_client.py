@@ -9,6 +9,7 @@ import anyio
 import httpx2
 
 from toolwright._charset import decode_text
+from toolwright._tls import certificates
 from toolwright.errors import ToolError, UsageError
 from toolwright.sources.cloud._calls import in_time
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
@@ -115,7 +116,9 @@ class IntegrationClient:
         try:
             with anyio.fail_after(limits.deadline):
                 headers = await self.headers()
-                async with httpx2.AsyncClient(timeout=limits.timeout) as client:
+                async with httpx2.AsyncClient(
+                    timeout=limits.timeout, verify=certificates()
+                ) as client:
                     answer = await client.request(method, url, headers=headers, **request)
         except httpx2.TimeoutException as error:
             raise UsageError(f"{url} did not answer within {limits.timeout:g} s.") from error

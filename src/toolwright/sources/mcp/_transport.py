@@ -12,10 +12,10 @@ import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from toolwright._tls import certificates
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
 from toolwright.sources._measured import mended
@@ -55,7 +55,7 @@ def way_to(
         case StreamableHTTPConnectionParams():
             return Way(_over_http(params, headers, auth))
         case SseConnectionParams():
-            factory = params.httpx_client_factory or create_mcp_http_client
+            factory = params.httpx_client_factory or _http_client
             return Way(
                 sse_client(
                     params.url,
@@ -68,6 +68,16 @@ def way_to(
             )
 
 
+def _http_client(
+    headers: dict[str, str] | None = None,
+    timeout: httpx2.Timeout | None = None,
+    auth: httpx2.Auth | None = None,
+) -> httpx2.AsyncClient:
+    """A client as the SDK makes them, but all with the same certificates."""
+    timeout = timeout or httpx2.Timeout(30.0, read=300.0)
+    return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, verify=certificates())
+
+
 def _bounding(factory: Callable[..., Any], most: int) -> Any:
     return lambda *args, **settings: bounded(factory(*args, **settings), most)
 
@@ -76,7 +86,7 @@ def _bounding(factory: Callable[..., Any], most: int) -> Any:
 async def _over_http(
     params: StreamableHTTPConnectionParams, headers: dict[str, str], auth: httpx2.Auth | None
 ) -> AsyncIterator[Any]:
-    factory = params.httpx_client_factory or create_mcp_http_client
+    factory = params.httpx_client_factory or _http_client
     timeout = httpx2.Timeout(params.timeout, read=params.sse_read_timeout)
     async with (
         factory(headers=headers, timeout=timeout, auth=auth) as http,
