@@ -99,13 +99,13 @@ async def test_a_session_is_taken_as_it_is_when_nobody_writes_to_it(
     url: str, stores: tuple[SqlStore, SqlStore]
 ) -> None:
     mine, theirs = stores
-    hold = Hold(id="theirs", since=1.0, first=True)
+    hold, born = Hold(id="theirs", since=1.0, first=True), (await mine.open(ADA)).created_at
     async with anyio.create_task_group() as tasks:
         together = Together(tasks)
         with hold_at(mine.database, "INSERT INTO toolwright_events") as advanced:
             end = together.start(lambda: mine.append(ADA, [RunEnded(seq=3, status="done")]))
             await advanced.reached()
-            take = together.start(lambda: theirs.take(ADA, hold))
+            take = together.start(lambda: theirs.take(ADA, hold, born))
             await until_blocked(url, take)
         await end.result()
         await take.result()
