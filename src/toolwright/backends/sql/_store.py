@@ -155,16 +155,22 @@ class SqlStore(Sealed):
         """Take a session as the first append of a run does, and add nothing to it: to delete it."""
 
         def work(connection: Connection) -> None:
-            row = self.lock_in(connection, scope.app_name, scope.session_id)
-            if row is None or row.created_at != born:
-                raise refusals.was_not_opened(scope)
-            step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
-            step["unfinished"] = row.unfinished
-            if self._advance(connection, _mine(scope) | step, hold) is None:
-                raise self._refusal(connection, scope, row.last_seq + 1, hold)
+            # The roll before the session, as all who need both.
+            this = _mine(scope) | self._holds.in_transaction(connection, hold)
+            this |= {"by": hold.id, "instead_of": hold.instead_of, "born": born}
+            if not connection.execute(sql.TAKE, this).rowcount:
+                raise self._not_taken(connection, scope, hold, born)
             self.on_take(connection, scope)
 
         await self._write_under(hold, work)
+
+    def _not_taken(
+        self, connection: Connection, scope: Scope, hold: Hold, born: float
+    ) -> StoreError:
+        row = _find(connection, scope.app_name, scope.session_id)
+        if row is None or row.created_at != born:
+            return refusals.was_not_opened(scope)
+        return self._refusal(connection, scope, row.last_seq + 1, hold)
 
     async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
         self._holds.enter(hold)
