@@ -288,7 +288,7 @@ class Runner(Sealed):
         ]
 
     async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
-        """Answer a pending call: `Approve()`, `Reject(reason)`, a choice, a result, a credential.
+        """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.
 
         The first answer wins. One that does not fit is refused with `UsageError`, and the call
         still waits. A credential releases every call of its user that waits for the same one.
