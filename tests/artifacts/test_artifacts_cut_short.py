@@ -70,6 +70,32 @@ async def test_the_bytes_of_a_save_that_was_cut_short_go_with_the_session(tmp_pa
     assert found_in(tmp_path) == [], "nor empty folders"
 
 
+@pytest.mark.parametrize("killed", [1, 2])
+async def test_what_a_killed_save_had_not_put_in_place_yet_goes_with_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int
+) -> None:
+    links, real = [0], os.link
+
+    def link(source: Path, target: Path) -> None:
+        links[0] += 1
+        if links[0] == killed:
+            # As kill -9 leaves it: a copy, since here the original is removed.
+            real(source, f"{source}-left")
+            raise OSError("killed")
+        real(source, target)
+
+    artifacts = BlobArtifacts(DirectoryBlobs(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", link)
+        with pytest.raises(StoreError, match="killed"):
+            await artifacts.save(ADA, "secret.txt", TextPart("x"))
+    assert [name for name in files_in(tmp_path) if name.endswith("-left")]
+    assert await artifacts.versions(ADA, "secret.txt") == []
+    assert await artifacts.save(ADA, "secret.txt", TextPart("y")) == 0
+    await artifacts.delete_session(ADA)
+    assert found_in(tmp_path) == [], "nor empty folders"
+
+
 @pytest.mark.parametrize("step", ["mkdir", "link"])
 async def test_a_save_survives_that_others_delete_the_last_file_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

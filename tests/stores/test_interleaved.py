@@ -99,18 +99,37 @@ async def test_a_session_is_taken_as_it_is_when_nobody_writes_to_it(
     url: str, stores: tuple[SqlStore, SqlStore]
 ) -> None:
     mine, theirs = stores
-    hold = Hold(id="theirs", since=1.0, first=True)
+    hold, born = Hold(id="theirs", since=1.0, first=True), (await mine.open(ADA)).created_at
     async with anyio.create_task_group() as tasks:
         together = Together(tasks)
         with hold_at(mine.database, "INSERT INTO toolwright_events") as advanced:
             end = together.start(lambda: mine.append(ADA, [RunEnded(seq=3, status="done")]))
             await advanced.reached()
-            take = together.start(lambda: theirs.take(ADA, hold))
+            take = together.start(lambda: theirs.take(ADA, hold, born))
             await until_blocked(url, take)
         await end.result()
         await take.result()
     await theirs.release(ADA, "theirs")
     assert [row.scope for row in await mine.unfinished("app")] == []
+
+
+async def test_who_takes_a_session_is_on_the_roll_before_it_locks_it(
+    url: str, stores: tuple[SqlStore, SqlStore]
+) -> None:
+    mine, theirs = SqlStore(url), stores[1]  # One that has not signed in yet.
+    hold, born = Hold.to_delete(), (await mine.open(ADA)).created_at
+    with hold_at(mine.database, "INSERT INTO toolwright_workers") as signs_in:
+        async with anyio.create_task_group() as tasks:
+            together = Together(tasks)
+            take = together.start(lambda: mine.take(ADA, hold, born))
+            await signs_in.reached()
+            append = together.start(lambda: theirs.append(ADA, [ENDED]))
+            await until_blocked(url, append)
+            assert append.done.is_set(), "an append, which locks in the other order, had to wait"
+            signs_in.free()
+            await take.result()
+    await mine.release(ADA, hold.id)
+    await mine.close()
 
 
 async def test_a_session_is_loaded_as_it_was_at_one_moment(

@@ -13,7 +13,7 @@ import anyio
 from toolwright.agent._run import Run
 from toolwright.backends import OpenCall, Store, auth
 from toolwright.concurrency import finish
-from toolwright.errors import StoreError, UsageError
+from toolwright.errors import SessionHeld, StoreError, UsageError
 from toolwright.messages import (
     Answered,
     AuthConfig,
@@ -31,6 +31,7 @@ from toolwright.tools import AuthFlows, Credentials, ToolContext
 __all__ = [
     "check_sign_in",
     "credential_for",
+    "forget_answers",
     "forget_session",
     "forget_unused",
     "look_again",
@@ -159,7 +160,8 @@ async def _release(store: Store, signed_in: OpenCall, answer: SignedIn) -> None:
     app_name = signed_in.scope.app_name
     for call in await store.open_calls(app_name):
         if not call.answered and _same(call, signed_in):
-            await store.answer(app_name, *_place(call), answer)
+            with suppress(SessionHeld):  # Its session is being deleted: nobody waits for it.
+                await store.answer(app_name, *_place(call), answer)
 
 
 def _same(call: OpenCall, other: OpenCall) -> bool:
@@ -201,8 +203,23 @@ async def forget_session(store: Store, credentials: Credentials | None, scope: S
     calls = await store.open_calls(scope.app_name, scope.session_id)
     taken = [e.answer for e in await store.events(scope) if isinstance(e, PendingAnswered)]
     answers = [*taken, *(call.answer for call in calls)]
-    keys = {answer.key for answer in answers if isinstance(answer, SignedIn)}
-    await _forget(store, credentials, scope, keys, {_place(call) for call in calls})
+    await _forget(store, credentials, scope, _keys(answers), {_place(call) for call in calls})
+
+
+async def forget_answers(
+    store: Store,
+    credentials: Credentials | None,
+    scope: Scope,
+    answers: Sequence[StoredAnswer],
+) -> None:
+    """Delete what people have brought with these answers, whose calls are gone."""
+    if credentials is not None:
+        await _forget(store, credentials, scope, _keys(answers), ())
+
+
+def _keys(answers: Sequence[StoredAnswer | None]) -> set[str]:
+    """Where the secrets are that these answers name."""
+    return {answer.key for answer in answers if isinstance(answer, SignedIn)}
 
 
 async def _forget(
@@ -221,7 +238,7 @@ async def _forget(
     calls = await store.open_calls(scope.app_name)
     waiting = [call for call in calls if call.answered and call.pending.kind == "credential"]
     answers = [await _answer_to(store, call) for call in waiting if _place(call) not in leaving]
-    for key in keys - {answer.key for answer in answers if isinstance(answer, SignedIn)}:
+    for key in keys - _keys(answers):
         await credentials.delete(scope, key)
 
 

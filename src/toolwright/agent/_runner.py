@@ -1,8 +1,7 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
-import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
 from toolwright.agent._credentials import (
     check_sign_in,
+    forget_answers,
     forget_session,
     sign_in,
     waiting_for_state,
@@ -45,7 +45,7 @@ from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
 from toolwright.backends import Hold, Holder, Loaded, OpenCall, SessionRow, Store, open_store
 from toolwright.concurrency import close_all, in_io_thread
-from toolwright.errors import SettingError, StoreConflict, ToolError, UsageError
+from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
     AnyEvent,
@@ -288,7 +288,7 @@ class Runner(Sealed):
         ]
 
     async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
-        """Answer a pending call: `Approve()`, `Reject(reason)`, a choice, a result, a credential.
+        """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.
 
         The first answer wins. One that does not fit is refused with `UsageError`, and the call
         still waits. A credential releases every call of its user that waits for the same one.
@@ -393,9 +393,11 @@ class Runner(Sealed):
         waiting = [
             row for row in waiting_for_state(rows, callback) if user_id in (None, row.scope.user_id)
         ]
-        for row in waiting[:1]:
-            await sign_in(self.store, self.services.credentials, row, callback)
-        return [row.scope.session_id for row in waiting]
+        for at, row in enumerate(waiting):
+            with suppress(SessionHeld):  # It is being deleted; the sign-in is good for the others.
+                await sign_in(self.store, self.services.credentials, row, callback)
+                return [row.scope.session_id for row in waiting[at:]]
+        return []
 
     async def _parse_of(self, row: OpenCall, value: Any) -> Callable[[str], Args] | None:
         """What checks the arguments in `value`, if it has any; None where the tool is not at hand."""
@@ -471,22 +473,24 @@ class Runner(Sealed):
         brought for it and not used, and what it kept open. What belongs to the user stays.
 
         `SessionHeld` when another run has it, in whichever process (after `wait_if_held`), and
-        nothing was deleted; while it is being deleted, no run begins in it. Should it fail or be
-        cut short, the session is still listed, and can be deleted again.
+        nothing was deleted; while it is being deleted, no run begins in it, no answer is accepted
+        and no branch is made. Should it fail or be cut short, the session is still listed, and can
+        be deleted again. `StoreConflict` when this process was silent for its lease meanwhile and
+        another has taken the session: it is theirs then, and stays.
         """
         row = await self._session(session_id)
         log = Log(row.scope, self.store)
-        log.hold = Hold(id=uuid.uuid4().hex, since=time.time(), first=True)
+        log.hold = Hold.to_delete()
         try:
-            await self._take(row.scope, log.hold)
-            await self._delete(row)
+            await self._take(row, log.hold)
+            await self._delete(row, log.hold)
         finally:
             # Also when it is deleted: the store need not show life for it any more.
             await log.release()
 
-    async def _take(self, scope: Scope, hold: Hold) -> None:
+    async def _take(self, row: SessionRow, hold: Hold) -> None:
         """Have the session to oneself, once no run has it; `SessionHeld` when that takes too long."""
-        patience = Patience(self.wait_if_held)
+        scope, patience = row.scope, Patience(self.wait_if_held)
         while True:
             self._refuse_second(scope.session_id)
             found = await self.store.holder(scope)
@@ -495,21 +499,37 @@ class Runner(Sealed):
                 continue
             try:
                 gone = found.hold_id if found else ""
-                return await self.store.take(scope, replace(hold, instead_of=gone))
+                hold = replace(hold, instead_of=gone)
+                return await self.store.take(scope, hold, row.created_at)
             except StoreConflict as error:  # Somebody was quicker.
+                if (await self._session(scope.session_id)).created_at != row.created_at:
+                    raise  # And has deleted it; there is another of its name now.
                 await patience.wait(error)
 
-    async def _delete(self, row: SessionRow) -> None:
-        await close_all([
+    async def _delete(self, row: SessionRow, hold: Hold) -> None:
+        steps: list[Callable[[], Awaitable[None]]] = [
             partial(in_io_thread, Spill(row.scope, row.created_at).remove),
             partial(forget_session, self.store, self.services.credentials, row.scope),
             partial(self._delete_artifacts, row.scope),
-        ])  # fmt: skip
-        # Only when all that is elsewhere is gone: nobody would know of it without the session.
-        await close_all([
             partial(self.agent.end_session, SessionInfo.of(row.scope)),
-            partial(self.store.delete, row.scope),
-        ])  # fmt: skip
+        ]
+        await close_all([partial(self._while_held, row.scope, hold, step) for step in steps])
+        # Only when all that is elsewhere is gone: nobody would know of it without the session.
+        await close_all([partial(self._delete_last, row.scope, hold)])
+
+    async def _while_held(
+        self, scope: Scope, hold: Hold, step: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Take a step of a deletion unless another has the session by now; the last one says so."""
+        found = await self.store.holder(scope)
+        if found is not None and found.hold_id == hold.id:
+            await step()
+
+    async def _delete_last(self, scope: Scope, hold: Hold) -> None:
+        """Delete the session itself, if this deletion still has it."""
+        unused = await self.store.delete(scope, hold)
+        # None was accepted unless this process was taken for gone, and nobody has taken its place.
+        await forget_answers(self.store, self.services.credentials, scope, unused)
 
     async def _delete_artifacts(self, scope: Scope) -> None:
         artifacts = self.services.artifacts
@@ -531,7 +551,23 @@ class Runner(Sealed):
         outputs = Spill(row.scope, row.created_at)
         with anyio.CancelScope(shield=True):
             await in_io_thread(outputs.share, Spill(made.scope, made.created_at))
+            await self._undo_if_deleted(row, made)
         return made
+
+    async def _undo_if_deleted(self, source: SessionRow, made: SessionRow) -> None:
+        """Refuse a branch whose source was taken for deletion before its outputs were shared."""
+        left = await self.store.find(self.app_name, source.scope.session_id)
+        holder = await self.store.holder(source.scope)
+        is_there = left is not None and left.created_at == source.created_at
+        if is_there and (holder is None or not holder.deletes):
+            return
+        await self.delete(made.scope.session_id)
+        if is_there and holder is not None:
+            raise holder.refusal(source.scope.session_id)
+        raise UsageError(
+            f"Session {source.scope.session_id!r} was deleted while it was branched; there is no "
+            "branch of it."
+        )
 
     async def close(self) -> None:
         """Close the agent's toolsets, the memory if it was given by address, and the store."""

@@ -85,13 +85,14 @@ class Spill:
         if self._directory is None:
             return
         other._directory = target = other._make()
-        for file in self._directory.iterdir():
-            # Removed meanwhile, or there already: nobody can be helped, or need be.
-            with contextlib.suppress(FileNotFoundError, FileExistsError):
-                try:
-                    os.link(file, target / file.name)
-                except PermissionError:
-                    shutil.copyfile(file, target / file.name)
+        # Removed meanwhile, all or one, or there already: nobody can be helped, or need be.
+        with contextlib.suppress(FileNotFoundError):
+            for file in self._directory.iterdir():
+                with contextlib.suppress(FileNotFoundError, FileExistsError):
+                    try:
+                        os.link(file, target / file.name)
+                    except PermissionError:
+                        shutil.copyfile(file, target / file.name)
 
     def remove(self) -> None:
         """Forget all that the session has kept."""

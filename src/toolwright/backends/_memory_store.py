@@ -119,11 +119,11 @@ class MemoryStore(Sealed):
                 title=session.row.title or found.title,
             )
 
-    async def take(self, scope: Scope, hold: Hold) -> None:
-        """Take a session as the first append of a run does, and add nothing to it."""
+    async def take(self, scope: Scope, hold: Hold, born: float) -> None:
+        """Take a session as the first append of a run does, and add nothing to it: to delete it."""
         with self._lock:
             session = self._mine(scope)
-            if session is None:
+            if session is None or session.row.created_at != born:
                 raise refusals.was_not_opened(scope)
             if not may_append(hold, session.holder.hold_id if session.holder else None):
                 raise refusals.not_held(scope.session_id, session.holder, hold)
@@ -199,6 +199,7 @@ class MemoryStore(Sealed):
                 return "finished"
             if answer is None:
                 return "unknown"
+            _refuse_deleted(session)
             if any(self._is_answered(app_name, *other) for other in unless):
                 return "duplicate"
             session.calls[call_id] = replace(call, answered=True, answer=copy.deepcopy(answer))
@@ -236,11 +237,17 @@ class MemoryStore(Sealed):
                 if _is_unfinished(self._sessions[app_name, row.scope.session_id])
             ]  # fmt: skip
 
-    async def delete(self, scope: Scope) -> None:
-        """Forget a session, its events, state and pending calls."""
+    async def delete(self, scope: Scope, hold: Hold | None = None) -> list[StoredAnswer]:
+        """Forget a session, its events, state and pending calls; the answers no run had taken."""
         with self._lock:
-            if self._mine(scope):
-                del self._sessions[scope.app_name, scope.session_id]
+            session = self._mine(scope)
+            if session is None:
+                return []
+            held_by = session.holder.hold_id if session.holder else None
+            if held_by != (hold.id if hold else None):
+                raise refusals.not_to_be_deleted(scope.session_id, session.holder, hold)
+            del self._sessions[scope.app_name, scope.session_id]
+            return [call.answer for call in session.calls.values() if call.answer is not None]
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
@@ -248,6 +255,7 @@ class MemoryStore(Sealed):
             session = self._mine(scope)
             if session is None:
                 raise refusals.nothing_to_branch(scope)
+            _refuse_deleted(session)
             if (scope.app_name, new_id) in self._sessions:
                 raise refusals.id_is_taken(new_id)
             upto = len(session.events) if upto is None else max(upto, 0)
@@ -294,6 +302,11 @@ class MemoryStore(Sealed):
                 kept.pop(key, None)
             else:
                 kept[key] = value
+
+
+def _refuse_deleted(session: _Session) -> None:
+    if session.holder is not None and session.holder.deletes:
+        raise session.holder.refusal(session.row.scope.session_id)
 
 
 def _is_unfinished(session: _Session) -> bool:

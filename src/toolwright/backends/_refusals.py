@@ -8,6 +8,7 @@ __all__ = [
     "does_not_follow",
     "id_is_taken",
     "not_held",
+    "not_to_be_deleted",
     "nothing_to_branch",
     "of_another_user",
     "was_not_opened",
@@ -50,6 +51,18 @@ def not_held(session_id: str, holder: Holder | None, hold: Hold | None) -> Store
         "session goes on there.",
         holder=holder.process,
         since=holder.since,
+    )
+
+
+def not_to_be_deleted(session_id: str, holder: Holder | None, hold: Hold | None) -> StoreConflict:
+    """A session is to be deleted by who has not taken it, or does not hold it any more."""
+    if hold is None and holder is not None:
+        return holder.refusal(session_id)
+    now = "held by nobody" if holder is None else f"held by {holder}"
+    return StoreConflict(
+        f"Session {session_id!r} was not deleted: it is {now}, and not by this deletion any more, "
+        "which had given no sign of life for longer than its lease. If it is still to go, delete "
+        "it again."
     )
 
 

@@ -1,6 +1,7 @@
 """Where sessions are kept: their events, their state and the calls that wait for an answer."""
 
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -22,6 +23,8 @@ __all__ = [
 
 PAGE = 200
 """Events that are read at once, where a log may be long."""
+_DELETES = "delete:"
+"""What the id of a hold begins with that was taken to delete the session: it says so wherever it is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,11 @@ class Hold:
     instead_of: str = ""
     """The hold that it may take the place of, because that one's process is gone."""
 
+    @classmethod
+    def to_delete(cls) -> "Hold":
+        """A new one, for `Store.take` and `Store.delete`."""
+        return cls(id=f"{_DELETES}{uuid.uuid4().hex}", since=time.time(), first=True)
+
 
 def may_append(hold: Hold | None, held_by: str | None) -> bool:
     """Whether who shows `hold` may append to a session that is `held_by` another, or by nobody."""
@@ -84,9 +92,22 @@ class Holder:
     known_in: float = 0.0
     """In how many seconds it is known whether it is gone, when its last sign of life is old."""
 
+    @property
+    def deletes(self) -> bool:
+        """It is deleting the session: no answer is accepted and no branch is made meanwhile."""
+        return self.hold_id.startswith(_DELETES) and not self.is_gone
+
     def refusal(self, session_id: str) -> SessionHeld:
         """What a run is told that is to begin in the session."""
         within = f" within {self.lease:g} s" if self.lease else ""
+        if self.deletes:
+            return SessionHeld(
+                f"Session {session_id!r} is being deleted by {self}: it takes no run, no answer and "
+                "no branch. Should the deletion fail it is free at once, and should that process "
+                f"die, the session is free{within}.",
+                holder=self.process,
+                since=self.since,
+            )
         return SessionHeld(
             f"Session {session_id!r} is held by {self}, which has a run going in it; nothing was "
             "run here. Wait until that run has ended (a Runner with wait_if_held=60 waits up to "
@@ -165,10 +186,12 @@ class Store(Protocol):
         """
         ...
 
-    async def take(self, scope: Scope, hold: Hold) -> None:
-        """Take a session as the first append of a run does, and add nothing to it.
+    async def take(self, scope: Scope, hold: Hold, born: float) -> None:
+        """Take a session as the first append of a run does, and add nothing to it: to delete it.
 
-        `SessionHeld` when a run holds it, `StoreConflict` when it is not there.
+        `SessionHeld` when a run holds it, `StoreConflict` when it is not there, or is not the one
+        that was `created_at` that moment. As long as it is held by a `Hold.to_delete` whose process
+        is not gone (`Holder.deletes`), answers and branches are refused with `SessionHeld`.
         """
         ...
 
@@ -234,8 +257,13 @@ class Store(Protocol):
         blocks waits for another. However many sessions there are, only these are read."""
         ...
 
-    async def delete(self, scope: Scope) -> None:
-        """Forget a session, its events, state and pending calls."""
+    async def delete(self, scope: Scope, hold: Hold | None = None) -> list[StoredAnswer]:
+        """Forget a session, its events, state and pending calls, in one transaction.
+
+        Only under the hold that it was taken with, or, without one, if nobody holds it:
+        `StoreConflict` otherwise, and nothing is deleted. One that is not there is deleted already.
+        The answers that went with it and that no run had taken.
+        """
         ...
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:

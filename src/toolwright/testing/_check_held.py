@@ -133,27 +133,28 @@ async def check_a_repeated_append_holds_and_releases_once(store: Store) -> None:
 async def check_a_session_is_taken_without_an_append(store: Store) -> None:
     """As by a first append, from nobody or from who is gone; nothing is added, and no run begins."""
     mine = replace(_hold("d1", 12.5), first=True)
-    await raises(StoreConflict, store.take(ADA, mine))
-    await store.open(ADA)
+    await raises(StoreConflict, store.take(ADA, mine, 0.0))
+    born = (await store.open(ADA)).created_at
     started = RunStarted(seq=1, run_id="r1")
     await store.append(ADA, [started], replace(_hold("r1"), first=True))
-    await raises(SessionHeld, store.take(ADA, mine))
+    await raises(SessionHeld, store.take(ADA, mine, born))
+    await raises(StoreConflict, store.take(ADA, replace(mine, instead_of="r1"), born - 1))
     assert await _held_by(store) == "r1"
     before = await store.find("app", "s1")
     for _ in range(2):  # The acknowledgement of the first may have been lost.
-        await store.take(ADA, replace(mine, instead_of="r1"))
+        await store.take(ADA, replace(mine, instead_of="r1"), born)
         assert await _held_by(store) == "d1"
     assert (await store.events(ADA), await store.find("app", "s1")) == ([started], before)
     late = RunEnded(seq=2, status="done")
     await raises(SessionHeld, store.append(ADA, [late], _hold("r1")))
     await raises(SessionHeld, store.append(ADA, [late], replace(_hold("r2"), first=True)))
-    await raises(StoreConflict, store.take(replace(ADA, user_id="bob"), mine))
+    await raises(StoreConflict, store.take(replace(ADA, user_id="bob"), mine, born))
     await store.release(ADA, "d1")
     assert await store.holder(ADA) is None
 
 
-async def check_a_held_session_is_answered_branched_and_deleted(store: Store) -> None:
-    """Others may do to it what is no run: its branch is free, and with it its hold is deleted."""
+async def check_a_held_session_is_answered_and_branched(store: Store) -> None:
+    """Others may do to it what is no run, but not delete it: its branch is free."""
     mine = _hold("r1")
     await store.open(ADA)
     asked = PendingOpened(seq=1, pending=Pending(call_id="c1", name="ask", kind="choice"))
@@ -161,11 +162,58 @@ async def check_a_held_session_is_answered_branched_and_deleted(store: Store) ->
     assert await store.answer("app", "s1", "c1", Given(value="yes")) == "accepted"
     await store.branch(ADA, "s2")
     assert await store.holder(replace(ADA, session_id="s2")) is None
-    await store.delete(ADA)
-    assert await store.holder(ADA) is None
-    await store.open(ADA)
-    await store.append(ADA, [RunStarted(seq=1)])
-    await raises(StoreConflict, store.append(ADA, [RunEnded(seq=2, status="done")], mine))
+    await raises(SessionHeld, store.delete(ADA))
+    assert await _held_by(store) == "r1"
+    assert await store.events(ADA) == [asked]
+
+
+async def check_a_session_that_is_being_deleted_is_left_alone(store: Store) -> None:
+    """From `take` on it takes no run, no answer and no branch; released, it takes them all again."""
+    mine, call = Hold.to_delete(), Pending(call_id="c1", name="ask", kind="choice")
+    asked = PendingOpened(seq=1, pending=call)
+    born = (await store.open(ADA)).created_at
+    await store.append(ADA, [asked])
+    await store.take(ADA, mine, born)
+    holder = await store.holder(ADA)
+    assert holder is not None
+    assert holder.deletes
+    late = RunStarted(seq=2, run_id="late")
+    yes = Given(value="yes")
+    await raises(SessionHeld, store.append(ADA, [late], replace(_hold("late"), first=True)))
+    await raises(SessionHeld, store.answer("app", "s1", "c1", yes))
+    await raises(SessionHeld, store.branch(ADA, "s2"))
+    assert await store.find("app", "s2") is None
+    assert await store.answer("app", "s1", "c1", None) == "unknown"
+    [left] = await store.open_calls("app", "s1")
+    assert not left.answered
+    await store.release(ADA, mine.id)
+    assert await store.answer("app", "s1", "c1", yes) == "accepted"
+    await store.branch(ADA, "s2")
+    await store.append(ADA, [late], replace(_hold("late"), first=True))
+
+
+async def check_a_session_is_deleted_by_who_holds_it(store: Store) -> None:
+    """Not by who held it, nor another of its name; the answers that nobody took are given back."""
+    lost, mine, yes = Hold.to_delete(), Hold.to_delete(), Given(value="yes")
+    born = (await store.open(ADA)).created_at
+    asked = [
+        PendingOpened(seq=n, pending=Pending(call_id=f"c{n}", name="ask", kind="choice"))
+        for n in (1, 2)
+    ]
+    await store.append(ADA, asked)
+    assert await store.answer("app", "s1", "c1", yes) == "accepted"
+    await raises(StoreConflict, store.delete(ADA, mine))
+    await store.take(ADA, lost, born)
+    await store.take(ADA, replace(mine, instead_of=lost.id), born)
+    await raises(StoreConflict, store.delete(ADA, lost))
+    assert await store.events(ADA) == asked
+    assert await store.delete(ADA, mine) == [yes]
+    assert await store.delete(ADA, mine) == []  # The acknowledgement may have been lost.
+    assert await store.find("app", "s1") is None
+    again = await store.open(ADA)
+    for hold in (lost, mine):
+        await raises(StoreConflict, store.delete(ADA, hold))
+    assert await store.find("app", "s1") == again
 
 
 HELD_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
@@ -176,7 +224,9 @@ HELD_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_a_hold_is_released_without_an_append,
     check_a_repeated_append_holds_and_releases_once,
     check_a_session_is_taken_without_an_append,
-    check_a_held_session_is_answered_branched_and_deleted,
+    check_a_held_session_is_answered_and_branched,
+    check_a_session_that_is_being_deleted_is_left_alone,
+    check_a_session_is_deleted_by_who_holds_it,
 )
 
 

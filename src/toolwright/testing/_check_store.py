@@ -476,8 +476,10 @@ async def check_what_a_run_should_go_on_with_is_found(store: Store) -> None:
         assert await store.answer("app", "paused", call, Given(value=call)) == "accepted"
         assert ("paused" in await unfinished()) is found
     hold = Hold(id="h", since=0.0, first=True)
-    await store.take(ends["cut-off"], hold)
-    await store.take(ends["done"], hold)
+    for name in ("cut-off", "done"):
+        row = await store.find("app", name)
+        assert row is not None
+        await store.take(row.scope, hold, row.created_at)
     await store.release(ends["cut-off"], "h")
     await store.release(ends["done"], "h")
     assert set(await unfinished()) == {"inner", "cut-off", "paused"}

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright.backends.artifacts._blobs import Blobs
+from toolwright.backends.artifacts._blobs import DATA, Blobs
 from toolwright.backends.artifacts._names import plain_name, safe_name
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import ArtifactVersion, BlobPart, Content, Scope, TextPart, jsonable
@@ -39,7 +39,7 @@ class BlobArtifacts(Sealed):
         """Store a new version and return its number, from 0."""
         folder = _folder(scope, filename)
         data, media_type = _content(filename, part)
-        key = f"data/{folder}/{uuid.uuid4().hex}{_suffix(filename)}"
+        key = f"{DATA}/{folder}/{uuid.uuid4().hex}{_suffix(filename)}"
         await self._blobs.create(key, data)
         version = await self._next(folder)
         while True:
@@ -96,14 +96,14 @@ class BlobArtifacts(Sealed):
         """Forget all versions of one name."""
         folder = _folder(scope, filename)
         # Records first: bytes without a record are not seen by anyone.
-        for place in (folder, f"data/{folder}"):
+        for place in (folder, f"{DATA}/{folder}"):
             await self._empty(place)
 
     async def delete_session(self, scope: Scope) -> None:
         """Forget all that belongs to the session; what belongs to the user stays."""
         home = _home(scope, user=False)
         # Bytes are listed by themselves: those of what was cut short have no record.
-        for place in (home, f"data/{home}"):
+        for place in (home, f"{DATA}/{home}"):
             for name in await self._blobs.children(place):
                 await self._empty(f"{place}/{name}")
 

@@ -2,7 +2,10 @@
 
 from typing import Protocol
 
-__all__ = ["Blobs", "MemoryBlobs"]
+__all__ = ["DATA", "Blobs", "MemoryBlobs"]
+
+DATA = "data"
+"""The folder of bytes: whatever lies there without a record is nobody's, and goes with its session."""
 
 
 class Blobs(Protocol):

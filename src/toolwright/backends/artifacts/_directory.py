@@ -2,15 +2,19 @@
 
 import contextlib
 import os
-import tempfile
+import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from toolwright._private import make_parents
+from toolwright.backends.artifacts._blobs import DATA
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError
 
 __all__ = ["DirectoryBlobs"]
 
+T = TypeVar("T")
 _TRIES = 100
 """How often in a row others may remove an empty folder while something is put into it."""
 
@@ -43,17 +47,27 @@ class DirectoryBlobs:
 
     def _create(self, path: Path, data: bytes) -> bool:
         try:
-            make_parents(self._root / "any")
-            with tempfile.NamedTemporaryFile(dir=self._root, prefix=".new-") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                _link(file.name, path)
+            staged = self._staged(path)
+            try:
+                _write(staged, data)
+                _link(staged, path)
+            finally:
+                self._delete(staged)
         except FileExistsError:
             return False
         except OSError as error:
             raise StoreError(f"Cannot store {str(path)!r}: {error}") from error
         return True
+
+    def _staged(self, path: Path) -> Path:
+        """Where a file is written before it is put in its place: beside the bytes of its folder.
+
+        Should this process be killed, it is taken for bytes without a record, and deletion finds it.
+        """
+        folder = self._root / DATA / path.relative_to(self._root).parent
+        if path.is_relative_to(self._root / DATA):
+            folder = path.parent
+        return folder / f".new-{uuid.uuid4().hex}"
 
     def _delete(self, path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -63,19 +77,31 @@ class DirectoryBlobs:
                 folder.rmdir()
 
 
-def _link(source: str, path: Path) -> None:
-    """Put a file in its place: it appears whole, and never replaces what is there.
+def _link(source: Path, path: Path) -> None:
+    """Put a file in its place: it appears whole, and never replaces what is there."""
+    _put(path, lambda: os.link(source, path))
 
-    Its folder may be removed as soon as it is made, by whoever deletes the last file beside it.
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a new file, for nobody but this user."""
+    new = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    with os.fdopen(_put(path, lambda: os.open(path, new, 0o600)), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _put(path: Path, act: Callable[[], T]) -> T:
+    """Make the folder of `path`, then `act`.
+
+    The folder may be removed as soon as it is made, by whoever deletes the last file beside it.
     """
-    for left in reversed(range(_TRIES)):
-        try:
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(FileNotFoundError):
             make_parents(path)
-            os.link(source, path)
-            break
-        except FileNotFoundError:
-            if not left:
-                raise
+            return act()
+    make_parents(path)
+    return act()
 
 
 def _read(path: Path) -> bytes | None:

@@ -56,6 +56,7 @@ __all__ = [
     "SELECT_STATE",
     "SESSION_CALLS",
     "SET_TITLE",
+    "TAKE",
     "UNKNOWN",
     "USE_ANSWER",
     "insert_session",
@@ -99,12 +100,17 @@ def _advance(allowed: ColumnElement[bool], **held: BindParameter[Any]) -> Execut
 
 ADVANCE = _advance(_BY_NOBODY)
 """Moves a session from one `last_seq` to the next; no row when it was not there any more, or is held."""
-ADVANCE_TAKING = _advance(
-    or_(_BY_NOBODY, _BY_ME, SESSIONS.c.hold == bindparam("instead_of")), **_HELD
-)
+_MAY_TAKE = or_(_BY_NOBODY, _BY_ME, SESSIONS.c.hold == bindparam("instead_of"))
+ADVANCE_TAKING = _advance(_MAY_TAKE, **_HELD)
 """`ADVANCE` for the first append of a run, which takes the session for it."""
 ADVANCE_HOLDING = _advance(_BY_ME, **_HELD)
 """`ADVANCE` for a run that has taken the session before."""
+TAKE = (
+    update(SESSIONS)
+    .where(IS_MINE, SESSIONS.c.created_at == bindparam("born"), _MAY_TAKE)
+    .values(**_HELD)
+)
+"""Takes a session without an append; changes no row when it is another of its name, or is held."""
 RELEASE = update(SESSIONS).where(IS_MINE, _BY_ME).values(hold=None, holder=None, held_since=None)
 
 SET_TITLE = (

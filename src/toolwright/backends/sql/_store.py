@@ -151,20 +151,26 @@ class SqlStore(Sealed):
         since = _mine(scope) | {"since": body["seq"] - 1}
         return connection.execute(sql.SELECT_EVENTS, since).scalars().first() == body["body"]
 
-    async def take(self, scope: Scope, hold: Hold) -> None:
-        """Take a session as the first append of a run does, and add nothing to it."""
+    async def take(self, scope: Scope, hold: Hold, born: float) -> None:
+        """Take a session as the first append of a run does, and add nothing to it: to delete it."""
 
         def work(connection: Connection) -> None:
-            row = self.lock_in(connection, scope.app_name, scope.session_id)
-            if row is None:
-                raise refusals.was_not_opened(scope)
-            step = {"before": row.last_seq, "after": row.last_seq, "now": row.updated_at}
-            step["unfinished"] = row.unfinished
-            if self._advance(connection, _mine(scope) | step, hold) is None:
-                raise self._refusal(connection, scope, row.last_seq + 1, hold)
+            # The roll before the session, as all who need both.
+            this = _mine(scope) | self._holds.in_transaction(connection, hold)
+            this |= {"by": hold.id, "instead_of": hold.instead_of, "born": born}
+            if not connection.execute(sql.TAKE, this).rowcount:
+                raise self._not_taken(connection, scope, hold, born)
             self.on_take(connection, scope)
 
         await self._write_under(hold, work)
+
+    def _not_taken(
+        self, connection: Connection, scope: Scope, hold: Hold, born: float
+    ) -> StoreError:
+        row = _find(connection, scope.app_name, scope.session_id)
+        if row is None or row.created_at != born:
+            return refusals.was_not_opened(scope)
+        return self._refusal(connection, scope, row.last_seq + 1, hold)
 
     async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
         self._holds.enter(hold)
@@ -290,7 +296,11 @@ class SqlStore(Sealed):
                 return _why_not(connection, where)
             if others and self._one_is_answered(connection, others):
                 return "duplicate"
-            return self.answer_in(connection, app_name, session_id, call_id, answer)
+            session = self.lock_in(connection, app_name, session_id)
+            if session is None:
+                return "unknown"
+            self._refuse_deleted(connection, session)
+            return self._answer(connection, session, call_id, answer)
 
         return await self.database.write(work)
 
@@ -312,16 +322,28 @@ class SqlStore(Sealed):
         call_id: str,
         answer: StoredAnswer,
     ) -> Answered:
-        """`answer`, in a transaction that is under way."""
+        """`answer`, in a transaction that is under way.
+
+        Also while the session is being deleted: should that fail, its call must not wait for ever.
+        """
         session = self.lock_in(connection, app_name, session_id)
-        if session is None:
-            return "unknown"
+        return "unknown" if session is None else self._answer(connection, session, call_id, answer)
+
+    def _answer(
+        self, connection: Connection, session: Row[Any], call_id: str, answer: StoredAnswer
+    ) -> Answered:
+        app_name, session_id = session.app_name, session.session_id
         given = {"now": time.time(), "given": rows.answer_text(answer)}
         this = {"of": session.key, "call": call_id}
         if not connection.execute(sql.ANSWER, this | given).rowcount:
             return _why_not(connection, {"app": app_name, "session": session_id, "call": call_id})
         self.on_answer(connection, app_name, session_id)
         return "accepted"
+
+    def _refuse_deleted(self, connection: Connection, session: Row[Any]) -> None:
+        holder = self._holds.holder(connection, session)
+        if holder is not None and holder.deletes:
+            raise holder.refusal(session.session_id)
 
     def lock_in(self, connection: Connection, app_name: str, session_id: str) -> Row[Any] | None:
         """The session's row, in a transaction that is under way; none other writes to the session before
@@ -397,22 +419,32 @@ class SqlStore(Sealed):
         query = select(SESSIONS.c.app_name, count).group_by(SESSIONS.c.app_name)
         return {row.app_name: row.sessions for row in await self._all(query)}
 
-    async def delete(self, scope: Scope) -> None:
-        """Forget a session, its events, state and pending calls."""
+    async def delete(self, scope: Scope, hold: Hold | None = None) -> list[StoredAnswer]:
+        """Forget a session, its events, state and pending calls; the answers no run had taken."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> list[StoredAnswer]:
+            row = self.lock_in(connection, scope.app_name, scope.session_id)
+            if row is None or row.user_id != scope.user_id:
+                return []
+            if row.hold != (hold.id if hold else None):
+                holder = self._holds.holder(connection, row)
+                raise refusals.not_to_be_deleted(scope.session_id, holder, hold)
+            calls = self.calls_in(connection, scope.app_name, scope.session_id)
             connection.execute(delete(SESSIONS).where(sql.IS_MINE), _mine(scope))
             connection.execute(delete(STATE).where(sql.IS_STATE_OF_SESSION), _mine(scope))
+            return [call.answer for call in calls if call.answer is not None]
 
-        await self.database.write(work)
+        return await self.database.write(work)
 
     async def branch(self, scope: Scope, new_id: str, upto: int | None = None) -> SessionRow:
         """A new session with the same events up to `seq` `upto`, and the state they give."""
 
         def source(connection: Connection) -> tuple[list[Event], Changes]:
-            found = _find(connection, scope.app_name, scope.session_id)
-            if found is None or found.scope != scope:
+            row = _find_row(connection, scope.app_name, scope.session_id)
+            found = None if row is None else rows.session(row)
+            if row is None or found is None or found.scope != scope:
                 raise refusals.nothing_to_branch(scope)
+            self._refuse_deleted(connection, row)
             events = _events(connection, _mine(scope), 0)
             kept = [event for event in events if upto is None or event.seq <= upto]
             return branched(scope, found.created_at, kept)
