@@ -101,9 +101,8 @@ async def run_tool(
     """Parse and run, as the dispatcher does; `answers` to what earlier runs have asked."""
     args = tool.parse(json.dumps(arguments or {}))
     ctx = context(tool, run)
-    ctx.tool_confirmation = confirmation
     ctx.answers = [_answered(asked, value) for asked, value in answers]
-    return await refused_by_itself(tool, args, ctx) or await tool.run(args, ctx)
+    return await refused_by_itself(tool, args, ctx, confirmation) or await tool.run(args, ctx)
 
 
 def _answered(asked: Output, value: Any) -> tuple[Pending, StoredAnswer]:

@@ -27,6 +27,13 @@ from toolwright.tools._decision import Decision, Verdict, Wish, stricter
 from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
 from toolwright.tools._function import FunctionTool, function_tool, tool
+from toolwright.tools._judgement import (
+    decided,
+    named,
+    refuse_questions,
+    until_denied,
+    wishes_of,
+)
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
@@ -181,6 +188,7 @@ __all__ = [
     "combined",
     "copied",
     "decide",
+    "decided",
     "deferred_tool",
     "difference",
     "differences",
@@ -196,12 +204,14 @@ __all__ = [
     "is_decision",
     "kept",
     "lent",
+    "named",
     "nearest",
     "pinned_files",
     "plain_schema",
     "prefixed",
     "read_again",
     "read_decision",
+    "refuse_questions",
     "renamed",
     "reshaped",
     "rules",
@@ -211,6 +221,8 @@ __all__ = [
     "stricter",
     "to_output",
     "tool",
+    "until_denied",
+    "wishes_of",
     "with_approval",
     "with_confirmation",
     "with_credential",

@@ -126,3 +126,28 @@ async def test_our_confirmation_is_their_approval() -> None:
         deps="ada",
     )
     assert resumed.output == "tool-return: ada greets bob (c9)"
+
+
+async def test_the_rule_and_the_function_are_answered_one_after_the_other() -> None:
+    def pay(cents: int, tool_context: ToolContext) -> str:
+        """Pay."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="To a NEW account?")
+            return ""
+        return f"paid {cents}"
+
+    agent = agent_that_calls(to_pydantic_ai(FunctionTool(pay, require_confirmation=True)), cents=5)
+    result = await agent.run("go", deps="ada")
+    hints: list[str] = []
+    while isinstance(result.output, DeferredToolRequests):
+        asked = result.output
+        hints.append(asked.metadata["c9"]["hint"])
+        result = await agent.run(
+            message_history=result.all_messages(),
+            deferred_tool_results=DeferredToolResults(
+                approvals={"c9": True}, metadata=asked.metadata
+            ),
+            deps="ada",
+        )
+    assert hints == ["Allow 'pay' with these arguments?", "To a NEW account?"]
+    assert result.output == "tool-return: paid 5"
