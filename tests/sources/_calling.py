@@ -44,6 +44,7 @@ class StubRun:
     names: tuple[str, ...] = ("tester",)
     asked: str = ""
     unruled: tuple[str, ...] = ("tester",)
+    rule_records: list[dict[str, Any]] = field(default_factory=list)
     cost: float = 0.0
     shown: list[tuple[str, Any]] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)

@@ -7,7 +7,17 @@ from typing import Any
 
 from toolwright.agent._hooks import Hooks
 from toolwright.errors import UsageError
-from toolwright.tools import Named, NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
+from toolwright.tools import (
+    Named,
+    NameKind,
+    Policy,
+    PolicyWish,
+    Require,
+    Rules,
+    Tool,
+    digest_of_policy,
+    interrupting,
+)
 
 __all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
@@ -25,6 +35,11 @@ class Guard:
     """The names and patterns in it that no listing has shown to be right yet."""
     around: bool = False
     """Whether it was put around tools, and knows no others."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a worker has to know of it that runs a task started under it; plain JSON."""
+        return {"whose": self.origin, "digest": digest_of_policy(self.policy)}
 
     def unresolved(self) -> list[str]:
         """The names in rules that deny or ask which may be misspelt, for all that is known so far."""

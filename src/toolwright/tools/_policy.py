@@ -20,11 +20,12 @@ from toolwright.tools._confirmation import (
 from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
+from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._patterns import Named, NamedPath, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
 
-__all__ = ["NameKind", "Rule", "Rules", "guarded", "interrupting", "rules"]
+__all__ = ["NameKind", "Rule", "Rules", "digest_of_policy", "guarded", "interrupting", "rules"]
 
 When = str | Callable[..., bool | Awaitable[bool]]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -199,6 +200,24 @@ def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
         otherwise: A verdict, or another policy, such as `reviewed_by(model)`.
     """
     return Rules(ordered, otherwise)
+
+
+def digest_of_policy(policy: Policy) -> str:
+    """What a policy decides, the same in every process: its rules as they are written.
+
+    A function, as a policy or as a condition, is known by its module and its name, not by what it does.
+    """
+    return digest_of(_spelled(policy))
+
+
+def _spelled(policy: Any) -> Any:
+    if isinstance(policy, str):
+        return policy
+    if not isinstance(policy, Rules):
+        function = policy if hasattr(policy, "__qualname__") else type(policy)
+        return [getattr(function, "__module__", None), function.__qualname__]
+    conditions = [_spelled(rule.when) if callable(rule.when) else None for rule in policy.ordered]
+    return [[str(rule) for rule in policy.ordered], conditions, _spelled(policy.otherwise)]
 
 
 def interrupting(required: dict[str, Require]) -> Rules:

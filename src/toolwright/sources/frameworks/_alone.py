@@ -72,6 +72,11 @@ class LoneRun:
         return self.names
 
     @property
+    def rule_records(self) -> list[dict[str, Any]]:
+        """None, as nobody has brought any."""
+        return []
+
+    @property
     def agent_name(self) -> str:
         """The framework stands in for the agent."""
         return self.framework
