@@ -277,6 +277,14 @@ WRITTEN: dict[str, Callable[[], Agent]] = {
         [drop_table, away()],
         policy=rules(otherwise=rules(Rule.ask("drop_tabel"), otherwise="allow")),
     ),
+    "not this one": lambda: root(
+        [drop_table, away()],
+        policy=rules(Rule.allow(when="call.tool != 'drop_tabel'"), otherwise="deny"),
+    ),
+    "none of these": lambda: root(
+        [drop_table, away()],
+        policy=rules(Rule.allow(when="not (call.tool in ['drop_tabel'])"), otherwise="ask"),
+    ),
     "interrupt_on": lambda: root([drop_table, away()], interrupt_on={"drop_tabel": True}),
     "guarded": lambda: root(
         [guarded(combined([drop_table], away()), rules(Rule.deny("drop_tabel"), otherwise="allow"))]

@@ -42,10 +42,10 @@ class Guard:
         return {"whose": self.origin, "digest": digest_of_policy(self.policy)}
 
     def unresolved(self) -> list[str]:
-        """The names in rules that deny or ask which may be misspelt, for all that is known so far."""
+        """The names that may be misspelt, for all that is known so far, and would let calls run then."""
         if not self.unchecked or not isinstance(self.policy, Rules):
             return []
-        strict = set(self.policy.names("deny", "ask")) & self.unchecked
+        strict = set(self.policy.names(strict=True)) & self.unchecked
         return sorted({repr(name.pattern) for _, name in strict})
 
 

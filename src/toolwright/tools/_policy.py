@@ -174,16 +174,20 @@ class Rules(Careful):
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self, *verdicts: Verdict) -> Iterator[tuple[NameKind, Named]]:
+    def names(self, *, strict: bool = False) -> Iterator[tuple[NameKind, Named]]:
         """The names and patterns that must be those of tools, agents and sources.
 
-        With verdicts, only those in rules that have one of them.
+        With `strict`, only those that could let a call run when they are misspelt: not what a rule
+        allows by name, but what its condition names (`call.tool != 'wipe'`).
         """
         for rule in self.ordered:
-            if not rule.optional and (not verdicts or rule.verdict in verdicts):
+            if rule.optional:
+                continue
+            if not strict or rule.verdict != "allow":
                 yield from _names(rule)
+            yield from _names_in_condition(rule)
         if isinstance(self.otherwise, Rules):
-            yield from self.otherwise.names(*verdicts)
+            yield from self.otherwise.names(strict=strict)
 
     def about(self, tool: Tool) -> Iterator[Rule]:
         """The rules that may fit calls of `tool`."""
@@ -266,6 +270,9 @@ def _names(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
         yield "agent", Named(rule.agent)
     if rule.source is not None:
         yield "source", Named(rule.source)
+
+
+def _names_in_condition(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
     if isinstance(rule.when, str):
         condition = Expression(rule.when)
         kinds: tuple[NameKind, ...] = ("tool", "agent", "source")
