@@ -35,11 +35,28 @@ class Guard:
     """The names and patterns in it that no listing has shown to be right yet."""
     around: bool = False
     """Whether it was put around tools, and knows no others."""
+    elsewhere: bool = False
+    """Whether its names are checked where the task that it holds for was started, and not here."""
 
     @property
     def record(self) -> dict[str, Any]:
         """What a worker has to know of it that runs a task started under it; plain JSON."""
-        return {"whose": self.origin, "digest": digest_of_policy(self.policy)}
+        return {
+            "whose": self.origin,
+            "digest": digest_of_policy(self.policy),
+            "unresolved": self.unresolved(),
+        }
+
+    def is_of(self, record: Mapping[str, Any]) -> bool:
+        """Whether it decides what the one does that the record was made of."""
+        own = self.record
+        return all(own[key] == record[key] for key in ("whose", "digest"))
+
+    def in_another_run(self, records: Sequence[Mapping[str, Any]]) -> "Guard":
+        """The same in a task: what nobody could resolve where it was started is unresolved there."""
+        names = {name for record in records if self.is_of(record) for name in record["unresolved"]}
+        found = {(kind, name) for kind, name in _names(self.policy) if repr(name.pattern) in names}
+        return replace(self, unchecked=found, elsewhere=True)
 
     def unresolved(self) -> list[str]:
         """The names that may be misspelt, for all that is known so far, and would let calls run then."""
@@ -135,9 +152,9 @@ class Above:
         """The same, with these rules as well."""
         return replace(self, guards=(*self.guards, *guards))
 
-    def of_another_run(self) -> "Above":
-        """Only the rules, whose names that run has to check, and the path."""
-        guards = tuple(replace(guard, unchecked=set()) for guard in self.guards)
+    def of_another_run(self, records: Sequence[Mapping[str, Any]] = ()) -> "Above":
+        """Only the rules, whose names that run has to check, and the path; it has left `records`."""
+        guards = tuple(guard.in_another_run(records) for guard in self.guards)
         return replace(self, guards=guards, hooks=())
 
 

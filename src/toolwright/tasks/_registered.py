@@ -94,7 +94,7 @@ def above_child(
         path += meant
         above = above.with_agents(path[-1:])
     _refuse_others(above, records)
-    return above.of_another_run()
+    return above.of_another_run(records)
 
 
 def _refuse_others(above: Above, records: Sequence[Mapping[str, Any]]) -> None:
@@ -102,9 +102,8 @@ def _refuse_others(above: Above, records: Sequence[Mapping[str, Any]]) -> None:
 
     Those who have more rules here than there can only be stricter.
     """
-    here = [guard.record for guard in above.guards]
     for rule in records:
-        if rule not in here:
+        if not any(guard.is_of(rule) for guard in above.guards):
             raise UsageError(
                 f"The task was started under {rule['whose']}, which is not the same with this worker: "
                 "it has other rules there, or none. Register the agents with the rules that they had "
