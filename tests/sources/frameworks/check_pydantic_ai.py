@@ -73,6 +73,16 @@ async def test_a_tool_that_requires_approval_is_asked_for() -> None:
     assert (await run_tool(ours)).status == "pending"
 
 
+async def test_a_tool_that_requires_approval_knows_that_it_was_given() -> None:
+    def pay(ctx: RunContext[None]) -> str:
+        """Pay."""
+        return f"approved: {ctx.tool_call_approved}"
+
+    required = from_pydantic_ai(Tool(pay, requires_approval=True))
+    assert (await run_tool(required, confirmation=ToolConfirmation())).text == "approved: True"
+    assert (await run_tool(from_pydantic_ai(pay))).text == "approved: False"
+
+
 async def test_images_and_metadata_come_along() -> None:
     def draw() -> ToolReturn:
         """Draw."""

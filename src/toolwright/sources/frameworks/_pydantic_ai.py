@@ -55,7 +55,7 @@ def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
     async def call(args: Args, ctx: ToolContext) -> Output:
         try:
             valid = schema.validator.validate_python(args)
-            return _output(await schema.call(valid, _context(ctx)))
+            return _output(await schema.call(valid, _context(ctx, theirs)))
         except ModelRetry as retry:
             return Output(text=retry.message, status="error")
         except ApprovalRequired as needed:
@@ -69,7 +69,7 @@ def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
     return with_confirmation(made, theirs.requires_approval)
 
 
-def _context(ctx: ToolContext) -> RunContext[Any]:
+def _context(ctx: ToolContext, theirs: Tool[Any]) -> RunContext[Any]:
     return RunContext(
         deps=ctx.deps,
         model=TestModel(),
@@ -77,7 +77,8 @@ def _context(ctx: ToolContext) -> RunContext[Any]:
         tool_call_id=ctx.function_call_id,
         tool_name=ctx.call.name,
         run_id=ctx.run_id,
-        tool_call_approved=ctx.tool_confirmation is not None,
+        # One that requires approval never runs without; else only a yes to its own question counts.
+        tool_call_approved=theirs.requires_approval or ctx.tool_confirmation is not None,
     )
 
 
