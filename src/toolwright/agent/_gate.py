@@ -35,7 +35,6 @@ from toolwright.tools import (
     read_again,
     refuse_questions,
     says,
-    stricter,
     until_denied,
     wishes_of,
 )
@@ -49,7 +48,7 @@ __all__ = [
     "edited_arguments",
     "gate",
     "give_turn",
-    "standing_decision",
+    "standing_decisions",
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
@@ -127,13 +126,12 @@ async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     return told if changed is None else [*told, changed]
 
 
-async def standing_decision(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
+async def standing_decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     """What everybody says of a tool whose calls cannot be judged one by one, nor reviewed."""
-    strictest = Decision(verdict="allow")
-    async for said, whose in _opinions(run, tool, ctx):
-        counted = said if said.review is None else replace(said, verdict="ask", review=None)
-        strictest = stricter(strictest, named(counted, whose))
-    return strictest
+    return [
+        named(said if said.review is None else replace(said, verdict="ask", review=None), whose)
+        async for said, whose in _opinions(run, tool, ctx)
+    ]
 
 
 async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
