@@ -32,7 +32,7 @@ async def test_a_run_is_not_given_what_the_framework_keeps_for_itself(how: str, 
         await RUNS[how](agent, {"mine": 1, key: True})
 
 
-@pytest.mark.parametrize("key", ["_cost", "_asked", "_under", "_unruled"])
+@pytest.mark.parametrize("key", ["_cost", "_asked", "_under", "_unruled", "_rules"])
 async def test_a_task_is_not_given_what_its_rules_know_of_those_who_started_it(
     key: str, tmp_path: Path
 ) -> None:

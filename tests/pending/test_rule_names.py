@@ -17,6 +17,7 @@ from toolwright import (
     Runner,
     Tool,
     ToolboxToolset,
+    ToolContext,
     UsageError,
     Workflow,
     code_mode,
@@ -25,6 +26,8 @@ from toolwright import (
 )
 from toolwright.kits import load_agent_file
 from toolwright.sources import StdioServerParameters
+from toolwright.tasks import Orchestrator
+from toolwright.tasks._registered import above_child
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     Decision,
@@ -277,6 +280,14 @@ WRITTEN: dict[str, Callable[[], Agent]] = {
         [drop_table, away()],
         policy=rules(otherwise=rules(Rule.ask("drop_tabel"), otherwise="allow")),
     ),
+    "not this one": lambda: root(
+        [drop_table, away()],
+        policy=rules(Rule.allow(when="call.tool != 'drop_tabel'"), otherwise="deny"),
+    ),
+    "none of these": lambda: root(
+        [drop_table, away()],
+        policy=rules(Rule.allow(when="not (call.tool in ['drop_tabel'])"), otherwise="ask"),
+    ),
     "interrupt_on": lambda: root([drop_table, away()], interrupt_on={"drop_tabel": True}),
     "guarded": lambda: root(
         [guarded(combined([drop_table], away()), rules(Rule.deny("drop_tabel"), otherwise="allow"))]
@@ -292,6 +303,41 @@ async def test_while_a_name_may_be_misspelt_every_call_that_its_rules_allow_is_a
     assert (paused.status, ran) == ("paused", [])
     assert "which nothing that could be listed has" in paused.pending[0].hint
     assert "a rule for '" in paused.pending[0].rule
+
+
+@pytest.mark.parametrize(("deny", "asks"), [("drop_tabel", True), ("look", False)])
+async def test_what_was_unresolved_where_a_child_task_was_started_is_asked_about_inside(
+    deny: str, asks: bool
+) -> None:
+    policy = rules(Rule.deny(deny), otherwise="allow")
+
+    def parent(*script: Any) -> Agent:
+        look = drop_table.replace(spec=replace(drop_table.spec, name="look"))
+        tools = [records, look, away()]
+        return Agent(name="parent", model=ScriptedModel(*script), tools=tools, policy=policy)
+
+    left: list[Any] = []
+
+    @tool
+    def records(tool_context: ToolContext) -> str:
+        """What a task that is started here takes along."""
+        left.extend(tool_context.run.rule_records)
+        return "."
+
+    runner = Runner(parent(call("records"), "."))
+    paused = await runner.run("go", session_id="s")
+    if asks:
+        await runner.answer("s", paused.pending[0].call_id, Approve())
+        await runner.resume("s")
+    made = Orchestrator("sqlite:///unused.db")
+    made.register(parent())
+    above = above_child(["parent"], None, made.agents, (), left)
+    model = ScriptedModel(call("drop_table", name="x"), ".")
+    child = Runner(Agent(name="child", model=model, tools=[drop_table]))
+    result = await child.begin_or_resume("go", user_id="u", session_id="t", above=above)
+    assert (result.status, ran) == (("paused", []) if asks else ("done", ["x"]))
+    rule = "a rule for 'drop_tabel' in the policy of agent 'parent'"
+    assert [asked.rule for asked in result.pending] == [rule] * asks
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,11 @@ from toolwright import (
 from toolwright.kits import load_agent_file
 from toolwright.messages import ToolEnded, Usage
 from toolwright.models import ModelRequest
-from toolwright.tasks import Orchestrator
+from toolwright.tasks import NewTask, Orchestrator
+from toolwright.tasks._children import _children
 from toolwright.tasks._registered import above_child
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Args, Toolset, combined, filtered, prefixed, searchable
+from toolwright.tools import Args, Decision, Toolset, combined, filtered, prefixed, searchable
 
 pytestmark = pytest.mark.anyio
 
@@ -476,6 +477,74 @@ async def test_a_child_task_does_not_run_where_its_parents_rules_are_not_known(
             worker.drain()
     assert (task.status, ran) == ("FAILED", [])
     assert "register it as well" in task.reason
+    await made.close()
+
+
+async def by_name(tool: Tool, args: Any, ctx: ToolContext) -> Decision:
+    return Decision(verdict="deny")
+
+
+def on_weekends(disk: str) -> bool:
+    return True
+
+
+NO_WIPING = rules(Rule.deny("wipe"), otherwise="allow")
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        (NO_WIPING, None),
+        (NO_WIPING, rules(Rule.allow("wipe"), otherwise="allow")),
+        (NO_WIPING, rules(Rule.deny("wipe", when="False"), otherwise="allow")),
+        (rules(otherwise="deny"), rules(otherwise="allow")),
+        (rules(Rule.deny("wipe", when=on_weekends)), rules(Rule.deny("wipe", when=str.isupper))),
+        (rules(otherwise=NO_WIPING), rules(otherwise=rules(otherwise="allow"))),
+        (by_name, NO_WIPING),
+    ],
+    ids=["none", "verdict", "condition", "otherwise", "function", "nested", "policy"],
+)
+async def test_a_worker_that_has_other_rules_for_a_name_on_the_path_refuses_the_task(
+    there: Any, here: Any
+) -> None:
+    def boss(policy: Any, **more: Any) -> Agent:
+        return Agent(name="boss", model=ScriptedModel(), tools=[wipe], policy=policy, **more)
+
+    records = [guard.record for guard in boss(there).guards]
+    made = Orchestrator("sqlite:///unused.db")
+    made.register(boss(here))
+    with pytest.raises(UsageError, match="started under the policy of agent 'boss'"):
+        above_child(["boss"], None, made.agents, (), records)
+    stricter = Orchestrator("sqlite:///unused.db")
+    stricter.register(boss(there, interrupt_on={"wipe": True}))
+    assert len(above_child(["boss"], None, stricter.agents, (), records).guards) == 2
+
+
+async def test_a_child_task_carries_the_rules_that_it_was_started_under(tmp_path: Path) -> None:
+    started: list[NewTask] = []
+
+    @tool
+    def start(tool_context: ToolContext) -> str:
+        """Start a child task as `child_tasks` does, but where another worker will find it."""
+        [child] = _children("child", ["go"], tool_context, "cancel")
+        started.append(replace(child, parent_id=None, parent_call=None))
+        return "started"
+
+    starting = ScriptedModel(call("start"), "done")
+    parent = Agent(name="parent", model=starting, tools=[start, wipe], policy=NO_WIPING)
+    await Runner(parent).run("go")
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made.register(Agent(name="parent", model=ScriptedModel(), tools=[wipe]))
+    made.register(Agent(name="child", model=ScriptedModel(call("wipe"), "."), tools=[wipe]))
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            [child_id] = await made.enqueue_many(started)
+            task = await made.wait(child_id)
+            worker.drain()
+    assert (task.status, ran) == ("FAILED", [])
+    assert "started under the policy of agent 'parent'" in task.reason
     await made.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from toolwright import Agent, AgentTool, Hooks, Rule, Runner, Tool, ToolContext, UsageError, rules
 from toolwright.messages import ServerTool
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Args, Decision
+from toolwright.tools import Args, Decision, with_approval, with_confirmation
 
 pytestmark = pytest.mark.anyio
 SEARCH = ServerTool(name="web_search")
@@ -87,3 +87,33 @@ async def test_one_that_a_hook_adds_to_the_request_is_judged_as_well() -> None:
 def test_a_misspelt_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"no tool 'web_serch'.*near names: web_search"):
         Agent(name="a", tools=[SEARCH], policy=rules(Rule.deny("web_serch"), otherwise="allow"))
+
+
+@pytest.mark.parametrize("wrap", [with_confirmation, with_approval])
+def test_a_confirmation_around_a_tool_of_the_provider_is_refused_in_words(wrap: Any) -> None:
+    with pytest.raises(
+        UsageError, match=r"'web_search', which the model's provider runs.*Rule.deny"
+    ):
+        wrap(SEARCH, True)
+    with pytest.raises(UsageError, match="takes a tool, such as"):
+        wrap(print, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "verdict", "reason"),
+    [
+        (rules(Rule.allow("web_search")), "allow", ""),
+        (rules(Rule.deny("web_search", reason="no"), otherwise="allow"), "deny", "no"),
+        (rules(Rule.ask("web_search"), otherwise="allow"), "deny", "is not offered"),
+        (reviewed, "deny", "is not offered"),
+    ],
+    ids=["allow", "deny", "ask", "review"],
+)
+async def test_a_tool_of_the_provider_is_explained(policy: Any, verdict: str, reason: str) -> None:
+    tools = [SEARCH]
+    agent = Agent(name="a", model=ScriptedModel(), tools=tools, policy=policy)
+    found = await Runner(agent).explain("web_search", {})
+    assert (found.tool, found.verdict) == ("web_search", verdict)
+    assert found.decided is not None
+    assert reason in found.decided.reason
+    assert "the policy of agent 'a'" in found.decided.rule

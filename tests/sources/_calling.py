@@ -44,6 +44,7 @@ class StubRun:
     names: tuple[str, ...] = ("tester",)
     asked: str = ""
     unruled: tuple[str, ...] = ("tester",)
+    rule_records: list[dict[str, Any]] = field(default_factory=list)
     cost: float = 0.0
     shown: list[tuple[str, Any]] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)
@@ -101,9 +102,8 @@ async def run_tool(
     """Parse and run, as the dispatcher does; `answers` to what earlier runs have asked."""
     args = tool.parse(json.dumps(arguments or {}))
     ctx = context(tool, run)
-    ctx.tool_confirmation = confirmation
     ctx.answers = [_answered(asked, value) for asked, value in answers]
-    return await refused_by_itself(tool, args, ctx) or await tool.run(args, ctx)
+    return await refused_by_itself(tool, args, ctx, confirmation) or await tool.run(args, ctx)
 
 
 def _answered(asked: Output, value: Any) -> tuple[Pending, StoredAnswer]:

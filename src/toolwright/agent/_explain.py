@@ -1,7 +1,7 @@
 """Say which rule decides about a call, and why, without running it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ from toolwright.agent._inside import begin_inside
 from toolwright.agent._log import full_id
 from toolwright.agent._node import AgentNode
 from toolwright.agent._run import Run
+from toolwright.agent._server_tools import decisions_about
 from toolwright.agent._start import Start, carry_on
 from toolwright.agent._toolbox import Toolbox
 from toolwright.errors import ToolError
@@ -18,6 +19,10 @@ from toolwright.messages import ToolCall
 from toolwright.tools import Args, Decision, Tool, ToolContext, Verdict, stricter, writable
 
 __all__ = ["Explanation", "explain"]
+
+_NOT_OFFERED = (
+    "The model's provider makes its calls, so nobody can be asked about one: it is not offered."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +56,31 @@ async def explain(
     run = carry_on(agent, start).run
     for step in way:
         run = await _enter(run, step)
+    for theirs in run.agent.server_tools():
+        if theirs.name == name:
+            return _explained(name, {}, [_offered(d) for d in await decisions_about(run, theirs)])
     tool = await _tool(run, name)
     made = ToolCall(call_id="explain", name=name, arguments=json.dumps(writable(arguments)))
     ctx = ToolContext(run, made)
     ctx.arguments = tool.parse(made.arguments)
-    found = await decisions(run, tool, ctx)
+    return _explained(tool.name, ctx.arguments, await decisions(run, tool, ctx))
+
+
+def _offered(decision: Decision) -> Decision:
+    """What it comes to for a tool of the provider, which is offered or not."""
+    if decision.verdict != "ask":
+        return decision
+    reason = f"{decision.reason} {_NOT_OFFERED}".strip()
+    return replace(decision, verdict="deny", reason=reason)
+
+
+def _explained(name: str, arguments: Args, found: Sequence[Decision]) -> Explanation:
     decided: Decision | None = None
     for decision in found:
         decided = stricter(decided, decision)
     return Explanation(
-        tool=tool.name,
-        arguments=ctx.arguments,
+        tool=name,
+        arguments=arguments,
         verdict="allow" if decided is None else decided.verdict,
         decided=decided,
         decisions=tuple(found),

@@ -1,7 +1,7 @@
 """Judge a call by every rule on its path before it runs; the strictest verdict counts."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from toolwright.agent._log import CallRecord
 from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
 from toolwright.agent._rules import Guard
 from toolwright.agent._run import Run
-from toolwright.errors import ArgumentError, UsageError
+from toolwright.errors import ArgumentError
 from toolwright.messages import Approve, Pending, PendingRequest
 from toolwright.tools import (
     APPROVED,
@@ -26,14 +26,17 @@ from toolwright.tools import (
     ToolContext,
     apply_edit,
     decide,
+    decided,
     differences,
     digest_of,
     digest_of_arguments,
     exact,
-    lent,
+    named,
     read_again,
+    refuse_questions,
     says,
-    stricter,
+    until_denied,
+    wishes_of,
 )
 
 __all__ = [
@@ -45,7 +48,7 @@ __all__ = [
     "edited_arguments",
     "gate",
     "give_turn",
-    "standing_decision",
+    "standing_decisions",
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
@@ -80,15 +83,15 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     """None when the call may run; else what it comes to: denied, or a question to a person."""
     if record.answers:  # To those who judge: they have asked nothing.
         ctx.answers, ctx.tool_confirmation = (), None
-    heard = await _heard(run, tool, ctx)
+    heard = await until_denied(_opinions(run, tool, ctx))
     changed = change_of(run, tool) if tool.source else None
     lasting = _about(said for said, _ in heard)
     about = lasting if changed is None else f"{lasting}{changed.about}"
     given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), about) if record.answers else None
     # Set after the policies, which could set it, too.
     ctx.approval = None if given is None else _confirmation(*given)
-    decision = await _decided(heard, changed, is_approved=given is not None)
-    _refuse_questions(tool, ctx, decision.rule)
+    decision = await decided(heard, changed, is_approved=given is not None)
+    refuse_questions(tool, ctx, decision.rule)
     if decision.verdict == "deny":
         # Nobody can approve it, not even by changing the arguments to these.
         return _denied(decision)
@@ -108,87 +111,37 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     return None
 
 
-async def _heard(run: Run, tool: Tool, ctx: ToolContext) -> list[tuple[Decision, str]]:
-    """What everybody says and whose it is, up to the first who denies the call."""
-    heard: list[tuple[Decision, str]] = []
-    async for said, whose in _opinions(run, tool, ctx):
-        heard.append((said, whose))
-        if said.review is None and said.verdict == "deny":
-            break
-    return heard
-
-
 def _about(decisions: Iterable[Decision]) -> str:
     """What all of them bind an approval to, those that allow the call too: it is about that as well."""
     found = [decision.about for decision in decisions if decision.about]
     return digest_of(*found) if found else ""
 
 
-async def _decided(
-    heard: Sequence[tuple[Decision, str]], changed: Decision | None, *, is_approved: bool
-) -> Decision:
-    """The strictest decision; of several that ask, one question that says what all of them say."""
-    told = [_named(said, whose) for said, whose in heard if said.review is None]
-    if told and told[-1].verdict == "deny":
-        return told[-1]
-    asks = [decision for decision in told if decision.verdict == "ask"]
-    asks += [] if changed is None else [changed]
-    if asks:
-        return _one_question(asks)
-    if is_approved:  # By a person, who comes after a reviewer.
-        return Decision(verdict="allow")
-    return await _reviewed([(said, whose) for said, whose in heard if said.review is not None])
-
-
-def _one_question(asks: Sequence[Decision]) -> Decision:
-    """All their reasons, that of the tool itself first, and all their rules."""
-    reasons = dict.fromkeys(decision.reason for decision in reversed(asks) if decision.reason)
-    return Decision(
-        verdict="ask",
-        reason="\n".join(reasons),
-        payload=next((ask.payload for ask in asks if ask.payload is not None), None),
-        rule="; ".join(dict.fromkeys(decision.rule for decision in asks)),
-    )
-
-
-async def _reviewed(reviews: Sequence[tuple[Decision, str]]) -> Decision:
-    """What those say who wanted to know first that everybody else allows the call."""
-    for asked, whose in reviews:
-        said = asked if asked.review is None else await asked.review()
-        if said.verdict != "allow":
-            return _named(said, whose)
-    return Decision(verdict="allow")
-
-
 async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     """What everybody on the path says of the call; models that review calls are not asked."""
-    found = [_named(said, whose) async for said, whose in _opinions(run, tool, ctx)]
+    found = [named(said, whose) async for said, whose in _opinions(run, tool, ctx)]
     changed = change_of(run, tool) if tool.source else None
     later = Decision(verdict="allow", reason=_REVIEWED_LATER)
     told = [said if said.review is None else replace(later, rule=said.rule) for said in found]
     return told if changed is None else [*told, changed]
 
 
-async def standing_decision(run: Run, tool: Tool, ctx: ToolContext) -> Decision:
+async def standing_decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
     """What everybody says of a tool whose calls cannot be judged one by one, nor reviewed."""
-    strictest = Decision(verdict="allow")
-    async for said, whose in _opinions(run, tool, ctx):
-        counted = said if said.review is None else replace(said, verdict="ask", review=None)
-        strictest = stricter(strictest, _named(counted, whose))
-    return strictest
+    return [
+        named(said if said.review is None else replace(said, verdict="ask", review=None), whose)
+        async for said, whose in _opinions(run, tool, ctx)
+    ]
 
 
 async def _opinions(run: Run, tool: Tool, ctx: ToolContext) -> AsyncIterator[tuple[Decision, str]]:
     """Decisions and whose they are, from the outermost to the tool itself."""
     for guard in run.rules:
         said = await decide(guard.policy, tool, ctx.arguments, ctx)
-        _refuse_questions(tool, ctx, guard.origin)
+        refuse_questions(tool, ctx, guard.origin)
         yield _while_unresolved(said, guard, tool), guard.origin
     around = () if run.box is None else run.box.guards
-    for wish in tool.confirm:
-        with lent(ctx.arguments, ctx) as args:
-            said = await wish(args, ctx)
-        _refuse_questions(tool, ctx, said.rule)
+    async for said, wish in wishes_of(tool, ctx):
         for guard in around:
             if isinstance(wish, PolicyWish) and wish.policy is guard.policy:
                 said = _while_unresolved(said, guard, tool)
@@ -208,27 +161,6 @@ def _while_unresolved(said: Decision, guard: Guard, tool: Tool) -> Decision:
     return Decision(
         verdict="ask", reason=_UNRESOLVED.format(listed), rule=f"a rule for {listed}", about=listed
     )
-
-
-def _refuse_questions(tool: Tool, ctx: ToolContext, whose: str) -> None:
-    """`UsageError` when who judges a call has asked something with its context.
-
-    What is asked there is asked when the call is over: it would have run by then.
-    """
-    if ctx.requested is not None:
-        raise UsageError(
-            f"{whose or 'A policy'} asked for {ctx.requested.kind} with the context while it judged a "
-            f"call of {tool.name!r}, which was not run. Who judges a call asks with a verdict: return "
-            "Decision(verdict='ask', reason=…) from a policy and True from require_confirmation or "
-            "interrupt_on, or write Rule.ask(…, when=…)."
-        )
-
-
-def _named(decision: Decision, whose: str) -> Decision:
-    """With the rule that decided, in words."""
-    if not whose:
-        return decision if decision.rule else replace(decision, rule="a policy around the tool")
-    return replace(decision, rule=f"{decision.rule} in {whose}" if decision.rule else whose)
 
 
 def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] | None) -> None:

@@ -132,7 +132,7 @@ async def check_rule_names(
     """
     _strike(guard, {**_names_for(guard, listed), "agent": path})
     top = guard.owner or root
-    if not guard.unchecked or top is None:
+    if not guard.unchecked or guard.elsewhere or top is None:
         return
     reached = Reached(top)
     await reached.list_all(ctx)

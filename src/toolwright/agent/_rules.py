@@ -7,7 +7,17 @@ from typing import Any
 
 from toolwright.agent._hooks import Hooks
 from toolwright.errors import UsageError
-from toolwright.tools import Named, NameKind, Policy, PolicyWish, Require, Rules, Tool, interrupting
+from toolwright.tools import (
+    Named,
+    NameKind,
+    Policy,
+    PolicyWish,
+    Require,
+    Rules,
+    Tool,
+    digest_of_policy,
+    interrupting,
+)
 
 __all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
@@ -25,12 +35,34 @@ class Guard:
     """The names and patterns in it that no listing has shown to be right yet."""
     around: bool = False
     """Whether it was put around tools, and knows no others."""
+    elsewhere: bool = False
+    """Whether its names are checked where the task that it holds for was started, and not here."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a worker has to know of it that runs a task started under it; plain JSON."""
+        return {
+            "whose": self.origin,
+            "digest": digest_of_policy(self.policy),
+            "unresolved": self.unresolved(),
+        }
+
+    def is_of(self, record: Mapping[str, Any]) -> bool:
+        """Whether it decides what the one does that the record was made of."""
+        own = self.record
+        return all(own[key] == record[key] for key in ("whose", "digest"))
+
+    def in_another_run(self, records: Sequence[Mapping[str, Any]]) -> "Guard":
+        """The same in a task: what nobody could resolve where it was started is unresolved there."""
+        names = {name for record in records if self.is_of(record) for name in record["unresolved"]}
+        found = {(kind, name) for kind, name in _names(self.policy) if repr(name.pattern) in names}
+        return replace(self, unchecked=found, elsewhere=True)
 
     def unresolved(self) -> list[str]:
-        """The names in rules that deny or ask which may be misspelt, for all that is known so far."""
+        """The names that may be misspelt, for all that is known so far, and would let calls run then."""
         if not self.unchecked or not isinstance(self.policy, Rules):
             return []
-        strict = set(self.policy.names("deny", "ask")) & self.unchecked
+        strict = set(self.policy.names(strict=True)) & self.unchecked
         return sorted({repr(name.pattern) for _, name in strict})
 
 
@@ -120,9 +152,9 @@ class Above:
         """The same, with these rules as well."""
         return replace(self, guards=(*self.guards, *guards))
 
-    def of_another_run(self) -> "Above":
-        """Only the rules, whose names that run has to check, and the path."""
-        guards = tuple(replace(guard, unchecked=set()) for guard in self.guards)
+    def of_another_run(self, records: Sequence[Mapping[str, Any]] = ()) -> "Above":
+        """Only the rules, whose names that run has to check, and the path; it has left `records`."""
+        guards = tuple(guard.in_another_run(records) for guard in self.guards)
         return replace(self, guards=guards, hooks=())
 
 

@@ -450,6 +450,11 @@ class Run:
         return tuple(name for name in self.names if name not in ruled)
 
     @property
+    def rule_records(self) -> list[dict[str, Any]]:
+        """The rules that hold here, as a task that is started here carries them along."""
+        return [guard.record for guard in self.rules]
+
+    @property
     def has_mail(self) -> bool:
         """Whether messages wait to be put into this conversation before its next turn."""
         return self.listens and bool(self.log.inbox)

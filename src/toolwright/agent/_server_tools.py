@@ -2,17 +2,19 @@
 
 import logging
 from dataclasses import replace
+from functools import reduce
 
 from toolwright._message_of import named_message_of
-from toolwright.agent._gate import standing_decision
+from toolwright.agent._gate import standing_decisions
 from toolwright.agent._rule_names import stand_in
 from toolwright.agent._run import Run
 from toolwright.messages import ServerTool, ToolCall
 from toolwright.models import ModelRequest
-from toolwright.tools import Decision, ToolContext
+from toolwright.tools import Decision, ToolContext, stricter
 
-__all__ = ["with_allowed_server_tools"]
+__all__ = ["decisions_about", "with_allowed_server_tools"]
 
+_ALLOWED = Decision(verdict="allow")
 logger = logging.getLogger("toolwright")
 _LEFT_OUT = (
     "The provider's tool %r is not offered to agent %r: %s. Its calls are made by the provider, so that "
@@ -27,7 +29,7 @@ async def with_allowed_server_tools(run: Run, request: ModelRequest) -> ModelReq
     """
     allowed: list[ServerTool] = []
     for tool in request.server_tools:
-        said = await _judged(run, tool)
+        said = reduce(stricter, await decisions_about(run, tool), _ALLOWED)
         if said.verdict == "allow":
             allowed.append(tool)
             continue
@@ -37,11 +39,12 @@ async def with_allowed_server_tools(run: Run, request: ModelRequest) -> ModelReq
     return replace(request, server_tools=tuple(allowed))
 
 
-async def _judged(run: Run, tool: ServerTool) -> Decision:
+async def decisions_about(run: Run, tool: ServerTool) -> list[Decision]:
+    """What everybody on the path says of a tool of the provider."""
     ctx = ToolContext(run, ToolCall(call_id=tool.name, name=tool.name), run.path, node=run.node)
     try:
-        return await standing_decision(run, stand_in(tool), ctx)
+        return await standing_decisions(run, stand_in(tool), ctx)
     except Exception as error:  # noqa: BLE001 - a policy that cannot say without arguments: no yes
-        return Decision(verdict="deny", rule="a policy raised", reason=named_message_of(error))
+        return [Decision(verdict="deny", rule="a policy raised", reason=named_message_of(error))]
     finally:
         ctx.end()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
 from toolwright.tasks._store import CHILDREN
-from toolwright.tasks._task import ASKED, COST, UNDER, UNRULED, NewTask, ParentClose
+from toolwright.tasks._task import ASKED, COST, RULES, UNDER, UNRULED, NewTask, ParentClose
 from toolwright.tools import FunctionTool, Output, Tool, ToolContext
 
 __all__ = ["child_tasks_tool"]
@@ -47,7 +47,7 @@ def _children(
     # the child's own rules may be about who is on the path and what the person asked for. A rule
     # on cost counts what was spent on the way here.
     run = ctx.run
-    path = {UNDER: list(run.names), UNRULED: list(run.unruled)}
+    path = {UNDER: list(run.names), UNRULED: list(run.unruled), RULES: run.rule_records}
     inherited = {**path, ASKED: run.asked, COST: run.cost}
     return [
         NewTask(

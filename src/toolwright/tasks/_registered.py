@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from toolwright.agent import ABOVE_ALL, Above, AgentNode, Runner, agents_inside
 from toolwright.errors import UsageError
@@ -61,12 +62,14 @@ def above_child(
     asked: str | None,
     agents: Mapping[str, Registered],
     unruled: Collection[str] = (),
+    records: Sequence[Mapping[str, Any]] = (),
 ) -> Above:
     """All rules of the agents on the path to the call that started a child task.
 
     `UsageError` when one of them is not registered here, or when it cannot be said which of two is
-    meant: without its rules the task must not run. `asked` is what the person has asked for; the
-    `unruled` among the names need not be known.
+    meant, or when their rules here are not those that the task was started under (`records`): without
+    them it must not run. `asked` is what the person has asked for; the `unruled` among the names need
+    not be known.
     """
     above, path = replace(ABOVE_ALL, asked=asked), list[AgentNode]()
     for name in names:
@@ -90,7 +93,22 @@ def above_child(
             above = above.with_guards(task.runner.guards)
         path += meant
         above = above.with_agents(path[-1:])
-    return above.of_another_run()
+    _refuse_others(above, records)
+    return above.of_another_run(records)
+
+
+def _refuse_others(above: Above, records: Sequence[Mapping[str, Any]]) -> None:
+    """`UsageError` when a rule that the task was started under is not among those known here.
+
+    Those who have more rules here than there can only be stricter.
+    """
+    for rule in records:
+        if not any(guard.is_of(rule) for guard in above.guards):
+            raise UsageError(
+                f"The task was started under {rule['whose']}, which is not the same with this worker: "
+                "it has other rules there, or none. Register the agents with the rules that they had "
+                "where the task was started, and retry it; or start it anew."
+            )
 
 
 def _named(name: str, path: Sequence[AgentNode]) -> list[AgentNode]:

@@ -14,6 +14,7 @@ __all__ = [
     "COST",
     "ENDED",
     "PAYLOAD_SIZE",
+    "RULES",
     "SUSPECT",
     "UNDER",
     "UNRULED",
@@ -50,11 +51,13 @@ UNDER = "_under"
 """The key, beside a child task's own state, of the agents on the path to the call that started it."""
 UNRULED = "_unruled"
 """The key of those among them that have no rules, so that nobody needs to know them."""
+RULES = "_rules"
+"""The key of the rules of the others, so that a worker that has other ones does not run the task."""
 ASKED = "_asked"
 """The key of what the person has asked of those agents."""
 COST = "_cost"
 """The key of what those agents had cost when the task was started."""
-_INHERITED = (UNDER, UNRULED, ASKED, COST)
+_INHERITED = (UNDER, UNRULED, RULES, ASKED, COST)
 
 
 @sealed

@@ -24,7 +24,7 @@ from toolwright.tasks._queue import Claim, Line, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, COST, SUSPECT, UNDER, UNRULED, Task
+from toolwright.tasks._task import ASKED, COST, RULES, SUSPECT, UNDER, UNRULED, Task
 
 __all__ = ["Worker", "current_task"]
 
@@ -313,8 +313,9 @@ class Worker(Sealed):
         self._read[task.id] = letters[-1].id if letters else 0
         state = from_exact_json(claim.state)
         path, unruled = state.pop(UNDER, ()), state.pop(UNRULED, ())
+        records = state.pop(RULES, ())
         asked, cost = state.pop(ASKED, None), state.pop(COST, 0.0)
-        above = replace(above_child(path, asked, self._agents, unruled), cost=cost)
+        above = replace(above_child(path, asked, self._agents, unruled, records), cost=cost)
         return await runner.begin_or_resume(
             decode_message(claim.prompt),
             user_id=task.owner_id,

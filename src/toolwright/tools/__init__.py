@@ -27,6 +27,13 @@ from toolwright.tools._decision import Decision, Verdict, Wish, stricter
 from toolwright.tools._exact import Exact, exact
 from toolwright.tools._fingerprint import ONCE, digest_of, digest_of_arguments
 from toolwright.tools._function import FunctionTool, function_tool, tool
+from toolwright.tools._judgement import (
+    decided,
+    named,
+    refuse_questions,
+    until_denied,
+    wishes_of,
+)
 from toolwright.tools._output import to_output
 from toolwright.tools._services import Artifacts, AuthFlows, Credentials, Memory, Services
 from toolwright.tools._signature import plain_schema
@@ -102,6 +109,7 @@ _LAZY = {
     "NameKind": "_policy",
     "Rule": "_policy",
     "Rules": "_policy",
+    "digest_of_policy": "_policy",
     "guarded": "_policy",
     "interrupting": "_policy",
     "rules": "_policy",
@@ -181,11 +189,13 @@ __all__ = [
     "combined",
     "copied",
     "decide",
+    "decided",
     "deferred_tool",
     "difference",
     "differences",
     "digest_of",
     "digest_of_arguments",
+    "digest_of_policy",
     "each_by_name",
     "exact",
     "files_seen",
@@ -196,12 +206,14 @@ __all__ = [
     "is_decision",
     "kept",
     "lent",
+    "named",
     "nearest",
     "pinned_files",
     "plain_schema",
     "prefixed",
     "read_again",
     "read_decision",
+    "refuse_questions",
     "renamed",
     "reshaped",
     "rules",
@@ -211,6 +223,8 @@ __all__ = [
     "stricter",
     "to_output",
     "tool",
+    "until_denied",
+    "wishes_of",
     "with_approval",
     "with_confirmation",
     "with_credential",

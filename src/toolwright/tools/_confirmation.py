@@ -7,6 +7,7 @@ from typing import Any
 
 from toolwright.concurrency import call_user
 from toolwright.errors import UsageError
+from toolwright.messages import ServerTool
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._copies import lent
@@ -66,7 +67,20 @@ def with_approval(tool: Tool, policy: Policy) -> Tool:
     It is asked about the tool as it is here, whatever name the tool is given later.
     """
 
+    _refuse_others(tool, "with_approval")
     return tool.replace(confirm=(*tool.confirm, PolicyWish(policy, tool)))
+
+
+def _refuse_others(tool: Any, what: str) -> None:
+    if isinstance(tool, Tool):
+        return
+    if isinstance(tool, ServerTool):
+        raise UsageError(
+            f"{what} takes a tool that is called here; got {tool.name!r}, which the model's provider "
+            "runs, so that nobody can be asked about a call. Rules decide whether it is offered at all: "
+            f"Rule.deny({tool.name!r}) in the agent's policy."
+        )
+    raise UsageError(f"{what} takes a tool, such as FunctionTool(…) or one of @tool; got {tool!r}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +98,7 @@ class PolicyWish:
 
 def with_confirmation(tool: Tool, require: Require) -> Tool:
     """Ask a person before the tool runs, when `require` is or says true for the arguments."""
+    _refuse_others(tool, "with_confirmation")
     if require is False:
         return tool
     needed = None if require is True else by_argument_names(require)

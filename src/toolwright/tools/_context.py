@@ -135,6 +135,11 @@ class RunInside(Protocol):
         ...
 
     @property
+    def rule_records(self) -> list[dict[str, Any]]:
+        """The rules that hold here, as a task that is started here carries them along."""
+        ...
+
+    @property
     def cost(self) -> float:
         """What the session has cost so far, in US dollars."""
         ...

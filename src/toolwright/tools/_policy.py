@@ -20,11 +20,12 @@ from toolwright.tools._confirmation import (
 from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
+from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._patterns import Named, NamedPath, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
 
-__all__ = ["NameKind", "Rule", "Rules", "guarded", "interrupting", "rules"]
+__all__ = ["NameKind", "Rule", "Rules", "digest_of_policy", "guarded", "interrupting", "rules"]
 
 When = str | Callable[..., bool | Awaitable[bool]]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -173,16 +174,20 @@ class Rules(Careful):
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
 
-    def names(self, *verdicts: Verdict) -> Iterator[tuple[NameKind, Named]]:
+    def names(self, *, strict: bool = False) -> Iterator[tuple[NameKind, Named]]:
         """The names and patterns that must be those of tools, agents and sources.
 
-        With verdicts, only those in rules that have one of them.
+        With `strict`, only those that could let a call run when they are misspelt: not what a rule
+        allows by name, but what its condition names (`call.tool != 'wipe'`).
         """
         for rule in self.ordered:
-            if not rule.optional and (not verdicts or rule.verdict in verdicts):
+            if rule.optional:
+                continue
+            if not strict or rule.verdict != "allow":
                 yield from _names(rule)
+            yield from _names_in_condition(rule)
         if isinstance(self.otherwise, Rules):
-            yield from self.otherwise.names(*verdicts)
+            yield from self.otherwise.names(strict=strict)
 
     def about(self, tool: Tool) -> Iterator[Rule]:
         """The rules that may fit calls of `tool`."""
@@ -199,6 +204,24 @@ def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
         otherwise: A verdict, or another policy, such as `reviewed_by(model)`.
     """
     return Rules(ordered, otherwise)
+
+
+def digest_of_policy(policy: Policy) -> str:
+    """What a policy decides, the same in every process: its rules as they are written.
+
+    A function, as a policy or as a condition, is known by its module and its name, not by what it does.
+    """
+    return digest_of(_spelled(policy))
+
+
+def _spelled(policy: Any) -> Any:
+    if isinstance(policy, str):
+        return policy
+    if not isinstance(policy, Rules):
+        function = policy if hasattr(policy, "__qualname__") else type(policy)
+        return [getattr(function, "__module__", None), function.__qualname__]
+    conditions = [_spelled(rule.when) if callable(rule.when) else None for rule in policy.ordered]
+    return [[str(rule) for rule in policy.ordered], conditions, _spelled(policy.otherwise)]
 
 
 def interrupting(required: dict[str, Require]) -> Rules:
@@ -247,6 +270,9 @@ def _names(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
         yield "agent", Named(rule.agent)
     if rule.source is not None:
         yield "source", Named(rule.source)
+
+
+def _names_in_condition(rule: Rule) -> Iterator[tuple[NameKind, Named]]:
     if isinstance(rule.when, str):
         condition = Expression(rule.when)
         kinds: tuple[NameKind, ...] = ("tool", "agent", "source")

@@ -73,6 +73,16 @@ async def test_a_tool_that_requires_approval_is_asked_for() -> None:
     assert (await run_tool(ours)).status == "pending"
 
 
+async def test_a_tool_that_requires_approval_knows_that_it_was_given() -> None:
+    def pay(ctx: RunContext[None]) -> str:
+        """Pay."""
+        return f"approved: {ctx.tool_call_approved}"
+
+    required = from_pydantic_ai(Tool(pay, requires_approval=True))
+    assert (await run_tool(required, confirmation=ToolConfirmation())).text == "approved: True"
+    assert (await run_tool(from_pydantic_ai(pay))).text == "approved: False"
+
+
 async def test_images_and_metadata_come_along() -> None:
     def draw() -> ToolReturn:
         """Draw."""
@@ -126,3 +136,28 @@ async def test_our_confirmation_is_their_approval() -> None:
         deps="ada",
     )
     assert resumed.output == "tool-return: ada greets bob (c9)"
+
+
+async def test_the_rule_and_the_function_are_answered_one_after_the_other() -> None:
+    def pay(cents: int, tool_context: ToolContext) -> str:
+        """Pay."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="To a NEW account?")
+            return ""
+        return f"paid {cents}"
+
+    agent = agent_that_calls(to_pydantic_ai(FunctionTool(pay, require_confirmation=True)), cents=5)
+    result = await agent.run("go", deps="ada")
+    hints: list[str] = []
+    while isinstance(result.output, DeferredToolRequests):
+        asked = result.output
+        hints.append(asked.metadata["c9"]["hint"])
+        result = await agent.run(
+            message_history=result.all_messages(),
+            deferred_tool_results=DeferredToolResults(
+                approvals={"c9": True}, metadata=asked.metadata
+            ),
+            deps="ada",
+        )
+    assert hints == ["Allow 'pay' with these arguments?", "To a NEW account?"]
+    assert result.output == "tool-return: paid 5"

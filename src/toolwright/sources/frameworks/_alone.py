@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio.from_thread
@@ -22,17 +22,26 @@ from toolwright.messages import (
 )
 from toolwright.tools import (
     Args,
-    Decision,
     Output,
     Services,
     StateTable,
     Tool,
     ToolConfirmation,
     ToolContext,
-    stricter,
+    decided,
+    refuse_questions,
+    until_denied,
+    wishes_of,
 )
 
 __all__ = ["LoneRun", "as_text", "refused_by_itself", "run_alone", "run_blocking"]
+
+RULE, FUNCTION = "rule", "function"
+"""Who asks: what judges the call, `require_confirmation` included, or the tool's own function."""
+_TWO_QUESTIONS = (
+    "This call was not finished: a person has approved what a rule asked about {!r}, its function has "
+    "a question of its own, and {} does not say which of the two a yes answers. {}"
+)
 
 
 @dataclass(kw_only=True)
@@ -49,6 +58,8 @@ class LoneRun:
     task_id: str | None = None
     asked: str = ""
     cost: float = 0.0
+    how_to_tell: str = "Export a tool that leaves the asking to one of them."
+    """What to do where two questions of one call could not be told apart."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,6 +70,11 @@ class LoneRun:
     def unruled(self) -> tuple[str, ...]:
         """A framework has no rules of ours."""
         return self.names
+
+    @property
+    def rule_records(self) -> list[dict[str, Any]]:
+        """None, as nobody has brought any."""
+        return []
 
     @property
     def agent_name(self) -> str:
@@ -128,35 +144,78 @@ async def run_alone(
     *,
     call_id: str | None = None,
     confirmation: ToolConfirmation | None = None,
+    answers: Sequence[str] = (),
 ) -> Output:
-    """Parse and run; what goes wrong is an output with the status `error`, as in any agent."""
+    """Parse, judge and run; what goes wrong is an output with the status `error`, as in any agent.
+
+    Args:
+        tool: One of ours.
+        arguments: As JSON.
+        run: What stands in for a run.
+        call_id: The framework's id of the call.
+        confirmation: A person's yes.
+        answers: What the yes answers: the `question` of the request, in words; empty where the
+            framework does not say.
+    """
     call = ToolCall(call_id=call_id or uuid.uuid4().hex, name=tool.name, arguments=arguments)
-    ctx = ToolContext(run, call, tool_confirmation=confirmation)
+    ctx = ToolContext(run, call)
     try:
         args = tool.parse(arguments)
-        output = await refused_by_itself(tool, args, ctx) or await tool.run(args, ctx)
+        refused = await refused_by_itself(tool, args, ctx, confirmation, answers)
+        if refused is not None:
+            return refused
+        output = await tool.run(args, ctx)
     except ToolError as error:
         return Output(text=str(error), status="error")
     except Exception as error:  # noqa: BLE001 - told to the model, as the dispatcher does
         return Output(text=f"{type(error).__name__}: {error}", status="error")
     if ctx.requested is not None:
-        return Output(status="pending", request=ctx.requested)
-    return output
+        output = Output(status="pending", request=ctx.requested)
+    return _as_own_question(output, run, ctx, answers)
 
 
-async def refused_by_itself(tool: Tool, args: Args, ctx: ToolContext) -> Output | None:
-    """What the tool's own wishes to be confirmed come to, where no run judges them; None: run it."""
-    decision: Decision | None = None
-    for wish in tool.confirm:
-        decision = stricter(decision, await wish(args, ctx))
-    if decision is None or decision.verdict == "allow":
-        return None
+async def refused_by_itself(
+    tool: Tool,
+    args: Args,
+    ctx: ToolContext,
+    confirmation: ToolConfirmation | None = None,
+    answers: Sequence[str] = (),
+) -> Output | None:
+    """What the tool's own wishes to be confirmed come to, where no run judges them; None: run it.
+
+    They are judged as the calls of an agent are. A yes goes to who asked: to the rule, as long as
+    it asks and nothing else is known, else to the function.
+    """
+    ctx.arguments = args
+    heard = await until_denied((said, "") async for said, _ in wishes_of(tool, ctx))
+    decision = await decided(heard, is_approved=RULE in answers)
+    refuse_questions(tool, ctx, decision.rule)
     if decision.verdict == "deny":
         return Output(text=f"Denied: {decision.reason or 'not allowed here'}", status="denied")
-    if ctx.tool_confirmation is not None:
-        return None
-    hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
-    return Output.pending(kind="confirmation", hint=hint, payload=decision.payload)
+    is_rules = RULE in answers or (not answers and decision.verdict == "ask")
+    ctx.approval = confirmation if is_rules else None
+    if decision.verdict == "ask" and ctx.approval is None:
+        hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
+        payload = decision.payload
+        return Output.pending(kind="confirmation", hint=hint, payload=payload, question=RULE)
+    is_functions = FUNCTION in answers or (not answers and not is_rules)
+    ctx.tool_confirmation = confirmation if is_functions else None
+    return None
+
+
+def _as_own_question(
+    output: Output, run: LoneRun, ctx: ToolContext, answers: Sequence[str]
+) -> Output:
+    """What the function has asked, with what a yes to it answers; an error where nobody could tell."""
+    request = output.request
+    if output.status != "pending" or request is None or request.kind != "confirmation":
+        return output
+    if ctx.approval is None:
+        return replace(output, request=replace(request, question=FUNCTION))
+    if answers:
+        return replace(output, request=replace(request, question=f"{RULE} {FUNCTION}"))
+    text = _TWO_QUESTIONS.format(ctx.call.name, run.framework, run.how_to_tell)
+    return Output(text=text, status="error")
 
 
 def as_text(output: Output) -> str:

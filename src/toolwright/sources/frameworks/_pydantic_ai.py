@@ -37,6 +37,11 @@ except ImportError as error:
 
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 
+_HOW_TO_TELL = (
+    "Give the metadata of the requests back with the approvals: "
+    "DeferredToolResults(approvals=…, metadata=requests.metadata)."
+)
+
 
 def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
     """A pydantic-ai tool, or a function for one, as ours.
@@ -50,7 +55,7 @@ def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
     async def call(args: Args, ctx: ToolContext) -> Output:
         try:
             valid = schema.validator.validate_python(args)
-            return _output(await schema.call(valid, _context(ctx)))
+            return _output(await schema.call(valid, _context(ctx, theirs)))
         except ModelRetry as retry:
             return Output(text=retry.message, status="error")
         except ApprovalRequired as needed:
@@ -64,7 +69,7 @@ def from_pydantic_ai(tool: Tool[Any] | Callable[..., Any]) -> OurTool:
     return with_confirmation(made, theirs.requires_approval)
 
 
-def _context(ctx: ToolContext) -> RunContext[Any]:
+def _context(ctx: ToolContext, theirs: Tool[Any]) -> RunContext[Any]:
     return RunContext(
         deps=ctx.deps,
         model=TestModel(),
@@ -72,7 +77,8 @@ def _context(ctx: ToolContext) -> RunContext[Any]:
         tool_call_id=ctx.function_call_id,
         tool_name=ctx.call.name,
         run_id=ctx.run_id,
-        tool_call_approved=ctx.tool_confirmation is not None,
+        # One that requires approval never runs without; else only a yes to its own question counts.
+        tool_call_approved=theirs.requires_approval or ctx.tool_confirmation is not None,
     )
 
 
@@ -107,12 +113,16 @@ def to_pydantic_ai(tool: ToolLike) -> Tool[Any]:
         output = await run_alone(
             ours,
             json.dumps(arguments),
-            LoneRun(framework="pydantic-ai", deps=ctx.deps),
+            LoneRun(framework="pydantic-ai", deps=ctx.deps, how_to_tell=_HOW_TO_TELL),
             call_id=ctx.tool_call_id,
             confirmation=ToolConfirmation() if ctx.tool_call_approved else None,
+            answers=_answered(ctx.tool_call_metadata),
         )
-        if output.status == "pending" and output.request and output.request.kind == "confirmation":
-            raise ApprovalRequired(metadata={"hint": output.request.hint})
+        request = output.request
+        if output.status == "pending" and request and request.kind == "confirmation":
+            raise ApprovalRequired(
+                metadata={"hint": request.hint, "answers": request.question.split()}
+            )
         if output.status != "ok":
             raise ModelRetry(as_text(output))
         return _returned(output)
@@ -125,6 +135,12 @@ def to_pydantic_ai(tool: ToolLike) -> Tool[Any]:
         takes_ctx=True,
         sequential=ours.sequential,
     )
+
+
+def _answered(metadata: Any) -> list[str]:
+    """What an approval answers, from the metadata of its request; empty when it came without."""
+    found = metadata.get("answers") if isinstance(metadata, dict) else None
+    return [str(who) for who in found] if isinstance(found, list) else []
 
 
 def _returned(output: Output) -> Any:
