@@ -10,6 +10,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
+from toolwright.sources._toolbox_http import measuring_session
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
     Args,
@@ -117,11 +118,12 @@ class ToolboxToolset(Toolset):
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[_Loaded]:
-        client = ToolboxClient(self._url, client_headers=self._headers or None)
-        try:
-            yield _Loaded(await self._load(client))
-        finally:
-            await client.close()
+        async with measuring_session() as session:
+            client = ToolboxClient(self._url, session, client_headers=self._headers or None)
+            try:
+                yield _Loaded(await self._load(client))
+            finally:
+                await client.close()
 
     async def _load(self, client: ToolboxClient) -> list[ToolboxTool]:
         remote: list[ToolboxTool] = []
@@ -147,7 +149,7 @@ class ToolboxToolset(Toolset):
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
-                raise ToolError(f"{name!r} failed: {error}") from error
+                raise ToolError(f"{name!r} failed: {error!s:.2000}") from error
 
         made = Tool(
             spec=ToolSpec(
