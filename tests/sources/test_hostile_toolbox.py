@@ -159,3 +159,38 @@ async def test_no_redirect_is_followed(server: Server, status: int) -> None:
         with pytest.raises(ToolError, match="redirect"):
             await called(server, additional_headers={"X-Api-Key": "correct-horse"})
         assert other.seen == []
+
+
+def odd(**parts: Any) -> dict[str, Any]:
+    return {"name": "odd", "inputSchema": {"type": "object", "properties": {"x": parts}}}
+
+
+ODD: dict[str, Any] = {
+    "no object": 7,
+    "no name": {"inputSchema": {}},
+    "no schema": {"name": "odd"},
+    "kind of a parameter": odd(type=7),
+    "unknown kind": odd(type="null"),
+    "description": odd(type="string", description=[1]),
+    "parameter": {"name": "odd", "inputSchema": {"properties": {"x": 1}}},
+    "name of a parameter": {
+        "name": "odd",
+        "inputSchema": {"properties": {"a b": {"type": "string"}}},
+    },
+    "properties": {"name": "odd", "inputSchema": {"properties": [1]}},
+    "sign-in": TOOL | {"name": "odd", "_meta": {"toolbox/authParam": {"word": 7}}},
+    "sign-in for the call": TOOL | {"name": "odd", "_meta": {"toolbox/authInvoke": [{}]}},
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+async def test_an_odd_tool_is_left_out_and_the_others_stay(
+    server: Server, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers["tools/list"] = {"tools": [ODD[kind], TOOL]}
+    toolset = ToolboxToolset(server.url)
+    try:
+        assert [tool.name for tool in await toolset.list_tools()] == ["q"]
+    finally:
+        await toolset.close()
+    assert "is left out" in caplog.text

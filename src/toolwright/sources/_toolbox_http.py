@@ -1,20 +1,28 @@
 """How a Toolbox server is asked: its answers are measured before anybody reads them, as MCP servers' are."""
 
 import json
+import logging
 from typing import Any
 
 from toolwright.backends.sandboxes import check_guest_json
 from toolwright.concurrency import in_io_thread
 from toolwright.sources._counted import cut_parts
 from toolwright.sources._measured import measured, mended
+from toolwright.sources._usable import MOST_TOOLS
 
 try:
     from aiohttp import ClientError, ClientResponse, ClientSession
+    from toolbox_core.mcp_transport import McpHttpTransportV20250618
+    from toolbox_core.mcp_transport.v20250618.types import Tool
+    from toolbox_core.protocol import Protocol, ToolSchema
+    from toolbox_core.tool import ToolboxTool
 except ImportError as error:
     raise ImportError("Toolbox needs an extra: pip install 'toolwright[toolbox]'") from error
 
 __all__ = ["measuring_session"]
 
+_log = logging.getLogger("toolwright.sources")
+_MOST_LOGGED = 20
 _MOST_BYTES = 64 * 1024 * 1024
 _LONG = 65536
 
@@ -77,7 +85,50 @@ def _parsed(body: bytes) -> Any:
     if isinstance(result, dict):
         cut_parts(result)
         _check_texts(result.get("content"))
+        if isinstance(result.get("tools"), list):
+            result["tools"] = _usable(result["tools"])
     return message
+
+
+def _usable(tools: list[Any]) -> list[Any]:
+    """Those of which the client can make a tool: it makes all or none."""
+    unfit: list[str] = []
+    usable: list[Any] = []
+    for tool in tools[:MOST_TOOLS]:
+        try:
+            _try_to_make(tool)
+            usable.append(tool)
+        except Exception as error:  # noqa: BLE001 - whatever one is like, the others are of use
+            name = tool.get("name") if isinstance(tool, dict) else tool
+            unfit.append(f"{name!r:.100} ({type(error).__name__}: {error!s:.300})")
+    for told in unfit[:_MOST_LOGGED]:
+        _log.error("A tool of a Toolbox server is left out: %s", told)
+    others = len(tools) - len(usable) - min(len(unfit), _MOST_LOGGED)
+    if others:
+        _log.error("%s more tools of a Toolbox server are left out.", f"{others:,}")
+    return usable
+
+
+def _try_to_make(tool: Any) -> None:
+    """Read a tool as the client will, whichever version of the protocol is spoken."""
+    read = Tool.model_validate(tool).model_dump(mode="json", by_alias=True) | tool
+    versions = Protocol.get_supported_mcp_versions()
+    for version in (versions[0], versions[-1]):  # They differ in where they say who must sign in.
+        reader = object.__new__(McpHttpTransportV20250618)  # Without a session: it only reads.
+        reader._protocol_version = version
+        schema = reader._convert_tool_schema(read)
+        ToolSchema.model_validate(schema.model_dump(exclude_unset=True))
+        ToolboxTool(
+            transport=reader,
+            name=read["name"],
+            description=schema.description,
+            params=schema.parameters,
+            required_authn_params={},
+            required_authz_tokens=(),
+            auth_service_token_getters={},
+            bound_params={},
+            client_headers={},
+        )
 
 
 def _check_texts(content: Any) -> None:
