@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import anyio
 import pytest
 from tests.sources._calling import run_tool, tool_named
 
-from toolwright.errors import ToolError
+from toolwright.errors import ToolError, UsageError
 from toolwright.sources import ToolboxToolset, _toolbox_http
 from toolwright.tools import Output
 
@@ -194,3 +195,39 @@ async def test_an_odd_tool_is_left_out_and_the_others_stay(
     finally:
         await toolset.close()
     assert "is left out" in caplog.text
+
+
+@pytest.mark.parametrize("first", ["the server changes", "a misspelling"])
+def test_a_server_that_renames_a_bound_parameter_has_no_tools_and_the_run_goes_on(
+    server: Server, first: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each event loop asks the server anew."""
+    toolset = ToolboxToolset(server.url, bound_params={"word": "ada"})
+
+    async def listed() -> list[str]:
+        try:
+            return [tool.name for tool in await toolset.list_tools()]
+        finally:
+            await toolset.close()
+
+    other = TOOL | {"inputSchema": {"type": "object", "properties": {"words": {"type": "string"}}}}
+    if first == "a misspelling":
+        server.answers["tools/list"] = {"tools": [other]}
+        with pytest.raises(UsageError, match=r"'word', which no tool of the server has.*words"):
+            anyio.run(listed)
+        return
+    assert anyio.run(listed) == ["q"]
+    server.answers["tools/list"] = {"tools": [other]}
+    assert anyio.run(listed) == []
+    assert "'word', which no tool of the server has" in caplog.text
+    server.answers["tools/list"] = {"tools": [TOOL]}
+    assert anyio.run(listed) == ["q"]
+
+
+async def test_a_server_without_tools_says_nothing_about_what_is_bound(server: Server) -> None:
+    server.answers["tools/list"] = {"tools": []}
+    toolset = ToolboxToolset(server.url, bound_params={"word": "ada"})
+    try:
+        assert await toolset.list_tools() == []
+    finally:
+        await toolset.close()
