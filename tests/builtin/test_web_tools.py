@@ -269,6 +269,23 @@ async def test_a_search_that_is_taken_for_a_robots_says_so(
     assert "take this program for a robot" in result.text
 
 
+async def test_a_result_that_is_no_address_is_left_out(web: WebServer, session: Session) -> None:
+    link = '<a class="result-link" href="{}">{}</a><td class="result-snippet">s</td>'
+    body = link.format("http://[x", "bad") + link.format("https://a.example", "good")
+    web.answers["/lite/"] = Answer(body=body.encode(), headers=_HTML)
+    assert await session.text("web_search", query="q") == "1. good\n   https://a.example\n   s"
+
+
+async def test_a_page_of_results_that_takes_long_to_read_is_given_up(
+    web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_elsewhere, "_SECONDS", 0.3)
+    web.answers["/lite/"] = Answer(body=b"<a b='" * 20_000, headers=_HTML)
+    began = time.process_time()
+    assert "cannot be read: not within" in await session.text("web_search", query="q")
+    assert time.process_time() - began < 1
+
+
 async def test_a_search_without_results_is_no_error(web: WebServer, session: Session) -> None:
     web.answers["/lite/"] = Answer(body=b"<html>No results.</html>", headers=_HTML)
     assert await session.text("web_search", query="zzz") == "No results for 'zzz'."
