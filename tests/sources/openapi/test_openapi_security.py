@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from dirty_equals import IsPartialDict
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from tests.sources.openapi._calling import act, document, parameters
 from tests.sources.openapi._certificates import self_signed
 from tests.sources.openapi._recorder import Recorder
@@ -238,3 +238,10 @@ async def test_a_service_account_signs_in_by_itself(server: Recorder) -> None:
     assert (await runner.run("go")).status == "done"
     assert [seen.path for seen in server.seen] == ["/token", "/things", "/things"]
     assert server.last.headers["authorization"] == "Bearer from-account"
+
+
+async def test_an_answer_that_is_packed_badly_is_told_as_such(server: Recorder) -> None:
+    server.replies.append(Response(b"not gzip at all", headers={"Content-Encoding": "gzip"}))
+    result = await act(OpenAPIToolset(spec_dict=document({}, servers=[{"url": server.url}])))
+    assert result.status == "error"
+    assert "sent an answer that cannot be unpacked" in result.text
