@@ -154,9 +154,13 @@ class Spellings:
     def may_begin(self, text: bytes) -> int:
         """From where on the end of `text` may be the beginning of one; its length if nowhere."""
         skipped = max(0, len(text) - self._window)
+        rest = text[skipped:]
+        # What is not finished yet is left out as well: a mark behind "&#10" seems to end it, and
+        # may turn out to be its next digit.
         return skipped + min(
-            _possible_start(text[skipped:], ways, self._forms)
-            for ways, _ in _readings(text[skipped:], ())
+            _possible_start(rest[:end], ways, self._forms)
+            for end in {len(rest), *_unfinished(rest, len(rest))}
+            for ways, _ in _readings(rest[:end], ())
         )
 
 
@@ -212,19 +216,19 @@ def _possible_start(text: bytes, ways: _Ways, forms: Iterable[bytes]) -> int:
     ends = {len(read)}
     # An escape that is not finished yet may turn out to be any character, also one that begins another.
     for _ in range(_DEPTH):
-        ends |= {
-            unfinished.start()
-            for end in ends
-            for escapes in _ESCAPES
-            if (
-                unfinished := escapes.unfinished.search(read, max(0, end - _LONGEST_CHARACTER), end)
-            )
-        }
+        ends |= {start for end in ends for start in _unfinished(read, end)}
     cuts = [starts[end] for end in ends]
     cuts += [
         starts[at] for end in ends for form in forms if (at := _overlap(read[:end], form)) < end
     ]
     return min(cuts)
+
+
+def _unfinished(text: bytes, end: int) -> Iterator[int]:
+    """Where escapes begin that are not finished at `end`."""
+    for escapes in _ESCAPES:
+        if found := escapes.unfinished.search(text, max(0, end - _LONGEST_CHARACTER), end):
+            yield found.start()
 
 
 def _overlap(text: bytes, form: bytes) -> int:

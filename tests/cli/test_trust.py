@@ -48,6 +48,8 @@ ORDERS = {
     "worker": ("tools:orchestrator",),
     "mcp serve": (),
     "tasks list": ("--from", "tools:orchestrator"),
+    "tasks dead": ("--from", "tools:orchestrator"),
+    "tasks prune": ("--older", "1d", "--from", "tools:orchestrator"),
     "tasks show": ("x", "--from", "tools:orchestrator"),
     "tasks watch": ("--from", "tools:orchestrator"),
     "tasks cancel": ("x", "--from", "tools:orchestrator"),

@@ -90,7 +90,7 @@ ATTEMPTS = (
     Attempt("leave a POSIX message queue", "import ctypes; c = ctypes.CDLL('librt.so.1'); c.mq_open(('/' + SHM).encode(), 0o102, 0o666, None)"),
     Attempt("use a keyring", syscall(248, "b'user'", "b'probe'", "b'x'", "1", "ctypes.c_int(-2)")),
     Attempt("see the names of the user's keys", "print(open('/proc/keys').read())", "cat /proc/keys", "KEY_NAME"),
-    Attempt("connect to a unix socket", "import socket; socket.socket(socket.AF_UNIX).connect(OUT + '/socket')"),
+    Attempt("connect to a unix socket outside", "import socket; socket.socket(socket.AF_UNIX).connect(OUT + '/socket')"),
     Attempt("connect to an abstract socket", "import socket; socket.socket(socket.AF_UNIX).connect('\\0' + SHM)"),
     # -- the network
     Attempt("connect over TCP", "import socket; socket.create_connection(('127.0.0.1', TCP), 2)", "echo x > /dev/tcp/127.0.0.1/$TCP; curl -sm 2 http://127.0.0.1:$TCP/"),

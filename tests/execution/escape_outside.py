@@ -99,7 +99,7 @@ class Outside:
             "leave semaphores": _ipc("sem", self.key + 1) is not None,
             "leave POSIX shared memory": Path(f"/dev/shm/{self.shm}-left").exists(),
             "leave a POSIX message queue": self._has_queue(),
-            "connect to a unix socket": _reached(self.unix),
+            "connect to a unix socket outside": _reached(self.unix),
             "connect to an abstract socket": _reached(self.abstract),
             "connect over TCP": _reached(self.tcp),
             "send over UDP": _reached(self.udp),

@@ -332,8 +332,7 @@ AMBIGUOUS = [
     "cat a\\\n# | touch x", "cat a \\\n\\\n#\\\n| cat b", "!\\\ncat a", "{\\\ncat a; }", "cat a\\\n(b)", "echo $(\\\n(cat a))",
     "cat <<E\"O\"F\nx\nEOF\ntouch x | cat\nE\"O\"F\n", "cat <<E'O'F\nx\nEOF\n", "cat <<$'EOF'\nx\nEOF\n", 'cat <<$"EOF"\nx\nEOF\n',
     "cat <<E\\OF\nx\nEOF\n", "cat <<'EOF '\nx\nEOF \n", "cat <<EO\\\nF\nx\nEOF\n", "cat <<''\nx\n\n", "cat <<E{O}F\nx\nE{O}F\n",
-    "cat <<EOF\nx\nEOF \ntouch x\nEOF\n", "cat <<EOF\nx\n EOF\ntouch x\nEOF\n", "cat <<EOF\nx\n\tEOF\ntouch x\nEOF\n", "cat <<EOF\nx\nEOF#\ntouch x\nEOF\n",
-    "cat <<EOF\n EOF\ntouch x\nEOF\n", "cat <<EOF\nx\n", "cat <<A <<B\nx\nA\ny\nB\n", "cat <<-EOF\nx\n \tEOF\ntouch x\nEOF\n",
+    "cat <<EOF\nx\n", "cat <<EOF\nx\nEOF ", "echo $(cat <<EOF)\nx\nEOF\n", "cat 3<<EOF\nx\nEOF\n", "cat 3<<< x", "cat < a b", "cat > a b", "cat <<EOF b\nx\nEOF\n",
 ]  # fmt: skip
 """What the shell reads otherwise than the parser does, or might."""
 CERTAIN = [
@@ -356,6 +355,36 @@ def test_what_could_be_read_in_two_ways_is_refused_with_the_reason(
     assert verdict.commands == ()
 
 
+HERE = {
+    "python3 - <<'EOF'\nx\nEOF": "python3 - <<< x",
+    "git apply - <<'EOF'\nx\nEOF": "apply - <<< x",
+    "git commit -F - <<EOF\nx\nEOF": "commit -F - <<< x",
+    "git commit -m \"$(cat <<'EOF'\nit's $x\nEOF\n)\"": """commit -m ''"$( cat <<< 'it'"'"'s $x' )"''""",
+    "diff a - <<'EOF'\nx\nEOF": "diff a - <<< x",
+    "python3 - 2>&1 <<'EOF' | wc -l\nx\nEOF": "python3 - 2>&1 <<< x | wc -l",
+    "python3 <<'EOF' 2>&1 | wc -l\nx\nEOF": "python3 <<< x 2>&1 | wc -l",
+    "python3 <<'EOF' && wc -l f\nx\nEOF": "python3 <<< x && wc -l f",
+    "cat > /dev/null <<'EOF'\nx\nEOF\nwc f": "cat > /dev/null <<< x ; wc f",
+    "cat <<A; cat <<B\nx\nA\ny\nB": "cat <<< x ; cat <<< y",
+    "cat <<A <<B\nx\nA\ny\nB": "cat <<< x <<< y",
+    "cat <<A |\nx\nA\nwc -l": "cat <<< x | wc -l",
+    "cat <<'EOF'\nEOF2\nEOF": "cat <<< EOF2",
+    "cat <<EOF\nEOF \n EOF\n\tEOF\nEOF#\nEOF": "cat <<< 'EOF \n EOF\n\tEOF\nEOF#'",
+    "cat <<-EOF\n \tEOF\n\tEOF": "cat <<< ' \tEOF'",
+    "cat <<'EOF'\n|\\\n| here0 < here1\nEOF": "cat <<< '|\\\n| here0 < here1'",
+    "cat here <<E # it's\nx\nE": "cat here <<< x",
+    "wc '<<A' \"<<B\" \\<\\< # <<D\nwc f": "wc '<<A' '<<B' '<<' ; wc f",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", HERE)
+def test_a_here_document_is_read_as_the_shell_does_wherever_it_stands(command: str) -> None:
+    policy = BashToolPolicy(("python3", "git", "diff", "cat", "wc"))
+    verdict = policy.check(command, sandboxed=True)
+    assert verdict.allowed, verdict.reason
+    assert verdict.checked.endswith(HERE[command])
+
+
 @pytest.mark.parametrize("command", CERTAIN)
 def test_continued_lines_and_here_documents_run_as_the_shell_reads_them(
     tmp_path: Path, command: str
@@ -370,3 +399,11 @@ def test_continued_lines_and_here_documents_run_as_the_shell_reads_them(
     ]
     assert outputs[0].stdout == outputs[1].stdout
     assert "syntax error" not in outputs[1].stderr
+
+
+def test_a_pattern_in_an_options_value_is_refused_with_what_works() -> None:
+    policy = BashToolPolicy(("grep",))
+    assert policy.check("grep -r x --include=*.txt .").reason.endswith(
+        "quote it: '--include=*.txt'"
+    )
+    assert policy.check("grep -r x '--include=*.txt' .").allowed

@@ -57,6 +57,12 @@ SPELLINGS: dict[str, Spell] = {
     "JavaScript": by_character(lambda c: f"\\x{ord(c):02X}"),
     "JavaScript, braces": by_character(lambda c: f"\\u{{{ord(c):x}}}"),
     "octal": by_character(lambda c: f"\\{ord(c):03o}"),
+    "HTML, by number, in percent": lambda text: "".join(
+        f"%{ord(c):02x}" for c in "".join(f"&#{ord(c)};" for c in text)
+    ),
+    "HTML, by number, in JavaScript": lambda text: "".join(
+        f"\\x{ord(c):02x}" for c in "".join(f"&#{ord(c)};" for c in text)
+    ),
     "HTML": html.escape,
     "HTML, decimal": by_character(lambda c: f"&#{ord(c)};"),
     "HTML, hexadecimal": by_character(lambda c: f"&#x{ord(c):X};"),

@@ -87,3 +87,41 @@ print(open({str(readable / "deep" / "file")!r}).read())
         with pytest.raises(UsageError, match="is a socket or a pipe"):
             await OsSandbox.open(workspace, walls, readable=[readable / "s"])
     os.close(ours)
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_a_pipe_in_the_workspace_leads_outside_and_the_docs_say_so(
+    tmp_path: Path, walls: Walls
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    outside = os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    async with await OsSandbox.open(tmp_path, walls) as sandbox:
+        assert (await sandbox.run("echo said > pipe")).ok
+    assert os.read(outside, 100) == b"said\n"
+    os.close(outside)
+    page = Path(__file__).parents[2].joinpath("docs", "security.md").read_text(encoding="utf-8")
+    assert "a named pipe **in the workspace**" in page.partition("## What remains open")[2]
+
+
+async def test_what_replaces_a_pipe_below_a_readable_path_can_be_read(tmp_path: Path) -> None:
+    workspace, readable = tmp_path / "workspace", tmp_path / "readable"
+    for directory in (workspace, readable):
+        directory.mkdir()
+    for name in ("gone", "file", "directory", "link", "pipe"):
+        os.mkfifo(readable / name)
+    async with await OsSandbox.open(workspace, Bubblewrap(), readable=[readable]) as sandbox:
+        for path in readable.iterdir():
+            path.unlink()
+        (readable / "file").write_text("text")
+        (readable / "directory").mkdir()
+        (readable / "link").symlink_to("nowhere")
+        os.mkfifo(readable / "pipe")
+        done = await sandbox.run(f"cd {readable} && cat file pipe; echo; ls")
+    assert (done.stdout.split(), done.stderr) == (["text", "directory", "file", "link", "pipe"], "")
+
+
+async def test_more_pipes_than_can_be_closed_off_are_refused_at_once(tmp_path: Path) -> None:
+    for number in range(1001):
+        os.mkfifo(tmp_path / str(number))
+    with pytest.raises(UsageError, match="1001 sockets and pipes are below the readable paths"):
+        await OsSandbox.open(tmp_path, Bubblewrap(), readable=[tmp_path])

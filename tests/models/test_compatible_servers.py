@@ -12,6 +12,7 @@ from tests.models.wire import Reply, Wire, sse
 from toolwright.errors import ModelError
 from toolwright.messages import ReasoningPart, user_message
 from toolwright.models import Delta, ModelSettings, OpenAIChatModel, Retries
+from toolwright.models._openai.chat_reply import ChatReply
 
 pytestmark = pytest.mark.anyio
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
@@ -244,3 +245,39 @@ async def test_an_error_under_a_good_status_is_one(
         await model(wire).respond(ask(), (lambda delta: None) if streamed else None)
 
     assert (caught.value.reason, caught.value.retryable) == (reason, True)
+
+
+def heard(*choices: dict[str, Any]) -> list[tuple[str, str]]:
+    reply = ChatReply("test:m", "test")
+    for choice in choices:
+        reply.hear({"choices": [choice]})
+    calls = reply.end(done=True).calls
+    assert len({call.call_id for call in calls}) == len(calls)
+    return [(call.name, call.arguments) for call in calls]
+
+
+def tgi(name: str, arguments: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "0", "function": {"name": name, "arguments": arguments}, **more}
+
+
+def test_each_entry_of_a_whole_reply_is_a_call_of_its_own() -> None:
+    for first, second in (("f", "g"), ("f", "f")):
+        calls = [tgi(first, {"x": 1}), tgi(second, {"x": 2})]
+        found = heard({"message": {"tool_calls": calls}})
+        assert found == [(first, '{"x": 1}'), (second, '{"x": 2}')]
+    same = [tgi("f", '{"x": 1}', index=0)] * 2
+    assert heard({"message": {"tool_calls": same}}) == [("f", '{"x": 1}')] * 2
+    nameless = [{"function": {"name": "f", "arguments": ""}}, {"function": {"name": "f"}}]
+    assert heard({"message": {"tool_calls": nameless}}) == [("f", "{}")] * 2
+
+
+def test_whole_calls_in_a_stream_are_calls_of_their_own_though_index_and_id_are_the_same() -> None:
+    for first, second in (("f", "g"), ("f", "f")):
+        pieces = [tgi(first, '{"x": 1}', index=0), tgi(second, '{"x": 2}', index=0)]
+        found = heard(*({"delta": {"tool_calls": [piece]}} for piece in pieces))
+        assert found == [(first, '{"x": 1}'), (second, '{"x": 2}')]
+
+
+def test_a_call_that_is_repeated_at_the_end_of_a_stream_is_one() -> None:
+    pieces = [tgi("f", '{"x":', index=0), tgi("f", " 1}", index=0), tgi("f", '{"x": 1}', index=0)]
+    assert heard(*({"delta": {"tool_calls": [piece]}} for piece in pieces)) == [("f", '{"x": 1}')]

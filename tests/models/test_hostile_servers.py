@@ -3,16 +3,18 @@
 import gc
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 from pydantic_ai.models.openai import OpenAIChatModel as TheirModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.models.requests import ask
 from tests.models.wire import Reply, Wire, sse
 
-from toolwright.errors import ModelError
+from toolwright.errors import ModelError, UsageError
 from toolwright.models import (
     AnthropicModel,
     GeminiModel,
@@ -23,6 +25,8 @@ from toolwright.models import (
     Retries,
     _http,
 )
+from toolwright.models._depth import text_is_too_deep
+from toolwright.models._secrets import Secrets
 
 pytestmark = pytest.mark.anyio
 
@@ -262,3 +266,146 @@ async def test_what_a_listener_raises_is_no_fault_of_the_model(wire: Wire) -> No
 
     with pytest.raises(KeyError, match="mine"):
         await OURS["chat"](wire.url).respond(ask(), broken)
+
+
+LONG_NUMBER = b'{"choices": [], "usage": {"prompt_tokens": ' + b"1" * 5_000 + b"}}"
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic"])
+async def test_a_number_that_is_too_long_to_be_read_is_a_protocol_error(
+    wire: Wire, kind: str
+) -> None:
+    error = await failure(wire, kind, False, page(LONG_NUMBER, "application/json"))
+
+    assert (error.reason, error.status) == ("protocol", 200)
+    assert f"[{wire.url}]" in str(error)
+
+
+@each_of_ours
+async def test_a_redirect_to_what_is_no_address_is_a_protocol_error(wire: Wire, kind: str) -> None:
+    error = await failure(wire, kind, False, Reply(status=307, headers={"location": "http://[::b"}))
+
+    assert (error.reason, error.status) == ("protocol", 307)
+
+
+@each_of_ours
+async def test_an_error_of_any_shape_is_a_model_error_by_its_status(wire: Wire, kind: str) -> None:
+    odd: list[Any] = [
+        {"message": "Slow", "details": [None], "status": 5, "type": 5, "code": 429},
+        {"message": ["Slow"], "details": 5, "status": {}, "type": [], "code": None},
+    ]
+    replies = [Reply(body={"type": "error", "error": one}, status=429) for one in odd]
+
+    raised = await failures(wire, kind, False, *replies)
+
+    assert [(error.reason, error.status) for error in raised] == [("rate_limit", 429)] * 2
+
+
+@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("char", ["\u201d", "\u200b", "\n", " "], ids=ascii)
+def test_a_key_with_a_character_that_cannot_be_sent_is_refused_at_once(
+    kind: str, char: str
+) -> None:
+    makers: dict[str, Callable[..., Model]] = {
+        "chat": OpenAIChatModel,
+        "responses": OpenAIModel,
+        "anthropic": AnthropicModel,
+        "gemini": GeminiModel,
+    }
+    with pytest.raises(UsageError, match=f"U\\+{ord(char):04X}. as character 4 of 4") as caught:
+        makers[kind]("m", api_key=f"abc{char}")
+    assert "abc" not in str(caught.value)
+
+
+async def test_whatever_a_client_raises_is_a_model_error() -> None:
+    class Broken(openai.AsyncOpenAI):
+        async def post(self, *args: object, **options: object) -> Any:
+            raise ZeroDivisionError("of theirs")
+
+    client = Broken(api_key="k", base_url="http://127.0.0.1:1")
+    with pytest.raises(ModelError, match=r"^openai-chat:m: ZeroDivisionError: of theirs"):
+        await OpenAIChatModel("m", client=client, retries=ONCE).respond(ask())
+
+
+def deep_call(kind: str, levels: int) -> Reply:
+    """A reply, streamed by Anthropic and whole by the others, with a call that is nested so deep."""
+    nested = "[" * levels + "]" * levels
+    arguments = f'{{"a": {nested}}}'
+    call = {"name": "f", "arguments": arguments}
+    if kind == "gemini":
+        parts = f'[{{"functionCall": {{"name": "f", "args": {arguments}}}}}]'
+        body = f'{{"candidates": [{{"content": {{"parts": {parts}}}, "finishReason": "STOP"}}]}}'
+        return page(body.encode(), "application/json")
+    if kind == "anthropic":
+        block = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": arguments}
+        return sse(
+            {"type": "message_start", "message": {"type": "message", "content": []}},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+            {"type": "message_stop"},
+        )
+    if kind == "chat":
+        message = {"tool_calls": [{"id": "c", "function": call}]}
+        return Reply(body={"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    item = {"type": "function_call", "call_id": "c", **call}
+    return Reply(body={"status": "completed", "output": [item]})
+
+
+@each_of_ours
+async def test_arguments_that_could_not_be_sent_back_are_refused_where_they_enter(
+    wire: Wire, kind: str
+) -> None:
+    for levels in (150, 300, 3_000):
+        if (kind, levels) != ("gemini", 3_000):  # its SDK cannot read so much
+            error = await failure(wire, kind, kind == "anthropic", deep_call(kind, levels))
+            assert (error.reason, error.retryable) == ("server", True)
+            assert "nested deeper than 100 levels" in str(error)
+    wire.will(deep_call(kind, 90))
+    listen = (lambda delta: None) if kind == "anthropic" else None
+    assert (await OURS[kind](wire.url).respond(ask(), listen)).calls
+
+
+def test_brackets_in_texts_are_no_levels() -> None:
+    assert not text_is_too_deep('{"a": "' + '[{\\"' * 1_000 + '"}')
+    assert not text_is_too_deep("[" + "[]," * 1_000 + "[]]")
+    assert text_is_too_deep('{"a": "\\\\", "b": ' + "[" * 1_000)
+    assert text_is_too_deep("[" * 101 + '"' + '\\"' * 100_000)
+
+
+async def test_a_byte_order_mark_hides_no_event(wire: Wire) -> None:
+    last = {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]}
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in (EVENTS["chat"], last))
+    wire.will(page(b"\xef\xbb\xbf" + events.encode(), "text/event-stream"))
+
+    assert (await OURS["chat"](wire.url).respond(ask(), lambda delta: None)).text == "Hi"
+
+
+async def test_a_byte_order_mark_may_come_in_pieces() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"\xef", b"\xbb", b"\xbf", b"da", b"ta: {}"):
+            yield piece
+
+    response = httpx2.Response(200, content=pieces(), request=httpx2.Request("POST", "http://h/"))
+    for hook in _http.watching("test", Secrets("test"))["response"]:
+        await hook(response)
+
+    assert await response.aread() == b"data: {}"
+
+
+@pytest.mark.parametrize("count", ["1e999", "-1", "NaN", "1" + "0" * 400])
+async def test_a_usage_that_cannot_be_counted_is_not_believed(wire: Wire, count: str) -> None:
+    choice = '{"message": {"content": "Hi"}, "finish_reason": "stop"}'
+    body = f'{{"choices": [{choice}], "usage": {{"prompt_tokens": {count}}}}}'
+
+    error = await failure(wire, "chat", False, page(body.encode(), "application/json"))
+
+    assert (error.reason, "a usage of input_tokens" in str(error)) == ("protocol", True)
+
+
+@each_of_ours
+def test_an_empty_base_url_is_refused_rather_than_taken_for_the_providers_own(kind: str) -> None:
+    for empty in ("", " "):
+        with pytest.raises(UsageError, match="is no address"):
+            OURS[kind](empty)

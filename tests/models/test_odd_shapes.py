@@ -23,6 +23,7 @@ from toolwright.models import (
     Retries,
 )
 from toolwright.models._http import watching
+from toolwright.models._secrets import Secrets
 
 pytestmark = pytest.mark.anyio
 
@@ -149,7 +150,8 @@ class Answering:
         """The body in chunks of its own making."""
         self.kind = "application/json"
         self.http = httpx2.AsyncClient(
-            transport=httpx2.MockTransport(self.answer), event_hooks=watching("test")
+            transport=httpx2.MockTransport(self.answer),
+            event_hooks=watching("test", Secrets("test")),
         )
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import anyio
 
 from toolwright._sealed import sealed
-from toolwright.errors import ModelError, UsageError
+from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._checked import checked
+from toolwright.models._errors import model_error
 from toolwright.models._model import Delta, OnDelta
+from toolwright.models._secrets import Secrets, hiding
 
 __all__ = ["Retries", "Send", "ask"]
 
@@ -37,7 +39,13 @@ class Retries:
 
 
 async def ask(
-    send: Send, on_delta: OnDelta | None, *, timeout: float | None, retries: Retries
+    send: Send,
+    on_delta: OnDelta | None,
+    *,
+    name: str,
+    secrets: Secrets,
+    timeout: float | None,
+    retries: Retries,
 ) -> ModelMessage:
     """The reply of the first attempt that succeeds.
 
@@ -57,7 +65,8 @@ async def ask(
 
     for attempt in range(1, retries.attempts + 1):
         try:
-            return checked(await _once(send, None if on_delta is None else listen, timeout))
+            with hiding(secrets), _every_failure(name):
+                return checked(await _once(send, on_delta and listen, timeout))
         except _Callers as carried:
             raise carried.error from None
         except ModelError as error:
@@ -66,6 +75,17 @@ async def ask(
                 raise
         await anyio.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
+
+
+@contextmanager
+def _every_failure(name: str) -> Iterator[None]:
+    """Let nothing but our own errors out: SDKs raise theirs, and what they have not thought of."""
+    try:
+        yield
+    except ToolwrightError:
+        raise
+    except Exception as error:
+        raise model_error(name, f"{type(error).__name__}: {error}") from error
 
 
 class _Callers(BaseException):

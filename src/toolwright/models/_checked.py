@@ -12,11 +12,15 @@ from toolwright.messages import (
     ToolCall,
     Usage,
 )
-from toolwright.models._errors import not_a_reply
+from toolwright.models._depth import MOST_LEVELS, is_too_deep, text_is_too_deep
+from toolwright.models._errors import model_error, not_a_reply
 
 __all__ = ["checked"]
 
 _COUNTS = tuple(field.name for field in fields(Usage))
+
+_MOST = 2**53
+"""What every database and reader of JSON can hold; infinity is more."""
 
 
 def checked(message: ModelMessage) -> ModelMessage:
@@ -24,11 +28,25 @@ def checked(message: ModelMessage) -> ModelMessage:
     for part in message.parts:
         if not _is_sound(part):
             raise not_a_reply(message.model, "JSON of another shape:", repr(part), status=200)
+        if _is_deep(part):
+            what = f"the reply has JSON that is nested deeper than {MOST_LEVELS} levels"
+            # The model's fault and nobody else's: another try may well do.
+            raise model_error(message.model, f"{what}, in a {part.kind} part", reason="server")
+    if is_too_deep(message.meta):
+        raise not_a_reply(message.model, f"JSON of more than {MOST_LEVELS} levels", status=200)
     for name in _COUNTS:
         count = getattr(message.usage, name)
-        if isinstance(count, bool) or not isinstance(count, int | float) or not count >= 0:
-            raise not_a_reply(message.model, f"a usage of {name}={count!r}", status=200)
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < _MOST:
+            raise not_a_reply(message.model, f"a usage of {name}", repr(count), status=200)
     return message
+
+
+def _is_deep(part: ModelPart) -> bool:
+    if isinstance(part, ToolCall) and text_is_too_deep(part.arguments):
+        return True
+    if isinstance(part, ServerToolPart) and is_too_deep(part.payload):
+        return True
+    return is_too_deep(getattr(part, "meta", None))
 
 
 def _is_sound(part: ModelPart) -> bool:

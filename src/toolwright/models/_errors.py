@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from toolwright._retry_after import retry_after
 from toolwright.errors import ModelError
-from toolwright.messages import redact
+from toolwright.models._secrets import hidden
 
 __all__ = [
     "broken_off",
@@ -90,9 +90,9 @@ _CURES = {
 
 def model_error(
     provider: str,
-    message: str,
+    message: object,
     *,
-    code: str | None = None,
+    code: object = None,
     status: int | None = None,
     reason: str | None = None,
     headers: Mapping[str, str] | None = None,
@@ -104,10 +104,12 @@ def model_error(
     address is named.
     """
     headers = headers or {}
+    # Whatever a server puts there: numbers for codes, objects for texts.
+    message, code = str(message), None if code is None else str(code)
     reason = reason or _reason(message, code, status)
     cure = f" ({_cure(reason, status)})" if _cure(reason, status) else ""
     return ModelError(
-        f"{provider}: {redact(message[:_LONGEST])}{_from(url)}{cure}",
+        f"{provider}: {hidden(message)[:_LONGEST]}{_from(url)}{cure}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
         retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),
@@ -174,6 +176,11 @@ def parsing(provider: str, url: object) -> Iterator[None]:
         if "unexpected end" in error.reason and _BEGINS_WELL.match(shown):
             raise broken_off(provider, "it ends in a character", shown, url=url) from error
         raise not_a_reply(provider, "not UTF-8:", shown, url=url, status=200) from error
+    except UnicodeEncodeError:
+        raise  # of the request
+    except ValueError as error:
+        what = f"JSON that cannot be read ({_shortened(str(error))})"
+        raise not_a_reply(provider, what, url=url, status=200) from error
     except RecursionError as error:
         what = "JSON that is nested too deep to be read"
         raise not_a_reply(provider, what, url=url, status=200) from error
@@ -192,7 +199,7 @@ def reading(provider: str, answer: object = None, url: object = None) -> Iterato
 
 def _shortened(shown: str) -> str:
     """The first characters of what came, on one line, without the secrets in it."""
-    line = " ".join(redact(shown[: 4 * _SHOWN]).split())
+    line = " ".join(hidden(shown)[: 4 * _SHOWN].split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 

@@ -8,6 +8,7 @@ import httpx2
 
 from toolwright.errors import ModelError
 from toolwright.models._errors import broken_off, model_error, not_a_reply, unreachable
+from toolwright.models._secrets import Secrets
 
 __all__ = ["connection_error", "transport_errors", "watching"]
 
@@ -20,16 +21,21 @@ _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 """A small piece of these cannot become a huge one in a single step."""
 _BREAKS = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
 """Google's SDK takes these for ends of lines, in the middle of a text; JSON can write them so."""
+_BOM = b"\xef\xbb\xbf"
 _KEEPS_THE_METHOD = frozenset({307, 308})
 
 Hook = Callable[[Any], Awaitable[None]]
 
 
-def watching(name: str) -> dict[str, list[Hook]]:
-    """The `event_hooks` with which an HTTP client refuses what is no reply, as a `ModelError`."""
+def watching(name: str, secrets: Secrets) -> dict[str, list[Hook]]:
+    """The `event_hooks` with which an HTTP client refuses what is no reply, as a `ModelError`.
+
+    What a request is signed with is added to the `secrets`.
+    """
 
     async def on_request(request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "gzip, deflate"
+        secrets.hold_headers(request.headers)
 
     async def on_response(response: httpx2.Response) -> None:
         if response.has_redirect_location:
@@ -75,8 +81,14 @@ def _check_redirect(name: str, response: httpx2.Response) -> None:
 
     Keys stand in headers of the providers' own, which a client would take along to any address.
     """
-    there = response.url.join(response.headers["location"])
     here = response.url
+    try:
+        there = here.join(response.headers["location"])
+    except (httpx2.InvalidURL, ValueError) as error:
+        what = "a redirect to what is no address"
+        raise not_a_reply(
+            name, what, response.headers["location"], url=here, status=response.status_code
+        ) from error
     same = there.host == here.host and (
         (there.scheme, there.port) == (here.scheme, here.port) or there.scheme == "https"
     )
@@ -134,7 +146,11 @@ class _Watched(httpx2.AsyncByteStream):
         async for piece in self._pieces:
             self._measure(piece)
             self._head += piece
-            head = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
+            if _BOM.startswith(self._head):
+                continue
+            # The SDKs would take it for a part of the first line.
+            self._head = self._head.removeprefix(_BOM)
+            head = self._head.lstrip()
             if head.startswith(_BEGINNINGS):
                 # The SDKs go by the header, and servers send JSON as text, or as nothing at all.
                 kind = "application/json" if head[:1] in b"{[" else "text/event-stream"

@@ -1,6 +1,8 @@
-"""The variables of the environment that hold the keys of models' providers."""
+"""What a model connects with: the variables that hold keys, and which keys and addresses can be used."""
 
-__all__ = ["MODEL_KEYS"]
+from toolwright.errors import UsageError
+
+__all__ = ["MODEL_KEYS", "given_address", "sendable_key"]
 
 MODEL_KEYS = frozenset(
     {
@@ -35,3 +37,25 @@ MODEL_KEYS = frozenset(
     }
 )
 """They are for the providers alone: no file may have them sent elsewhere."""
+
+
+def sendable_key(provider: str, key: str | None) -> str | None:
+    """`key` itself; `UsageError` for one with a character that no header may have."""
+    for place, char in enumerate(key or "", start=1):
+        if not "!" <= char <= "~":
+            raise UsageError(
+                f"The API key for {provider!r} has {char!a} (U+{ord(char):04X}) as character "
+                f"{place} of {len(key or '')}, and keys have only visible ASCII: copy it again, "
+                "without quotation marks, blanks and ends of lines."
+            )
+    return key
+
+
+def given_address(base_url: str | None) -> str | None:
+    """`base_url` itself; `UsageError` for an empty one, which SDKs take for their provider's own."""
+    if base_url is not None and not base_url.strip():
+        raise UsageError(
+            f"base_url={base_url!r} is no address, and the request would go to the provider's own: "
+            "give one like 'http://localhost:8000/v1', or leave base_url out."
+        )
+    return base_url

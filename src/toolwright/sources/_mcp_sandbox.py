@@ -6,6 +6,7 @@ import shlex
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -26,6 +27,8 @@ from toolwright.sources.mcp._params import ConnectionParams, connection_params_o
 from toolwright.sources.mcp._questions import Questions
 
 __all__ = ["McpSandbox"]
+
+_READ_LIMIT = 64 * 1024 * 1024
 
 
 class McpSandbox(Sealed):
@@ -99,10 +102,16 @@ class McpSandbox(Sealed):
 
     async def read_file(self, path: str) -> bytes:
         """Read a file there, as a command would."""
-        done = await self.run(f"base64 < {shlex.quote(path)}")
+        whole = replace(self.limits, output=_READ_LIMIT)
+        done = await self.run(f"base64 < {shlex.quote(path)}", limits=whole)
         if not done.ok:
-            raise ToolError(f"Cannot read {path!r}: {done.stderr.strip()}.")
-        return base64.b64decode(done.stdout)
+            raise ToolError(f"Cannot read {path!r}: {done.stderr.strip() or done.ended}.")
+        try:
+            return base64.b64decode("".join(done.stdout.split()), validate=True)
+        except ValueError as error:
+            raise ToolError(
+                f"Cannot read {path!r}: it did not arrive whole; read a part of it by a command."
+            ) from error
 
     async def write_file(self, path: str, data: str | bytes) -> None:
         """Write a file there and the directories above it, as a command would."""
@@ -149,11 +158,16 @@ def _script(
     body = command if isinstance(command, str) else shlex.join(command)
     lines = [f"export {name}={shlex.quote(value)}" for name, value in env.items()]
     lines += [f"cd {shlex.quote(cwd)} || exit 1"] if cwd else []
-    text = stdin.decode() if isinstance(stdin, bytes) else stdin
-    feed = "< /dev/null" if text is None else f"< /tmp/{mark}.in"
-    write = "" if text is None else f"printf %s {shlex.quote(text)} > /tmp/{mark}.in\n"
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    feed = "< /dev/null" if data is None else f"< /tmp/{mark}.in"
+    write = (
+        ""
+        if data is None
+        else f"printf %s {base64.b64encode(data).decode()!r} | base64 -d > /tmp/{mark}.in\n"
+    )
     errors = "2>&1" if merge else f"2> /tmp/{mark}.err"
-    inner = "\n".join([*lines, body])
+    # Read apart from the rest, which an unfinished quote or here-document would take in.
+    inner = "\n".join([*lines, f"eval {shlex.quote(body)}"])
     return (
         f"{write}(\n{inner}\n) {feed} > /tmp/{mark}.out {errors}\n"
         f"code=$?\ncat /tmp/{mark}.out\nprintf '\\n%s\\n' {mark}\n"

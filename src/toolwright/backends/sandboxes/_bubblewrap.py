@@ -15,7 +15,7 @@ from toolwright._temporary import remove_tree, temporary_directory
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
 from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
-from toolwright.backends.sandboxes._walls import PYTHON, SYSTEM_ETC, Room, python_paths
+from toolwright.backends.sandboxes._walls import PYTHON, SYSTEM_ETC, Room, is_open_end, python_paths
 from toolwright.concurrency import in_io_thread
 
 __all__ = ["Bubblewrap"]
@@ -226,8 +226,8 @@ def _readable(room: Room) -> list[str]:
     for path in (*python_paths(), *room.readable):
         options += ["--ro-bind", str(path), str(path)]
     for path in room.open_ends:
-        # Not what has gone meanwhile: nothing can be mounted there.
-        if os.path.lexists(path) and any(path.is_relative_to(above) for above in room.readable):
+        # Not what has gone meanwhile, or is something else: an empty file cannot be mounted there.
+        if is_open_end(path) and any(path.is_relative_to(above) for above in room.readable):
             options += ["--ro-bind", _files()["nothing"], str(path)]
     for path in room.writable:
         options += ["--bind", str(path), str(path)]

@@ -24,6 +24,7 @@ from toolwright.backends.executors import (
     require_runnable,
     shell_argv,
 )
+from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
@@ -99,6 +100,8 @@ class OsSandbox(Sealed):
         self._calling: set[WarmPython] = set()
         self._bash = shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
         self._closed = False
+        self._closing = anyio.Lock()
+        self._is_gone = False
 
     @classmethod
     async def open(
@@ -206,7 +209,8 @@ class OsSandbox(Sealed):
     async def run_code(self, code: str, *, limits: Limits | None = None) -> Finished:
         """Run Python; names stay from call to call, as long as the limits, time aside, do."""
         self._check_open()
-        return await self._python.run(code, limits or self.limits)
+        bounds = limits or self.limits
+        return _shortened(await self._python.run(code, bounds), bounds.output)
 
     async def run_calling(
         self,
@@ -275,8 +279,12 @@ class OsSandbox(Sealed):
 
     async def close(self) -> None:
         """End everything, and remove what was installed and written outside the workspace."""
-        if not self._closed:
-            self._closed = True
+        self._closed = True
+        # Whoever closes it, too, waits until it is.
+        async with self._closing:
+            if self._is_gone:
+                return
+            self._is_gone = True
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
             remove = partial(in_io_thread, remove_tree, self._home)
             pythons = [python.close for python in (self._python, *self._calling)]
@@ -333,6 +341,16 @@ class OsSandbox(Sealed):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _shortened(done: Finished, room: int) -> Finished:
+    """With no more of the value than an output may have."""
+    if done.value is None:
+        return done
+    capture = Capture(room)
+    capture.feed(done.value.encode("utf-8", "replace"))
+    truncated = done.truncated or capture.truncated
+    return replace(done, value=capture.text(), truncated=truncated) if truncated else done
 
 
 def _with_secrets(

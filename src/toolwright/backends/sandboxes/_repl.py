@@ -8,13 +8,15 @@ goes where it would go anyway.
 """
 
 import ast
+import contextlib
 import json
 import linecache
+import os
 import socket
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 _CO_COROUTINE = 0x80
@@ -27,7 +29,7 @@ def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     connection.set_inheritable(False)
     sys.argv = [""]
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    namespace = _main_module().__dict__
     outside = Outside(connection)
     for number, request in enumerate(iter(outside.receive, None), start=1):
         outside.most_bytes = request["most_bytes"]
@@ -36,13 +38,30 @@ def main() -> None:
         answer = _answer(
             request["code"], f"<code {number}>", namespace, _json if functions else repr
         )
+        if outside.is_elsewhere:
+            # A process that the code has made, which has come to the end of the code.
+            _flush()
+            os._exit(answer["exit_code"])
         message = outside.written(answer)
         if message is None:
             sys.stderr.write("The value of the last expression is too large; show a part of it.\n")
             message = outside.written({"exit_code": 1})
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         outside.send(message)
+
+
+def _main_module() -> ModuleType:
+    """An empty module as `__main__`, where unittest, doctest, pickle and others look for the code."""
+    module = ModuleType("__main__")
+    sys.modules["__main__"] = module
+    return module
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # The code may have put anything in their place.
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 class Outside:
@@ -52,7 +71,15 @@ class Outside:
         self._connection = connection
         self._lines = connection.makefile("rb")
         self._waiting: list[tuple[dict[str, Any], Any]] = []
+        self._process = os.getpid()
         self.most_bytes = 0
+        # One process talks to the other end: what the code forks has no part in it.
+        os.register_at_fork(after_in_child=lambda: os.close(connection.detach()))
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is no longer the process that talks to the other end."""
+        return os.getpid() != self._process
 
     def written(self, message: dict[str, Any]) -> bytes | None:
         """The message as it is sent; None when it is too long. Halves of characters are lost."""
@@ -73,6 +100,8 @@ class Outside:
         async def call(*args: Any, **kwargs: Any) -> Any:
             from asyncio import get_running_loop  # noqa: PLC0415
 
+            if self.is_elsewhere:
+                raise RuntimeError(f"{name} can be called in the first process only")
             loop = get_running_loop()
             answer = loop.create_future()
             if not self._waiting:
@@ -111,10 +140,21 @@ def _answer(
         value = _run(code, filename, namespace)
         return {"exit_code": 0, "value": None if value is None else write(value)}
     except SystemExit as ending:
-        return {"exit_code": ending.code if isinstance(ending.code, int) else 1}
+        return {"exit_code": _exit_code(ending.code)}
     except BaseException as error:  # noqa: BLE001  (whatever the code raises, the next one can run)
         traceback.print_exception(type(error), error, _own_frames(error, filename))
         return {"exit_code": 1}
+
+
+def _exit_code(code: Any) -> int:
+    """What the process would end with if it were Python's own: a text is an error that is shown."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int.__and__(code, 0xFF)  # A plain number, also of a bool.
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"{code}\n")
+    return 1
 
 
 def _json(value: Any) -> str:

@@ -12,7 +12,19 @@ from typing import Protocol
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.errors import UsageError
 
-__all__ = ["PYTHON", "SYSTEM_ETC", "Room", "Walls", "enter", "open_ends", "python_paths"]
+__all__ = [
+    "PYTHON",
+    "SYSTEM_ETC",
+    "Room",
+    "Walls",
+    "enter",
+    "is_open_end",
+    "open_ends",
+    "python_paths",
+]
+
+_MOST_OPEN_ENDS = 1000
+"""Each costs every command a mount, and bubblewrap takes no more than 9000 words."""
 
 PYTHON = Path(sys.executable).resolve()
 """The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
@@ -94,11 +106,14 @@ def enter(cwd: str) -> list[str]:
 
 
 def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
-    """The sockets and pipes below these paths; `UsageError` if one of the paths is one itself."""
+    """The sockets and pipes below these paths.
+
+    Raises `UsageError` if one of the paths is one itself, or there are too many to close them off.
+    """
     found: list[Path] = []
     waiting = [str(Path(path).absolute()) for path in paths]
     for path in waiting:
-        if _is_open_end(os.stat(path).st_mode):
+        if is_open_end(Path(path).resolve()):
             raise UsageError(f"{path!r} is a socket or a pipe, which cannot be made readable only.")
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -107,13 +122,21 @@ def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
                     waiting.append(entry.path)
                 # Most are told apart without asking for more than their directory says.
                 elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-                    with contextlib.suppress(OSError):
-                        mode = entry.stat(follow_symlinks=False).st_mode
-                        found += [Path(entry.path)] if _is_open_end(mode) else []
+                    found += [Path(entry.path)] if is_open_end(Path(entry.path)) else []
+    if len(found) > _MOST_OPEN_ENDS:
+        raise UsageError(
+            f"{len(found)} sockets and pipes are below the readable paths, such as {str(found[0])!r}; "
+            f"at most {_MOST_OPEN_ENDS} can be closed off. Name the directories that are needed."
+        )
     return tuple(found)
 
 
-def _is_open_end(mode: int) -> bool:
+def is_open_end(path: Path) -> bool:
+    """Whether it is a socket or a pipe, now; a link to one is not."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
     return stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)
 
 

@@ -17,6 +17,7 @@ from toolwright.backends.executors import Finished, Limits
 from toolwright.backends.executors._process import Process
 from toolwright.backends.sandboxes._guest_json import MOST_BYTES, read_guest_json
 from toolwright.concurrency import in_io_thread
+from toolwright.errors import UsageError
 
 __all__ = ["REPL", "AnswerCalls", "Start", "WarmPython"]
 
@@ -47,6 +48,7 @@ class WarmPython:
         self._socket: socket.socket | None = None
         self._limits: Limits | None = None
         self._lock = anyio.Lock()
+        self._closed = False
 
     async def run(
         self,
@@ -63,10 +65,13 @@ class WarmPython:
         on that does not count. `more` is for the interpreter, as a part of the request.
         """
         async with self._lock:
+            if self._closed:
+                raise UsageError("This sandbox is closed; open another one.")
             return await self.run_alone(code, limits, functions, answer_calls, more)
 
     async def close(self) -> None:
-        """End the interpreter, and with it code that runs; the next code starts another one."""
+        """End the interpreter, and with it code that runs; code that waits its turn never begins."""
+        self._closed = True
         if self._process is not None:
             self._process.stop()
         async with self._lock:

@@ -8,10 +8,10 @@ different reading of the original might have been.
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 
+from toolwright.builtin.bash._here_documents import put_back, taken_out
 from toolwright.builtin.bash._script import INPUT, OUTPUT, Redirect, Script, SimpleCommand
-from toolwright.builtin.bash._tree import Node, parsed, text_of
+from toolwright.builtin.bash._tree import Node, parsed, refuse_unreadable, text_of
 from toolwright.builtin.bash._words import Refused, Word, bare_word, unescape_double
 
 __all__ = ["read_script"]
@@ -22,9 +22,6 @@ _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
 """An operator that is continued on the next line: the shell reads it as one, this reader would not."""
-_DELIMITER = re.compile(
-    r"""([A-Za-z0-9_.-]+)|'([A-Za-z0-9_.-]+)'|"([A-Za-z0-9_.-]+)"|\\([A-Za-z0-9_.-]+)"""
-)
 _JOINS = {"&&": " && ", "||": " || ", "|": " | ", "|&": " 2>&1 | "}
 _BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
 """Both streams into one file, as every shell reads it: to some, `a &> f` is `a &` and `> f`."""
@@ -32,10 +29,13 @@ _BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
 
 def read_script(source: str) -> Script:
     """The commands in `source`; raises `Refused` for what is not understood."""
-    if broken := _BROKEN.search(source):
+    refuse_unreadable(source)
+    plain, texts = taken_out(source)
+    if broken := _BROKEN.search(plain):
         raise Refused(f"{broken[0]!r} could be one operator over two lines; write it on one")
     script = Script()
-    _statements(parsed(source).children, script)
+    _statements(parsed(plain).children, script)
+    put_back(script, texts)
     if not any(isinstance(piece, SimpleCommand) for piece in script.pieces):
         raise Refused("there is no command in it")
     return script
@@ -113,7 +113,7 @@ def _command(node: Node, script: Script) -> None:
             words.append(_word(child))
         elif child.type == "herestring_redirect" and words and child == node.children[-1]:
             script.operators.add("<<<")
-            here.append(_here(_word(child.children[-1])))
+            here.append(_here(child))
         elif child.type in ("file_redirect", "herestring_redirect") and not words:
             raise Refused("a redirection stands before its command; write it behind")
         elif child.type in ("file_redirect", "herestring_redirect"):
@@ -155,9 +155,7 @@ def _redirected(node: Node, script: Script) -> None:
                 script.pieces.append(_file_redirect(redirect, script))
             case "herestring_redirect":
                 script.operators.add("<<<")
-                script.pieces.append(_here(_word(redirect.children[-1])))
-            case "heredoc_redirect":
-                _here_document(redirect, script)
+                script.pieces.append(_here(redirect))
             case _:
                 raise Refused(f"{redirect.type.replace('_', ' ')} is not judged")
 
@@ -166,6 +164,9 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     kinds = [child for child in node.children if child.type in OUTPUT | INPUT]
     if len(kinds) != 1:
         raise Refused(f"the redirection {text_of(node)!r} is not judged")
+    # To the parser, words behind the file belong to it.
+    if node.children[-2] != kinds[0]:
+        raise Refused("a redirection stands between arguments; write it behind them")
     operator, target = kinds[0].type, node.children[-1]
     number = text_of(node.children[0]) if node.children[0].type == "file_descriptor" else ""
     script.operators.add(f"{number}{operator}")
@@ -182,50 +183,13 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     return Redirect(operator, rendered, target=word.text, before=before, after=after)
 
 
-def _here(word: Word) -> Redirect:
+def _here(node: Node) -> Redirect:
+    if node.children[0].type == "file_descriptor":
+        raise Refused(f"{text_of(node)[:60]!r} is not judged; only the standard input is")
+    word = _word(node.children[-1])
     if word.text is None:
         raise Refused(f"{word.source[:60]!r} is not judged as input; write it out in ''")
     return Redirect("<<<", f" <<< {shlex.quote(word.text)}")
-
-
-def _here_document(node: Node, script: Script) -> None:
-    dashed = any(child.type == "<<-" for child in node.children)
-    script.operators.add("<<-" if dashed else "<<")
-    start = next(text_of(child) for child in node.children if child.type == "heredoc_start")
-    delimiter = _delimiter(start)
-    text = _body(node, delimiter, dashed)
-    if start == delimiter and re.search(r"[$`\\]", text):
-        raise Refused(f"the here-document {start} holds an expansion; write <<'{start}'")
-    # A here-string brings the last line's end itself, also where there is no line.
-    here = _here(Word.literal(text.removesuffix("\n")))
-    script.pieces.append(here if text else replace(here, rendered=" < /dev/null"))
-    for child in node.children:
-        if child.type in ("pipeline", "list"):
-            _joined(child, script)
-        elif child.type == "file_redirect":
-            script.pieces.append(_file_redirect(child, script))
-        elif child.type not in ("<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end"):
-            raise Refused(f"{text_of(child)[:60]!r} behind a here-document is not judged")
-
-
-def _delimiter(start: str) -> str:
-    """The word that ends a here-document; raises `Refused` unless everybody reads it alike."""
-    if found := _DELIMITER.fullmatch(start):
-        return next(word for word in found.groups() if word is not None)
-    raise Refused(f"the end of the here-document, {start!r}, is not a plain word; write <<'EOF'")
-
-
-def _body(node: Node, delimiter: str, dashed: bool) -> str:
-    """The lines of a here-document, read as the shell does: the parser drops blanks before the first,
-    and finds ends that are none. Raises `Refused` where the two do not find the same end.
-    """
-    before = [child for child in node.children if child.type not in ("heredoc_body", "heredoc_end")]
-    data, ends = node.text or b"", before[-1].end_byte - node.start_byte
-    blank, _, rest = data[ends:].decode("utf-8", "surrogatepass").partition("\n")
-    *lines, end = [line.lstrip("\t") if dashed else line for line in rest.split("\n")]
-    if blank.strip(" \t") or end != delimiter or delimiter in lines:
-        raise Refused(f"the here-document does not end where a line is {delimiter!r} and no more")
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _word(node: Node, *, first: bool = True) -> Word:

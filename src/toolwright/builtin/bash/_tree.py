@@ -12,23 +12,25 @@ try:
 except ImportError as error:
     raise ImportError("Bash policies need an extra: pip install 'toolwright[sandbox]'") from error
 
-__all__ = ["Node", "parsed", "text_of"]
+__all__ = ["Node", "parsed", "refuse_unreadable", "text_of"]
 
 _LONGEST = 64 * 1024
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
 _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
 """Tokens that no word joins, wherever a line is continued behind them."""
-_OPAQUE = ("string", "heredoc_body")
-"""Nodes whose text may lie between their children."""
 
 
-def parsed(source: str) -> Node:
-    """The root of the tree; raises `Refused` for text that is not wholly understood."""
+def refuse_unreadable(source: str) -> None:
+    """Raise `Refused` for text that no command line has."""
     if len(source) > _LONGEST:
         raise Refused(f"it is longer than {_LONGEST} characters")
     if found := _CONTROL.search(source):
         raise Refused(f"it holds the control character {found[0]!r}")
+
+
+def parsed(source: str) -> Node:
+    """The root of the tree; raises `Refused` for text that is not wholly understood."""
     data = source.encode("utf-8", "surrogatepass")
     root = _parser().parse(data).root_node
     if root.has_error:
@@ -63,13 +65,12 @@ def _refuse_gaps(root: Node, data: bytes) -> None:
                           "write it on one line, or a space before the '\\'")  # fmt: skip
         if leaf.type == "comment" and "\n" in text_of(leaf):
             raise Refused(f"the comment {text_of(leaf)[:60]!r} is not understood; leave it out")
-        if leaf.type == "heredoc_end" and data[leaf.end_byte :][:1] not in (b"", b"\n"):
-            raise Refused(f"{text_of(leaf)!r} ends no here-document, as more is on its line")
         position, before = max(position, leaf.end_byte), leaf.type
 
 
 def _leaves(node: Node) -> Iterator[Node]:
-    if node.child_count == 0 or node.type in _OPAQUE:
+    # A string's text may lie between its children.
+    if node.child_count == 0 or node.type == "string":
         yield node
         return
     for child in node.children:

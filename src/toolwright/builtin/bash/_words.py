@@ -124,8 +124,8 @@ def _pattern(source: str, *, first: bool) -> Word:
 
 def option_like(source: str) -> Refused:
     """Why a pattern is refused that could match a file named like an option."""
-    return Refused(f"the pattern {source!r} could match a file named like an option; "
-                   f"write './{source}'")  # fmt: skip
+    instead = f"quote it: '{source}'" if re.match("-.*=", source) else f"write './{source}'"
+    return Refused(f"the pattern {source!r} could match a file named like an option; {instead}")
 
 
 def _quoted(source: str) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.models._errors import model_error, parsing
+from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._secrets import Secrets
 
 try:
     import anthropic
@@ -30,18 +32,21 @@ _OPTIONS: Any = {"timeout": 600.0}
 
 
 def client_maker(
-    name: str, api_key: str | None, base_url: str | None
+    name: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncAnthropic]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
-    key = api_key or os.environ.get("ANTHROPIC_API_KEY")
+    key = sendable_key("anthropic", api_key or os.environ.get("ANTHROPIC_API_KEY"))
     if not key and not os.environ.get("ANTHROPIC_AUTH_TOKEN"):
         raise UsageError(
             "No API key for 'anthropic': set the environment variable ANTHROPIC_API_KEY, "
             "or pass api_key=… to the model."
         )
 
+    secrets.hold(key, os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+    secrets.hold_address(given_address(base_url) or os.environ.get("ANTHROPIC_BASE_URL"))
+
     def make() -> AsyncAnthropic:
-        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name, secrets))
         # Retries are made in one place, for all providers: `ask`.
         return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, http_client=http)
 

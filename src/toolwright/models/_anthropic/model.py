@@ -20,6 +20,7 @@ from toolwright.models._ask import Retries, ask
 from toolwright.models._errors import broken_off, model_error, reading
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
+from toolwright.models._secrets import Secrets
 
 __all__ = ["AnthropicModel"]
 
@@ -44,10 +45,12 @@ class AnthropicModel(Sealed):
         self._model = model
         self._retries = retries or Retries()
         self._bodies = BodyMaker(model)
+        self._secrets = Secrets(self.name)
         if client is not None:
+            self._secrets.hold_client(client)
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            self._client = PerLoop(client_maker(self.name, api_key, base_url))
+            self._client = PerLoop(client_maker(self.name, api_key, base_url, self._secrets))
 
     @property
     def name(self) -> str:
@@ -81,7 +84,14 @@ class AnthropicModel(Sealed):
             with as_model_errors(self.name):
                 return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
-        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=request.settings.timeout,
+            retries=self._retries,
+        )
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
         return self._read(await post(self._client.get(), body, self.name))

@@ -10,6 +10,8 @@ from typing import Any
 from toolwright._tls import certificates
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
+from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._secrets import Secrets
 
 try:
     import httpx2
@@ -53,15 +55,19 @@ def connector(
     project: str | None,
     location: str | None,
     base_url: str | None,
+    secrets: Secrets,
 ) -> Callable[[], Connection]:
     """Makes connections; raises `UsageError` now when it is not known who is asking."""
     options: dict[str, Any] = (
         _vertex_options(api_key, project, location) if vertex else _gemini_options(api_key)
     )
 
+    secrets.hold(options.get("api_key"))
+    secrets.hold_address(given_address(base_url))
+
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient(event_hooks=watching(name), verify=certificates())
+        http = httpx2.AsyncClient(event_hooks=watching(name, secrets), verify=certificates())
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )
@@ -77,14 +83,14 @@ def _gemini_options(api_key: str | None) -> dict[str, Any]:
             "No API key for 'google': set the environment variable GOOGLE_API_KEY (or "
             "GEMINI_API_KEY), or pass api_key=… to the model. For Vertex AI write 'vertex:name'."
         )
-    return {"vertexai": False, "api_key": key}
+    return {"vertexai": False, "api_key": sendable_key("google", key)}
 
 
 def _vertex_options(
     api_key: str | None, project: str | None, location: str | None
 ) -> dict[str, Any]:
     if api_key:
-        return {"vertexai": True, "api_key": api_key}
+        return {"vertexai": True, "api_key": sendable_key("vertex", api_key)}
     project = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
     if not project:
         raise UsageError(
@@ -136,7 +142,7 @@ def _retry_delay(body: Any) -> str | None:
     """Google says when to try again in the error's details, as seconds with an `s`."""
     error = body.get("error") if isinstance(body, dict) else None
     details = error.get("details") if isinstance(error, dict) else None
-    for detail in details or ():
-        if "retryDelay" in detail:
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and "retryDelay" in detail:
             return str(detail["retryDelay"]).removesuffix("s")
     return None

@@ -26,6 +26,7 @@ from toolwright.models._gemini.traits import generation_of
 from toolwright.models._gemini.wire import Wire, as_wire, converter
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
+from toolwright.models._secrets import Secrets
 
 __all__ = ["GeminiModel", "vertex_model"]
 
@@ -60,7 +61,9 @@ class GeminiModel(Sealed):
             vertex = bool(client.vertexai)
         self._vertex = wants_vertex() if vertex is None else vertex
         self._provider = "vertex" if self._vertex else "google"
+        self._secrets = Secrets(self.name)
         if client is not None:
+            self._secrets.hold_client(client)
             self._connection = PerLoop(lambda: Connection(client), owned=False)
         else:
             self._connection = PerLoop(
@@ -71,6 +74,7 @@ class GeminiModel(Sealed):
                     project=project,
                     location=location,
                     base_url=base_url,
+                    secrets=self._secrets,
                 )
             )
         self._newer = generation_of(model) >= 3
@@ -144,7 +148,14 @@ class GeminiModel(Sealed):
                 )
             return reply.message(self.name, f"google:{self._model}")
 
-        return await ask(send, on_delta, timeout=timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=timeout,
+            retries=self._retries,
+        )
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:
         reply = Reply(self._provider)

@@ -25,6 +25,7 @@ from toolwright.models._openai.client import (
 from toolwright.models._openai.servers import SERVERS, Server
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
+from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIChatModel"]
@@ -64,10 +65,14 @@ class OpenAIChatModel(Sealed):
             lambda specs: [to_function(spec, strict=self._server.strict) for spec in specs]
         )
         self._output_formats = ByIdentity(_output_format)
+        self._secrets = Secrets(self.name)
         if client is not None:
+            self._secrets.hold_client(client)
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            self._client = PerLoop(client_maker(self.name, provider, api_key, base_url))
+            self._client = PerLoop(
+                client_maker(self.name, provider, api_key, base_url, self._secrets)
+            )
 
     @property
     def name(self) -> str:
@@ -92,7 +97,14 @@ class OpenAIChatModel(Sealed):
                     self._whole(body, reply) if listen is None else self._streamed(body, reply)
                 )
 
-        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=request.settings.timeout,
+            retries=self._retries,
+        )
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""

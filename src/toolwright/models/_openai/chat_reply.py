@@ -83,7 +83,8 @@ class ChatReply:
             self._choices = bool(choices) or bool(self._choices)
         for choice in choices or ():
             _raise_error(choice, self._name)
-            self._hear_message(choice.get("delta") or choice.get("message") or {})
+            delta = choice.get("delta")
+            self._hear_message(delta or choice.get("message") or {}, whole=not delta)
             self._finish = choice.get("finish_reason") or self._finish
 
     def end(self, *, done: bool) -> ModelMessage:
@@ -116,7 +117,7 @@ class ChatReply:
 
     # -- pieces -------------------------------------------------------------------------------
 
-    def _hear_message(self, message: Wire) -> None:
+    def _hear_message(self, message: Wire, *, whole: bool) -> None:
         self._hear_reasoning(message)
         content = message.get("content")
         if isinstance(content, list):
@@ -129,7 +130,9 @@ class ChatReply:
             self._add_text(refusal)
         self._citations += message.get("annotations") or ()
         for call in message.get("tool_calls") or ():
-            self._calls.hear(call)
+            if whole:
+                self._calls.begin()
+            self._calls.hear({**call, "index": None} if whole else call)
         if function := message.get("function_call"):
             self._calls.hear({"index": 0, "function": function})
 
@@ -192,7 +195,8 @@ class ChatReply:
         if self._text_calls is None:
             return
         calls_in_text, self._text_calls = self._text_calls, None
-        rest, calls = calls_in_text.end()
+        # What a model writes while it refuses, it does not want done.
+        rest, calls = calls_in_text.end(believed=not self._refused)
         if rest:
             self._add_text(rest)
         for call in calls:
@@ -241,6 +245,10 @@ class _Call:
         except (ValueError, RecursionError):
             return False
 
+    def is_told_again(self, arguments: Any) -> bool:
+        """Whether all of the call has come before; some servers repeat it at the end."""
+        return bool(arguments) and arguments == "".join(self.arguments) and self.is_whole()
+
 
 class _Calls:
     """The calls of one reply, in the order in which they began."""
@@ -251,6 +259,10 @@ class _Calls:
         self._at: dict[Any, int] = {}
         """The call that is being written at each of the server's indices."""
 
+    def begin(self) -> None:
+        """Begin another call: what comes next belongs to none of those before."""
+        self._calls.append(_Call())
+
     def hear(self, piece: Wire) -> None:
         """Take in a piece of a call, or all of it."""
         function = piece.get("function") or {}
@@ -259,6 +271,8 @@ class _Calls:
             arguments = json.dumps(arguments, ensure_ascii=False)
         position = self._position(piece, function.get("name"), arguments)
         call = self._calls[position]
+        if piece.get("id") and function.get("name") and call.is_told_again(arguments):
+            return
         call.id = call.id or piece.get("id")
         if function.get("name") and not call.name:
             call.name = function["name"]
@@ -272,14 +286,17 @@ class _Calls:
 
     def whole(self) -> list[ToolCall]:
         """The calls; an empty piece that became none is left out."""
+        calls = [call for call in self._calls if call.name or call.arguments]
+        ids: set[Any] = set()
+        for call in calls:
+            # TGI calls all of them "0"; results are told apart by their ids.
+            call.id = new_call_id() if not call.id or call.id in ids else call.id
+            ids.add(call.id)
         return [
             ToolCall(
-                call_id=call.id or new_call_id(),
-                name=call.name,
-                arguments="".join(call.arguments) or "{}",
+                call_id=call.id or "", name=call.name, arguments="".join(call.arguments) or "{}"
             )
-            for call in self._calls
-            if call.name or call.arguments
+            for call in calls
         ]
 
     def _position(self, piece: Wire, name: Any, arguments: Any) -> int:
@@ -296,7 +313,10 @@ class _Calls:
     @staticmethod
     def _is_another(call: _Call, piece: Wire, name: Any, arguments: Any) -> bool:
         if piece.get("id") and call.id:
-            return piece["id"] != call.id
+            if piece["id"] != call.id:
+                return True
+            if not arguments or (call.is_told_again(arguments) and name == call.name):
+                return False
         if not name or not call.name:
             return False
         return name != call.name or bool(arguments and call.is_whole())

@@ -8,7 +8,9 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, not_a_reply, parsing
+from toolwright.models._keys import given_address, sendable_key
 from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._secrets import Secrets
 
 try:
     import openai
@@ -36,13 +38,15 @@ _NO_KEY = "none"
 
 
 def client_maker(
-    name: str, provider: str, api_key: str | None, base_url: str | None
+    name: str, provider: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncOpenAI]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
     key, url = _endpoint_for(provider, api_key, base_url)
+    secrets.hold(key)
+    secrets.hold_address(url)
 
     def make() -> AsyncOpenAI:
-        http = DefaultAsyncHttpxClient(event_hooks=watching(name))
+        http = DefaultAsyncHttpxClient(event_hooks=watching(name, secrets))
         # Retries are made in one place, for all providers: `ask`.
         return AsyncOpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
 
@@ -54,8 +58,8 @@ def _endpoint_for(
 ) -> tuple[str, str | None]:
     """The key and base URL to use: what was given, else the environment, else the preset."""
     preset = SERVERS.get(provider, Server(needs_key=False))
-    url = base_url or os.environ.get(preset.url_variable) or preset.base_url
-    key = api_key or os.environ.get(preset.key_variable)
+    url = given_address(base_url) or os.environ.get(preset.url_variable) or preset.base_url
+    key = sendable_key(provider, api_key or os.environ.get(preset.key_variable))
     # A base URL of one's own is a server of one's own, which may well take no key.
     if not key and preset.needs_key and base_url is None:
         raise UsageError(

@@ -32,6 +32,7 @@ from toolwright.models._openai.client import (
 )
 from toolwright.models._openai.responses_wire import read_response, to_function, to_items
 from toolwright.models._per_loop import PerLoop
+from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
 
 __all__ = ["OpenAIModel"]
@@ -72,10 +73,14 @@ class OpenAIModel(Sealed):
         self._retries = retries or Retries()
         self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
         self._output_formats = ByIdentity(_output_format)
+        self._secrets = Secrets(self.name)
         if client is not None:
+            self._secrets.hold_client(client)
             self._client = PerLoop(lambda: client, owned=False)
         else:
-            self._client = PerLoop(client_maker(self.name, "openai", api_key, base_url))
+            self._client = PerLoop(
+                client_maker(self.name, "openai", api_key, base_url, self._secrets)
+            )
 
     @property
     def name(self) -> str:
@@ -90,7 +95,14 @@ class OpenAIModel(Sealed):
             with as_model_errors(self.name):
                 return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
-        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=request.settings.timeout,
+            retries=self._retries,
+        )
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""

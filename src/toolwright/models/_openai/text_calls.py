@@ -17,11 +17,16 @@ __all__ = ["TextCalls", "WrittenCall"]
 _MARKS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>", "<|tool_call_start|>")
 _FIRST_MARKS = ("{", "[", "```")
 """What a text that is nothing but calls may begin with."""
-_HERMES = re.compile(r"\s*<tool_call>\s*(.*?)\s*</tool_call>", re.S)
-_FUNCTION = re.compile(r"\s*<function=([^>\s]+)>(.*?)</function>", re.S)
-_PARAMETER = re.compile(r"\s*<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.S)
-_MISTRAL = re.compile(r"\s*\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[ARGS\])?\s*(?=\{)")
-_FENCE = re.compile(r"\s*```(?:json|tool_call)?\s*\n(.*?)\n\s*```\s*", re.S)
+_HERMES = ("<tool_call>", "</tool_call>")
+_FUNCTION = ("<function=", "</function>")
+_PARAMETER = ("<parameter=", "</parameter>")
+# What was matched is never given back: a text of blanks would take the third power of its length.
+_MISTRAL = re.compile(r"\s*+\[TOOL_CALLS\]\s*+([\w.-]++)\s*+(?:\[ARGS\]\s*+)?(?=\{)")
+_BLANKS = re.compile(r"\s*+")
+_FENCE = "```"
+_FENCED = ("", "json", "tool_call")
+_MOST_BLANKS = 1_000
+"""Held back before a call, where they are layout."""
 
 
 class WrittenCall(NamedTuple):
@@ -40,21 +45,25 @@ class TextCalls:
         self._begun = False
         """Whether some of the text was handed on."""
         self._found = False
+        self._after: list[str] = []
+        """What came after the beginning of a call was found."""
 
     def hear(self, text: str) -> Iterator[str]:
         """What of the text so far is certainly none of a call's."""
-        self._held += text
         if self._found:
+            self._after.append(text)
             return
+        self._held += text
         safe, self._held = self._split()
         if safe:
             self._begun = True
             yield safe
 
-    def end(self) -> tuple[str, list[WrittenCall]]:
-        """What is still text, and the calls that follow it."""
-        calls = _read(self._held, self._tools)
-        return ("", calls) if calls else (self._held, [])
+    def end(self, *, believed: bool = True) -> tuple[str, list[WrittenCall]]:
+        """What is still text, and the calls that follow it; none where the text is not believed."""
+        held = "".join((self._held, *self._after))
+        calls = _read(held, self._tools) if believed else []
+        return ("", calls) if calls else (held, [])
 
     def _split(self) -> tuple[str, str]:
         begin = self._begin()
@@ -65,6 +74,8 @@ class TextCalls:
             safe, rest = kept_back(self._held, _MARKS)
         # Blanks before a call are layout, and may be held as long as nothing follows.
         words = safe.rstrip()
+        if len(safe) - len(words) > _MOST_BLANKS:
+            return safe, rest
         return words, safe[len(words) :] + rest
 
     def _begin(self) -> int | None:
@@ -86,27 +97,67 @@ def _read(text: str, tools: frozenset[str]) -> list[WrittenCall]:
 def _tagged(text: str) -> list[WrittenCall]:
     """`<tool_call>{…}</tool_call>` (Hermes, Qwen), and `<function=…>` inside or alone (Qwen Coder)."""
     calls: list[WrittenCall] = []
-    while text.strip():
-        found = _HERMES.match(text) or _FUNCTION.match(text)
-        if found is None:
+    at = _after_blanks(text, 0)
+    while at < len(text):
+        found = _enclosed(text, at, _HERMES)
+        if found is not None:
+            inner, at = found
+            calls += _from_function(inner.strip()) or _from_json(inner)
+        elif (found := _enclosed(text, at, _FUNCTION)) is not None:
+            _, end = found
+            calls += _from_function(text[at:end])
+            at = end
+        else:
             return []
-        inner = found[1] if found.re is _HERMES else found[0]
-        function = _FUNCTION.fullmatch(inner.strip())
-        calls += [_from_parameters(function)] if function else _from_json(inner)
-        text = text[found.end() :]
+        at = _after_blanks(text, at)
     return calls
 
 
-def _from_parameters(function: re.Match[str]) -> WrittenCall:
-    arguments = {name: _value(text) for name, text in _PARAMETER.findall(function[2])}
-    return WrittenCall(function[1], json.dumps(arguments, ensure_ascii=False))
+def _after_blanks(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at
+
+
+def _enclosed(text: str, at: int, tags: tuple[str, str]) -> tuple[str, int] | None:
+    """What stands between the tags that begin at `at`, and where they end."""
+    begin, end = tags
+    if not text.startswith(begin, at):
+        return None
+    close = text.find(end, at)
+    return None if close < 0 else (text[at + len(begin) : close], close + len(end))
+
+
+def _from_function(text: str) -> list[WrittenCall]:
+    """The call that is all of `text`: a name, and each parameter in tags of its own."""
+    found = _enclosed(text, 0, _FUNCTION)
+    if found is None or found[1] != len(text):
+        return []
+    name, closed, body = found[0].partition(">")
+    if not closed or not _is_name(name):
+        return []
+    arguments = dict(_parameters(body))
+    return [WrittenCall(name, json.dumps(arguments, ensure_ascii=False))]
+
+
+def _parameters(body: str) -> Iterator[tuple[str, Any]]:
+    at = body.find(_PARAMETER[0])
+    while at >= 0 and (found := _enclosed(body, at, _PARAMETER)) is not None:
+        inner, end = found
+        name, closed, text = inner.partition(">")
+        if closed and _is_name(name):
+            yield name, _value(text.removeprefix("\n").removesuffix("\n"))
+        at = body.find(_PARAMETER[0], end)
+
+
+def _is_name(name: str) -> bool:
+    return name.split() == [name]
 
 
 def _value(text: str) -> Any:
     """A number, a list and the like are written as JSON; everything else is a text."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return text if isinstance(value, str) else value
 
@@ -121,16 +172,16 @@ def _bracketed(text: str) -> list[WrittenCall]:
 
 def _named(text: str) -> list[WrittenCall]:
     calls: list[WrittenCall] = []
-    while text.strip():
-        named = _MISTRAL.match(text)
+    at = 0
+    while _after_blanks(text, at) < len(text):
+        named = _MISTRAL.match(text, at)
         if named is None:
             return []
         try:
-            _, end = json.JSONDecoder().raw_decode(text, named.end())
-        except ValueError:
+            _, at = json.JSONDecoder().raw_decode(text, named.end())
+        except (ValueError, RecursionError):
             return []
-        calls.append(WrittenCall(named[1], text[named.end() : end]))
-        text = text[end:]
+        calls.append(WrittenCall(named[1], text[named.end() : at]))
     return calls
 
 
@@ -144,7 +195,7 @@ def _pythonic(text: str) -> list[WrittenCall]:
         listed = ast.parse(text, mode="eval").body
         calls = listed.elts if isinstance(listed, ast.List) else []
         return [_from_python(call) for call in calls]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return []
 
 
@@ -157,8 +208,11 @@ def _from_python(call: ast.expr) -> WrittenCall:
 
 def _bare(text: str) -> list[WrittenCall]:
     """JSON alone, after `<|python_tag|>` (Llama 3) or in a fence (Qwen Coder)."""
-    fenced = _FENCE.fullmatch(text)
-    return _from_json(fenced[1] if fenced else text.strip().removeprefix("<|python_tag|>"))
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        tag, _, inner = text.removeprefix(_FENCE).removesuffix(_FENCE).partition("\n")
+        return _from_json(inner) if tag.strip() in _FENCED else []
+    return _from_json(text.removeprefix("<|python_tag|>"))
 
 
 def _from_json(text: str) -> list[WrittenCall]:

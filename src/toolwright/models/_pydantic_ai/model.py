@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError, ToolwrightError, UsageError
+from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
@@ -19,6 +19,7 @@ from toolwright.models._pydantic_ai.wire import (
     to_definition,
     to_message,
 )
+from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
 
 try:
@@ -63,6 +64,8 @@ class PydanticAIModel(Sealed):
     def __init__(self, model: TheirModel | str, *, retries: Retries | None = None) -> None:
         self._model = _inferred(model)
         self._retries = retries or Retries(attempts=1)
+        self._secrets = Secrets(self.name)
+        self._secrets.hold_client(getattr(self._model, "client", None))
         self._definitions = ByIdentity(lambda specs: [to_definition(spec) for spec in specs])
 
     @property
@@ -87,7 +90,14 @@ class PydanticAIModel(Sealed):
                     response = await _streamed(asked, listen)
             return read_response(response, self.name)
 
-        return await ask(send, on_delta, timeout=request.settings.timeout, retries=self._retries)
+        return await ask(
+            send,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=request.settings.timeout,
+            retries=self._retries,
+        )
 
     def _parameters(self, request: ModelRequest) -> ModelRequestParameters:
         instructions = request.instructions
@@ -191,11 +201,6 @@ def _as_model_errors(name: str) -> Iterator[None]:
         raise _from_api_error(name, error) from error
     except exceptions.AgentRunError as error:
         raise model_error(name, str(error), reason="server") from error
-    except ToolwrightError:
-        raise
-    except Exception as error:
-        # Thirty SDKs raise their own, and none of them is worth a crash of the run.
-        raise model_error(name, f"{type(error).__name__}: {error}") from error
 
 
 def _from_api_error(name: str, error: exceptions.ModelAPIError) -> ModelError:

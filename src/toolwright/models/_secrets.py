@@ -1,0 +1,124 @@
+"""What a model holds as secrets: hidden, by value, in every text that an error of it shows."""
+
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from toolwright.errors import ModelError, ToolwrightError, UsageError
+from toolwright.messages import Redactor
+
+__all__ = ["Secrets", "hidden", "hiding"]
+
+_SHORTEST = 8
+"""Below this a key is a word for none, such as `none`, `EMPTY` or `ollama`."""
+_NO_KEYS = frozenset({"not-needed", "not_needed", "no-key-required", "lm-studio", "placeholder"})
+_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"}
+)
+_MOST = 2**16
+"""Characters that are looked at: far more than any error shows."""
+
+
+class Secrets:
+    """The secrets of one model, as they become known: a token may be fetched with a request."""
+
+    def __init__(self, name: str, *values: object) -> None:
+        self._name = name
+        self.hide = Redactor()
+        self.hold(*values)
+
+    def hold(self, *values: object) -> None:
+        """Hide these from now on; what is part of the model's name, or a word for no key, is none."""
+        for value in values:
+            if isinstance(value, str) and _is_secret(value) and value not in self._name:
+                self.hide.add(value)
+
+    def hold_address(self, url: object) -> None:
+        """Hide the password and the values of the query."""
+        if not url:
+            return
+        try:
+            parts = urlsplit(str(url))
+        except ValueError:
+            return
+        password = parts.netloc.rpartition("@")[0].partition(":")[2]
+        self.hold(password, unquote(password), *(value for _, value in parse_qsl(parts.query)))
+
+    def hold_headers(self, headers: Mapping[str, Any]) -> None:
+        """Hide what signs a request in."""
+        for name, value in headers.items():
+            if name.lower() in _HEADERS and isinstance(value, str):
+                self.hold(value, value.rpartition(" ")[2])
+
+    def hold_client(self, client: Any) -> None:
+        """Hide what an SDK's client, that somebody else has made, was given."""
+        inner = getattr(client, "_api_client", client)  # Google's has its own around it
+        for one in (client, inner):
+            self.hold(getattr(one, "api_key", None), getattr(one, "auth_token", None))
+        self.hold_address(getattr(client, "base_url", None))
+        headers = getattr(client, "_custom_headers", None)
+        headers = headers or getattr(getattr(inner, "_http_options", None), "headers", None)
+        if isinstance(headers, Mapping):
+            self.hold_headers(headers)
+
+
+def _is_secret(value: str) -> bool:
+    return len(value) >= _SHORTEST and value.lower() not in _NO_KEYS
+
+
+_NONE = Redactor()
+_hide: ContextVar[Redactor] = ContextVar("hide", default=_NONE)
+"""Of the model that is being asked. Errors are written in many places, and cut short there: what
+is only half a key would not be found any more by whoever looks at them later."""
+
+
+def hidden(text: str) -> str:
+    """`text` without the secrets of the model that is being asked, and without what looks like one."""
+    return _hide.get()(text[:_MOST])
+
+
+@contextmanager
+def hiding(secrets: Secrets) -> Iterator[None]:
+    """Hide the secrets in what is written inside, and in the errors that leave, chained ones too."""
+    token = _hide.set(secrets.hide)
+    try:
+        yield
+    except (ModelError, UsageError) as error:
+        _hide_in(error, secrets.hide)
+        raise
+    finally:
+        _hide.reset(token)
+
+
+def _hide_in(error: ToolwrightError, hide: Redactor) -> None:
+    error.args = tuple(hide(arg) if isinstance(arg, str) else arg for arg in error.args)
+    behind = _behind(error)
+    if behind is not None and any(hide(text) != text for text in _texts(behind)):
+        # SDKs repeat what the server said. Of their errors only the text can be shown, hidden.
+        trace = "".join(traceback.format_exception(behind))
+        error.__cause__, error.__context__ = _Hidden(hide(trace)), None
+
+
+class _Hidden(Exception):
+    """Stands for exceptions whose text told a secret, and shows their trace without it."""
+
+
+def _behind(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _texts(error: BaseException) -> Iterator[str]:
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()  # an error may be raised from another one that it caused
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield str(one)
+        yield from getattr(one, "__notes__", ())
+        waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting.append(_behind(one))
