@@ -1,12 +1,16 @@
 """Searching the web and reading its pages."""
 
 import gzip
+import os
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
 from threading import Event
 from typing import Any
 
+import anyio
 import pytest
 from inline_snapshot import snapshot
 from tests.backends._no_network import OK, PUBLIC, Names, Wire, reachable
@@ -16,7 +20,9 @@ from tests.builtin._web_server import Answer, WebServer, serving, stored
 from toolwright._charset import decode_text
 from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
-from toolwright.builtin.web import _markdown, to_markdown
+from toolwright.builtin.web import _conversion, _elsewhere, to_markdown
+from toolwright.builtin.web._elsewhere import read_elsewhere
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
 
@@ -263,6 +269,23 @@ async def test_a_search_that_is_taken_for_a_robots_says_so(
     assert "take this program for a robot" in result.text
 
 
+async def test_a_result_that_is_no_address_is_left_out(web: WebServer, session: Session) -> None:
+    link = '<a class="result-link" href="{}">{}</a><td class="result-snippet">s</td>'
+    body = link.format("http://[x", "bad") + link.format("https://a.example", "good")
+    web.answers["/lite/"] = Answer(body=body.encode(), headers=_HTML)
+    assert await session.text("web_search", query="q") == "1. good\n   https://a.example\n   s"
+
+
+async def test_a_page_of_results_that_takes_long_to_read_is_given_up(
+    web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_elsewhere, "_SECONDS", 0.3)
+    web.answers["/lite/"] = Answer(body=b"<a b='" * 20_000, headers=_HTML)
+    began = time.process_time()
+    assert "cannot be read: not within" in await session.text("web_search", query="q")
+    assert time.process_time() - began < 1
+
+
 async def test_a_search_without_results_is_no_error(web: WebServer, session: Session) -> None:
     web.answers["/lite/"] = Answer(body=b"<html>No results.</html>", headers=_HTML)
     assert await session.text("web_search", query="zzz") == "No results for 'zzz'."
@@ -282,14 +305,14 @@ async def test_another_engine_can_be_used() -> None:
 
 
 @pytest.mark.parametrize("html", ["", "plain", "<p>open", "<div>" * 50_000, "<main></main>x", "\0"])
-def test_no_page_is_too_broken_to_convert(html: str) -> None:
-    assert isinstance(to_markdown(html, "https://a.example"), str)
+async def test_no_page_is_too_broken_to_convert(html: str) -> None:
+    assert isinstance(await to_markdown(html, "https://a.example"), str)
 
 
 @pytest.mark.parametrize("piece", ["<pre", "<a ", "<main>", "<img alt=", "<title>", "# [#]("])
-def test_no_page_takes_long_to_convert(piece: str) -> None:
+async def test_no_page_takes_long_to_convert(piece: str) -> None:
     started = time.process_time()
-    to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
+    await to_markdown(piece * (2_000_000 // len(piece)), "https://a.example")
     assert time.process_time() - started < 10
 
 
@@ -298,21 +321,68 @@ def test_no_page_takes_long_to_convert(piece: str) -> None:
     ["<div " + " ".join(f"a{n}=1" for n in range(60_000)) + ">x", "<dl><dd>" * 60_000 + "x"],
     ids=["attributes", "definitions"],
 )
-def test_a_page_that_keeps_the_converter_busy_is_given_up_and_nobody_else_waits(
+async def test_a_page_that_keeps_the_converter_busy_is_given_up_and_nobody_else_waits(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_markdown, "_SECONDS", 0.3)
+    monkeypatch.setattr(_elsewhere, "_SECONDS", 0.3)
     began = time.thread_time()
-    with pytest.raises(ToolError, match="cannot be converted"):
-        to_markdown(page, "https://a.example")
+    with pytest.raises(ToolError, match="cannot be read"):
+        await to_markdown(page, "https://a.example")
     assert time.thread_time() - began < 1
 
 
-def test_a_long_page_is_converted_as_a_short_one_is() -> None:
+async def test_a_long_page_is_converted_as_a_short_one_is() -> None:
     short = '<main><h1>A<a href="#a">#</a></h1><nav>x</nav><a href="/b">ü</a></main>'
     long = short.replace("ü", "ü" * 20_000)
     url = "https://a.example/c"
-    assert to_markdown(long, url).replace("ü" * 20_000, "ü") == to_markdown(short, url)
+    converted = await to_markdown(long, url)
+    assert converted.replace("ü" * 20_000, "ü") == await to_markdown(short, url)
+
+
+async def test_what_reads_a_page_elsewhere_knows_no_secret_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse")
+    seen: bytes = await read_elsewhere(["-c", "import os; print(dict(os.environ))"], "u", "p")
+    assert b"PATH" in seen
+    assert b"correct-horse" not in seen
+
+
+async def test_a_cancelled_fetch_ends_the_process_that_reads_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it works on for nobody, and this program cannot exit before it is done."""
+    os.mkfifo(fifo := tmp_path / "fifo")
+    busy = tmp_path / "busy.py"
+    busy.write_text(
+        f"import os, signal\nopen({str(fifo)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
+    )
+    monkeypatch.setattr(_conversion, "__file__", str(busy))
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(to_markdown, "<p>x" * 10_000, "https://a.example")
+            process = int(await in_io_thread(fifo.read_text))
+            tasks.cancel_scope.cancel()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+async def test_only_so_many_pages_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once: list[int] = []
+
+    async def counted(*args: Any, **named: Any) -> CompletedProcess[bytes]:
+        at_once.append(1)
+        await anyio.wait_all_tasks_blocked()
+        most.append(len(at_once))
+        at_once.pop()
+        return CompletedProcess([], 0, b"", b"")
+
+    most: list[int] = []
+    monkeypatch.setattr(_elsewhere.anyio, "run_process", counted)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(read_elsewhere, [], "u", "p")
+    assert max(most) == 4
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain"])

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -161,6 +162,36 @@ def test_functions_with_effects_are_refused_by_name(world: World, name: str) -> 
 async def test_a_bomb_ends_in_its_own_process(hurried: World, name: str) -> None:
     with pytest.raises(ToolError, match=r"interrupted|memory|too big|too many"):
         await hurried.query(BOMBS[name])
+
+
+TRAPS = {
+    "index": "CREATE VIRTUAL TABLE x USING fts5(a); DROP TABLE x_config; CREATE VIEW x_config AS "
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT 'v'||i AS k, i AS v FROM n;",
+    "views": f"CREATE TABLE v0({','.join(f'c{n}' for n in range(200))});"
+    + "".join(f"CREATE VIEW v{n} AS SELECT a.* FROM v{n - 1} a, v{n - 1} b;" for n in range(1, 17))
+    + "CREATE VIEW x AS SELECT * FROM v16;",
+}
+"""Files whose tables are endless work to look at."""
+
+
+@pytest.mark.parametrize(
+    ("trap", "name", "arguments"),
+    [
+        ("index", "sql_list_tables", {}),
+        ("index", "sql_describe_table", {"table": "x"}),
+        ("views", "sql_describe_table", {"table": "x"}),
+    ],
+)
+async def test_looking_at_the_tables_of_a_hostile_file_ends_in_a_process_of_its_own(
+    tmp_path: Path, trap: str, name: str, arguments: dict[str, Any]
+) -> None:
+    with closing(sqlite3.connect(path := tmp_path / "trap.db")) as connection:
+        connection.executescript(TRAPS[trap])
+    tool = await tool_named(SqlToolset(f"sqlite:///{path}", timeout=0.1), name)
+    began = time.process_time()
+    with pytest.raises(ToolError, match=r"interrupted|memory|too"), anyio.fail_after(20):
+        await run_tool(tool, arguments)
+    assert time.process_time() - began < 1
 
 
 async def test_a_cancelled_query_ends_with_its_process(world: World) -> None:

@@ -19,9 +19,10 @@ from toolwright.backends.executors import Limits, launcher_command
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.backends.sandboxes._server_sandbox import Confined
 from toolwright.errors import UsageError
+from toolwright.sources._counted import LOGGED_LINES
 from toolwright.sources._measured import measured
 
-__all__ = ["LOGGED_LINES", "Child", "ChildCommand", "LineTooLong", "running_child"]
+__all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
 
 _INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR", "TZ",
@@ -32,8 +33,6 @@ _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
 _SLACK = 6.0
 """Seconds that its launcher has to end what does not leave."""
-LOGGED_LINES = 1000
-"""Lines of stderr that reach the log; a child that writes more is drained in silence."""
 
 
 class LineTooLong(ValueError):

@@ -10,6 +10,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
+from toolwright.sources._toolbox_http import measuring_session
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
     Args,
@@ -87,6 +88,8 @@ class ToolboxToolset(Toolset):
         if credentials is not None:
             self._headers["Authorization"] = _bearer(credentials)
         self._required = required
+        self._fitted = False
+        """Whether the server's tools have had every name that is bound."""
         self._timeout = timeout
         self._loaded: Reopening[_Loaded] = Reopening(
             self._open, f"Toolbox server {server_url!r}", timeout
@@ -117,21 +120,42 @@ class ToolboxToolset(Toolset):
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[_Loaded]:
-        client = ToolboxClient(self._url, client_headers=self._headers or None)
-        try:
-            yield _Loaded(await self._load(client))
-        finally:
-            await client.close()
+        async with measuring_session() as session:
+            client = ToolboxClient(self._url, session, client_headers=self._headers or None)
+            try:
+                yield _Loaded(await self._load(client))
+            finally:
+                await client.close()
 
     async def _load(self, client: ToolboxClient) -> list[ToolboxTool]:
         remote: list[ToolboxTool] = []
         if self._toolset_name is not None or self._tool_names is None:
             remote += await client.load_toolset(self._toolset_name)
         remote += [await client.load_tool(name) for name in self._tool_names or ()]
-        _refuse_unused("bound_params", self._bound, {p.name for t in remote for p in t._params})
-        _refuse_unused("auth_token_getters", self._getters, {n for t in remote for n in _logins(t)})
+        if remote:
+            self._refuse_unused(remote)
         # Bound here rather than while loading, where a tool without the parameter is an error.
         return [_bind(tool, self._getters, self._bound) for tool in remote]
+
+    def _refuse_unused(self, remote: Sequence[ToolboxTool]) -> None:
+        """A misspelt name would leave the parameter to the model.
+
+        The developer's to mend as long as no listing has ever had it; what had it and has it no
+        more is a server that has changed, whose tools are missing then, and the run goes on.
+        """
+        refusal = ToolError if self._fitted else UsageError
+        parameters = {p.name for tool in remote for p in tool._params}
+        logins = {name for tool in remote for name in _logins(tool)}
+        for setting, given, known in (
+            ("bound_params", self._bound, parameters),
+            ("auth_token_getters", self._getters, logins),
+        ):
+            if name := next((name for name in given if name not in known), None):
+                raise refusal(
+                    f"{setting} names {name!r}, which no tool of the server has; "
+                    f"{nearest(name, known)}"
+                )
+        self._fitted = True
 
     def _make_tool(self, remote: ToolboxTool) -> Tool:
         name = remote.__name__
@@ -147,7 +171,7 @@ class ToolboxToolset(Toolset):
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
-                raise ToolError(f"{name!r} failed: {error}") from error
+                raise ToolError(f"{name!r} failed: {error!s:.2000}") from error
 
         made = Tool(
             spec=ToolSpec(
@@ -190,15 +214,6 @@ def _logins(tool: ToolboxTool) -> set[str]:
     """The sign-ins that a tool needs a token of."""
     wanted = {s for sources in tool._required_authn_params.values() for s in sources}
     return wanted | set(tool._required_authz_tokens)
-
-
-def _refuse_unused(setting: str, given: Mapping[str, Any], known: set[str]) -> None:
-    """A misspelt name would leave the parameter to the model."""
-    for name in given:
-        if name not in known:
-            raise UsageError(
-                f"{setting} names {name!r}, which no tool of the server has; {nearest(name, known)}"
-            )
 
 
 def _json_schema(parameters: Sequence[ParameterSchema]) -> dict[str, Any]:

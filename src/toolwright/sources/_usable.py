@@ -7,11 +7,11 @@ from typing import TypeVar
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.tools import Tool
 
-__all__ = ["LONGEST_DESCRIPTION", "listed_tools", "usable_tools"]
+__all__ = ["LONGEST_DESCRIPTION", "MOST_TOOLS", "listed_tools", "usable_tools"]
 
 T = TypeVar("T")
 _log = logging.getLogger("toolwright.sources")
-_MOST = 10_000
+MOST_TOOLS = 10_000
 LONGEST_DESCRIPTION = 20_000
 """Letters of a description that models are told."""
 
@@ -42,8 +42,10 @@ def usable_tools(whose: str, listed: Iterable[T], make: Callable[[T], Tool]) -> 
     """The tools that can be made of what `whose` lists; of the others, the log says why not."""
     tools: list[Tool] = []
     for number, item in enumerate(listed):
-        if number == _MOST:
-            _log.error("%s lists more than %s tools; the others are left out.", whose, f"{_MOST:,}")
+        if number == MOST_TOOLS:
+            _log.error(
+                "%s lists more than %s tools; the others are left out.", whose, f"{MOST_TOOLS:,}"
+            )
             break
         try:
             tools.append(make(item))

@@ -65,3 +65,11 @@ async def test_utf_8_is_read_by_any_of_its_names(charset: str) -> None:
 
 async def test_an_event_without_its_end_is_none() -> None:
     assert await events(b"data: 1\n\ndata: 2\n") == [("message", "1")]
+
+
+async def test_the_encoding_of_an_answer_is_read_in_any_case() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"Content-Encoding": "Identity"}, text="{}")
+
+    async with bounded(httpx2.AsyncClient(transport=httpx2.MockTransport(answer)), 100) as http:
+        assert (await http.get("http://127.0.0.1")).text == "{}"

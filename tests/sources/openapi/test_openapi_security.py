@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from dirty_equals import IsPartialDict
-from starlette.responses import JSONResponse
-from tests.sources.openapi._calling import act, document
+from starlette.responses import JSONResponse, Response
+from tests.sources.openapi._calling import act, document, parameters
 from tests.sources.openapi._certificates import self_signed
 from tests.sources.openapi._recorder import Recorder
 
@@ -67,6 +67,36 @@ async def test_a_key_goes_where_the_documents_scheme_wants_it(server: Recorder) 
     assert by_header.headers["x-api-key"] == "s3cret-key"
     assert by_query.query == "api%20key=s3cret-key"
     assert by_cookie.headers["cookie"] == "sid=s3cret-key"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "name"), [("key", "x-api-KEY"), ("query", "API key"), ("cookie", "SID")]
+)
+async def test_the_place_of_a_key_is_not_the_models_to_fill(
+    server: Recorder, scheme: str, name: str
+) -> None:
+    spec = document(
+        {
+            "security": [{scheme: []}],
+            "parameters": [{"name": name, "in": SCHEMES[scheme]["in"], "schema": {}}],
+        },
+        components={"securitySchemes": SCHEMES},
+    )
+    [tool] = await OpenAPIToolset(spec_dict=spec).list_tools()
+    assert parameters(tool) == {}
+
+
+async def test_a_key_replaces_what_the_model_put_in_its_place(server: Recorder) -> None:
+    """The keys of an object become names in the query, and servers may take the first of a name."""
+    more = {"name": "more", "in": "query", "schema": {"type": "object"}}
+    spec = document(
+        {"security": [{"query": []}], "parameters": [more]},
+        servers=[{"url": server.url}],
+        components={"securitySchemes": SCHEMES},
+    )
+    toolset = OpenAPIToolset(spec_dict=spec, auth_credential=KEY)
+    await act(toolset, more={"API key": "MODEL", "color": "red"})
+    assert server.seen[0].query == "color=red&api%20key=s3cret-key"
 
 
 async def test_the_alternative_that_fits_the_credential_is_chosen(server: Recorder) -> None:
@@ -208,3 +238,10 @@ async def test_a_service_account_signs_in_by_itself(server: Recorder) -> None:
     assert (await runner.run("go")).status == "done"
     assert [seen.path for seen in server.seen] == ["/token", "/things", "/things"]
     assert server.last.headers["authorization"] == "Bearer from-account"
+
+
+async def test_an_answer_that_is_packed_badly_is_told_as_such(server: Recorder) -> None:
+    server.replies.append(Response(b"not gzip at all", headers={"Content-Encoding": "gzip"}))
+    result = await act(OpenAPIToolset(spec_dict=document({}, servers=[{"url": server.url}])))
+    assert result.status == "error"
+    assert "sent an answer that cannot be unpacked" in result.text

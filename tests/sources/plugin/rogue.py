@@ -103,6 +103,11 @@ def misbehave(call_id: str) -> None:
             time.sleep(60)
         case "badcontent":
             say({"type": "result", "call_id": call_id, "content": [{"type": "hologram"}]})
+        case "chatty":
+            for _ in range(3000):
+                say({"type": "log", "level": "warning", "text": "noise"})
+            part = {"type": "text", "text": "x"}
+            say({"type": "result", "call_id": call_id, "content": [part] * 3000})
         case "flood":
             for _ in range(20_000):
                 print("noise " * 20, file=sys.stderr)

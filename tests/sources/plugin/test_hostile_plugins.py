@@ -46,6 +46,19 @@ async def test_a_crowd_of_tools_is_cut_and_a_long_description_too(
     assert "lists more than 10,000 tools" in caplog.text
 
 
+async def test_so_many_messages_for_the_log_and_parts_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plugin = rogue("chatty", tmp_path)
+    try:
+        output = await run_tool(await tool_named(plugin, "go"))
+    finally:
+        await plugin.close()
+    assert output.text == "x\n" * 1000 + "(2,000 more parts are left out.)"
+    assert len([line for line in caplog.messages if line.endswith(": noise")]) == 1000
+    assert "sends a lot to the log; the rest is dropped" in caplog.text
+
+
 async def test_names_that_are_taken_end_no_run_and_a_note_says_which(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

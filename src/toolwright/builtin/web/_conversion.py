@@ -51,6 +51,5 @@ def _limit(seconds: int) -> None:
 
 if __name__ == "__main__":
     _limit(int(sys.argv[2]))
-    # By its input, since everybody on the machine can read what a process was started with.
     address, _, page = sys.stdin.buffer.read().decode("utf-8", "replace").partition("\n")
     sys.stdout.buffer.write(converted(page, address).encode("utf-8", "replace"))

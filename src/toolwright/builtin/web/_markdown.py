@@ -1,20 +1,16 @@
 """Turn an HTML page into Markdown that is worth reading."""
 
 import html as entities
-import math
 import re
-import subprocess
-import sys
 
 from toolwright.builtin.web import _conversion
-from toolwright.errors import ToolError
+from toolwright.builtin.web._elsewhere import read_elsewhere
+from toolwright.concurrency import in_io_thread
 
 __all__ = ["page_title", "to_markdown"]
 
 _SHORT = 16_384
 """Letters of a page that is converted in some hundredths of a second, however it is made."""
-_SECONDS = 20.0
-"""How long a longer one may take, in a process of its own."""
 _ENOUGH = 200
 """Characters that make a page's main part worth showing without the rest."""
 # Each of these reads a page once, however it is broken: none can look past the next tag.
@@ -39,15 +35,15 @@ def page_title(html: str) -> str:
     return " ".join(entities.unescape(found.group(1)).split()) if found else ""
 
 
-def to_markdown(html: str, url: str) -> str:
+async def to_markdown(html: str, url: str) -> str:
     """The page's content: headings, lists, tables, code and links, the latter made absolute.
 
     The main part alone, where the page marks one. Images become `[Image: their description]`.
-    Raises `ToolError` for a page that takes too long; call it in a thread.
+    Raises `ToolError` for a page that takes too long.
     """
-    main = _main_part(html)
-    text = _converted(main, url) if main else ""
-    return text if len(text) >= _ENOUGH else _converted(html, url)
+    main = await in_io_thread(_main_part, html, abandon_on_cancel=True)
+    text = await _converted(main, url) if main else ""
+    return text if len(text) >= _ENOUGH else await _converted(html, url)
 
 
 def _main_part(html: str) -> str:
@@ -56,31 +52,22 @@ def _main_part(html: str) -> str:
     return html[begin.start() : ends[-1]] if begin and ends else ""
 
 
-def _converted(html: str, url: str) -> str:
-    html = _IMAGE.sub(_described, _without_links_in_code(_flattened(html)))
-    convert = _conversion.converted if len(html) <= _SHORT else _converted_elsewhere
-    return _ANCHOR.sub(r"\1", convert(html, url)).strip()
+async def _converted(html: str, url: str) -> str:
+    html = await in_io_thread(_prepared, html, abandon_on_cancel=True)
+    if len(html) <= _SHORT:
+        text = await in_io_thread(_conversion.converted, html, url, abandon_on_cancel=True)
+    else:
+        program = [_conversion.__file__, _conversion.LIBRARY]
+        text = (await read_elsewhere(program, url, html)).decode()
+    return await in_io_thread(_tidied, text, abandon_on_cancel=True)
 
 
-def _converted_elsewhere(html: str, url: str) -> str:
-    """In a process that is ended when it takes too long; meanwhile other threads go on."""
-    program = [sys.executable, "-I", "-S", _conversion.__file__, _conversion.LIBRARY]
-    try:
-        done = subprocess.run(
-            [*program, str(math.ceil(_SECONDS))],
-            input=f"{url}\n{html}".encode("utf-8", "replace"),
-            capture_output=True,
-            timeout=_SECONDS,
-            check=True,
-        )
-    except (subprocess.SubprocessError, OSError, ValueError) as error:
-        why = (
-            f"not within {_SECONDS:g} s"
-            if isinstance(error, subprocess.TimeoutExpired)
-            else "it broke the converter"
-        )
-        raise ToolError(f"The page {url!r:.300} cannot be converted: {why}.") from error
-    return done.stdout.decode()
+def _prepared(html: str) -> str:
+    return _IMAGE.sub(_described, _without_links_in_code(_flattened(html)))
+
+
+def _tidied(text: str) -> str:
+    return _ANCHOR.sub(r"\1", text).strip()
 
 
 def _flattened(html: str) -> str:

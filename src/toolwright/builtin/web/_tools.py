@@ -71,11 +71,11 @@ def web_tools(
         page = await reader.get(url)
         if page.status >= 400:
             start = replace(page, data=page.data[:_EXCERPT_BYTES], truncated=True)
-            excerpt = await in_io_thread(_excerpt, start, abandon_on_cancel=True)
+            excerpt = await _excerpt(start)
             raise ToolError(f"{page.url} answered with status {page.status}.{excerpt}")
         if page.content_type in _IMAGES and not page.truncated:
             return BlobPart(media_type=page.content_type, data=page.data)
-        text = await in_io_thread(_readable, page, abandon_on_cancel=True)
+        text = await _readable(page)
         return _cut(text, max_bytes, offset, page)
 
     return [
@@ -91,16 +91,24 @@ def _listed(results: Sequence[SearchResult]) -> str:
     )
 
 
-def _readable(page: Fetched) -> str:
+async def _readable(page: Fetched) -> str:
     """The page as text; its whole content is converted, whatever is cut later."""
-    if page.content_type in _HTML or (not page.content_type and b"<html" in page.data[:1024]):
-        html = page.text
-        title = page_title(html)
-        heading = f"{title}\n{page.url}\n\n" if title else f"{page.url}\n\n"
-        return heading + to_markdown(html, page.url)
+    text = await in_io_thread(_decoded, page, abandon_on_cancel=True)
+    if not _is_html(page):
+        return text
+    title = await in_io_thread(page_title, text, abandon_on_cancel=True)
+    heading = f"{title}\n{page.url}\n\n" if title else f"{page.url}\n\n"
+    return heading + await to_markdown(text, page.url)
+
+
+def _is_html(page: Fetched) -> bool:
+    return page.content_type in _HTML or (not page.content_type and b"<html" in page.data[:1024])
+
+
+def _decoded(page: Fetched) -> str:
     is_text = page.content_type.startswith(_TEXT) or page.content_type.endswith(("+json", "+xml"))
     text = page.text if is_text or not page.content_type else "\0"
-    if "\0" not in text[:4096]:
+    if "\0" not in text[:4096] or _is_html(page):
         return text
     raise ToolError(
         f"{page.url} is {page.content_type or 'of no known type'} "
@@ -126,12 +134,11 @@ def _cut(text: str, max_bytes: int, offset: int, page: Fetched) -> str:
     return "\n".join([kept.text.rstrip() if notes else kept.text, *notes])
 
 
-def _excerpt(page: Fetched) -> str:
+async def _excerpt(page: Fetched) -> str:
     """The beginning of an error page, which often says what is wrong."""
-    if page.content_type in _HTML:
-        text = to_markdown(page.text, page.url)
-    elif page.content_type.startswith(_TEXT):
-        text = page.text
-    else:
+    if not page.content_type.startswith(_TEXT) and page.content_type not in _HTML:
         return ""
+    text = await in_io_thread(lambda: page.text, abandon_on_cancel=True)
+    if page.content_type in _HTML:
+        text = await to_markdown(text, page.url)
     return f" It says: {' '.join(text.split())[:300]}" if text.strip() else ""

@@ -17,7 +17,7 @@ def bounded(http: httpx2.AsyncClient, most: int) -> httpx2.AsyncClient:
     http.headers["accept-encoding"] = "identity"
 
     async def measure(response: httpx2.Response) -> None:
-        packed = response.headers.get("content-encoding", "identity")
+        packed = response.headers.get("content-encoding", "identity").strip().lower()
         if packed != "identity":
             raise httpx2.DecodingError(
                 f"the server packs its answers ({packed}), though it was asked not to",

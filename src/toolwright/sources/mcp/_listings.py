@@ -14,6 +14,7 @@ from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
 
 from toolwright.concurrency import in_io_thread
+from toolwright.sources._counted import cut_parts
 
 __all__ = ["Listings"]
 
@@ -27,9 +28,6 @@ _LISTED = {
 _MOST_ASKED = 100
 """Listings waited for; of those that are never answered, the oldest are forgotten."""
 _MOST_LOGGED = 20
-_PARTS = ("content", "contents", "messages")
-_MOST_PARTS = 1000
-"""Of a result: the SDK reads some ten thousand in a second, and nothing else runs meanwhile."""
 _MOST_OPEN = 1000
 """Questions of a server that it has not taken the answers to."""
 
@@ -74,7 +72,7 @@ class Listings:
         """Take out of the answer to a listing what is not allowed, and log it."""
         if not isinstance(message, types.JSONRPCResponse):
             return
-        _cut_parts(message.result)
+        cut_parts(message.result)
         method = self._asked.pop(str(message.id), None)
         if method is None or self.version is None:
             return
@@ -86,17 +84,6 @@ class Listings:
         if len(unfit) > _MOST_LOGGED:
             _log.error("%s lists %s more %ss that MCP does not allow; they are left out.",
                        self._name, f"{len(unfit) - _MOST_LOGGED:,}", kind)  # fmt: skip
-
-
-def _cut_parts(result: dict[str, Any]) -> None:
-    """Leave so many parts of a result as are read in no time, and a note on the others."""
-    for key in _PARTS:
-        parts = result.get(key)
-        if isinstance(parts, list) and len(parts) > _MOST_PARTS:
-            result[key] = parts[:_MOST_PARTS]
-            if key == "content":
-                note = f"({len(parts) - _MOST_PARTS:,} more parts are left out.)"
-                result[key].append({"type": "text", "text": note})
 
 
 def _take_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from mcp.client.session import ClientRequestContext
 
 from toolwright.errors import UsageError
 from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
-from toolwright.sources._child import LOGGED_LINES
+from toolwright.sources._counted import CountedLog
 from toolwright.sources.mcp._content import part_of
 from toolwright.tools import Output, SchemaCheck, ToolContext, with_defaults
 
@@ -74,10 +74,12 @@ class Questions:
     in_flight: list[Asking] = field(default_factory=list)
     one_at_a_time: bool = False
     """Whether the server asks, without saying for which of its calls: then it gets one at a time."""
-    logged: int = 0
-    """Messages for the log that the server has sent."""
+    _log: CountedLog = field(init=False)
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
     _left: anyio.Event = field(default_factory=anyio.Event)
+
+    def __post_init__(self) -> None:
+        self._log = CountedLog(_log, self.server)
 
     @asynccontextmanager
     async def on_behalf_of(self, asking: Asking, *, says_for_whom: bool) -> AsyncIterator[None]:
@@ -162,15 +164,10 @@ class Questions:
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Put a server's log message in the log, unless it has written too many."""
-        self.logged += 1
-        if self.logged > LOGGED_LINES:
-            return
         level = getattr(logging, params.level.upper(), logging.INFO)
         if params.level in ("notice", "alert", "emergency"):
             level = logging.INFO if params.level == "notice" else logging.CRITICAL
-        _log.log(level, "%s: %.2000s", self.server, params.data)
-        if self.logged == LOGGED_LINES:
-            _log.warning("%s sends a lot to the log; the rest is dropped", self.server)
+        self._log.write(level, params.data)
 
 
 def _problem(question: types.ElicitRequestParams) -> str:

@@ -79,6 +79,9 @@ class Api:
         except TimeoutError as error:
             late = f"{host} was not done within {limits.deadline:g} s."
             raise ToolError(late, outcome_unknown=True) from error
+        except httpx2.DecodingError as error:
+            broken = f"{host} sent an answer that cannot be unpacked: {error!s:.300}."
+            raise ToolError(broken, outcome_unknown=True) from error
         except httpx2.TransportError as error:
             gone = f"{host} could not be reached: {error}."
             raise ToolError(gone, outcome_unknown=_may_be_sent(error)) from error

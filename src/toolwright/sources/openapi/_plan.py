@@ -1,7 +1,7 @@
 """How one operation is called: its arguments, where each goes, and the schema the model sees."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -32,7 +32,11 @@ _RESERVED_HEADERS = frozenset(
     {
         "accept", "content-type", "authorization", "host", "cookie", "content-length", "connection",
         "transfer-encoding", "te", "trailer", "upgrade", "expect", "forwarded", "x-forwarded-for",
-        "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "proxy-authorization",
+        "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-server",
+        "x-forwarded-prefix", "x-forwarded-scheme", "x-forwarded-ssl", "x-real-ip", "true-client-ip",
+        "x-client-ip", "x-cluster-client-ip", "cf-connecting-ip", "x-original-url", "x-rewrite-url",
+        "x-http-method-override", "x-http-method", "x-method-override", "proxy-authorization",
+        "proxy-connection", "keep-alive", "accept-encoding", "content-encoding", "via", "set-cookie",
     }
 )  # fmt: skip
 
@@ -88,9 +92,14 @@ class Plan:
         return None if self.body is None else _without(asdict(self.body), "argument", "fields")
 
 
-def plan_call(operation: Operation, *, preserve_property_names: bool = False) -> Plan:
-    """Work out how to call `operation`."""
-    return _Planner(operation, preserve_property_names).plan()
+def plan_call(
+    operation: Operation,
+    *,
+    preserve_property_names: bool = False,
+    taken: Collection[tuple[str, str]] = (),
+) -> Plan:
+    """Work out how to call `operation`; what is `taken`, by location and name, is for credentials."""
+    return _Planner(operation, preserve_property_names, taken).plan()
 
 
 @dataclass(slots=True)
@@ -99,6 +108,7 @@ class _Planner:
 
     operation: Operation
     keep_names: bool
+    taken: Collection[tuple[str, str]] = ()
     writer: SchemaWriter = field(default_factory=SchemaWriter)
     names: Names = field(default_factory=Names)
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -106,7 +116,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         raws = self._raw_parameters()
-        parameters = [self._parameter(raw, home) for raw, home in _in_order(raws)]
+        parameters = [self._parameter(raw, home) for raw, home in _in_order(raws, self.taken)]
         body = self._body(*self._raw_body(raws))
         schema: dict[str, Any] = {"type": "object", "properties": self.properties}
         if self.required:
@@ -238,14 +248,15 @@ def _without(told: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _in_order(
-    raws: list[tuple[Mapping[str, Any], Document]],
+    raws: list[tuple[Mapping[str, Any], Document]], taken: Collection[tuple[str, str]]
 ) -> list[tuple[Mapping[str, Any], Document]]:
-    """Path, query, header, cookie; without headers that are not the model's to set."""
+    """Path, query, header, cookie; without what is not the model's to set."""
     usable = [
         (raw, home)
         for raw, home in raws
         if raw.get("in") in _ORDER
-        and not (raw["in"] == "header" and raw["name"].lower() in _RESERVED_HEADERS)
+        and not (raw["in"] == "header" and raw["name"].strip().lower() in _RESERVED_HEADERS)
+        and (raw["in"], raw["name"].strip().lower()) not in taken
     ]
     return sorted(usable, key=lambda entry: _ORDER.index(entry[0]["in"]))
 

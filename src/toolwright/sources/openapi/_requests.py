@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, unquote_plus
 
 import httpx2
 
@@ -20,7 +20,7 @@ from toolwright.sources.openapi._styles import (
 )
 from toolwright.tools import Args, ToolContext
 
-__all__ = ["build_request", "with_query"]
+__all__ = ["build_request", "with_query", "without_query"]
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
@@ -46,6 +46,14 @@ def with_query(url: httpx2.URL, pairs: list[Pair]) -> httpx2.URL:
     query = "&".join(part for part in (url.query.decode(), more) if part)
     path = url.raw_path.partition(b"?")[0]
     return url.copy_with(raw_path=path + (b"?" + query.encode() if query else b""))
+
+
+def without_query(url: httpx2.URL, name: str) -> httpx2.URL:
+    """`url` with nothing of this name in its query, however it is spelt."""
+    path, _, query = url.raw_path.partition(b"?")
+    parts = query.decode().split("&") if query else []
+    kept = [p for p in parts if unquote_plus(p.partition("=")[0]).lower() != name.lower()]
+    return url.copy_with(raw_path=path + (b"?" + "&".join(kept).encode() if kept else b""))
 
 
 def _url(

@@ -21,7 +21,7 @@ from toolwright.messages import (
 )
 from toolwright.sources.openapi._document import BrokenRef, Document
 from toolwright.sources.openapi._operations import Operation
-from toolwright.sources.openapi._requests import with_query
+from toolwright.sources.openapi._requests import with_query, without_query
 from toolwright.sources.openapi._swagger import schemes_from_swagger
 from toolwright.sources.openapi._values import as_list, as_mapping
 from toolwright.tools import ToolContext
@@ -96,6 +96,15 @@ class Security:
         usable = [alternative for alternative in found if alternative is not None]
         # With a credential in hand prefer what it is for; an API may also allow no sign-in at all.
         return sorted(usable, key=lambda alternative: not any(_has_own(c) for c in alternative))
+
+    def places(self, operation: Operation) -> frozenset[tuple[str, str]]:
+        """Where API keys go in requests: location and name, in small letters."""
+        configs = (config for found in self.alternatives(operation) for config in found)
+        return frozenset(
+            (str(scheme.location), (scheme.name or "").lower())
+            for scheme in (config.auth_scheme for config in configs)
+            if isinstance(scheme, CustomAuthScheme) and scheme.type == "apiKey"
+        )
 
     def _alternative(self, entry: Mapping[str, Any]) -> Alternative | None:
         schemes = [self._scheme_named(str(name)) for name in entry]
@@ -243,7 +252,9 @@ def apply_credential(
 def _apply_key(request: httpx2.Request, scheme: CustomAuthScheme, key: str) -> set[str]:
     name = scheme.name or ""
     if scheme.location == "query":
-        request.url = with_query(request.url, [(quote(name, safe=""), quote(key, safe=""))])
+        # The keys of an object become names; many servers take the first of a name.
+        url = without_query(request.url, name)
+        request.url = with_query(url, [(quote(name, safe=""), quote(key, safe=""))])
         return set()
     if scheme.location == "cookie":
         cookies = [request.headers.get("Cookie", ""), f"{name}={key}"]

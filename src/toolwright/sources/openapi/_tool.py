@@ -114,7 +114,8 @@ class _Call:
     def plan(self) -> Plan:
         keep_names = self.connection.preserve_property_names
         try:
-            plan = plan_call(self.operation, preserve_property_names=keep_names)
+            taken = self.connection.security.places(self.operation)
+            plan = plan_call(self.operation, preserve_property_names=keep_names, taken=taken)
             self._parser = checked_parser(self.name, plan.schema)
         except Exception as error:  # noqa: BLE001 - whatever one is like, the others are of use
             told = isinstance(error, UsageError)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.messages import BlobPart, Content, TextPart, ToolSpec
+from toolwright.sources._counted import MOST_PARTS, note_on_cut
 from toolwright.sources._usable import LONGEST_DESCRIPTION
 
 __all__ = [
@@ -119,7 +120,8 @@ def read_content(message: dict[str, Any]) -> tuple[Content, ...]:
     content = message.get("content") or []
     if not isinstance(content, list):
         raise BadMessage(f'"content" that is not a list: {_short(message)}')
-    return tuple(_read_part(part) for part in content)
+    parts = tuple(_read_part(part) for part in content[:MOST_PARTS])
+    return parts if len(content) <= MOST_PARTS else (*parts, TextPart(note_on_cut(len(content))))
 
 
 def _read_part(part: Any) -> Content:

@@ -13,6 +13,7 @@ import anyio
 from toolwright.errors import ToolError
 from toolwright.messages import TextPart, ToolSpec
 from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
+from toolwright.sources._counted import CountedLog
 from toolwright.sources.plugin._protocol import (
     BadMessage,
     Hello,
@@ -52,6 +53,7 @@ class PluginSession:
         self._child = child
         self._hello = hello
         self._name = name
+        self._log = CountedLog(_log, name)
         self._ids = itertools.count(1)
         self._in_flight: dict[str, _Waiting] = {}
         self._abandoned: set[str] = set()
@@ -143,7 +145,7 @@ class PluginSession:
                 self._take_progress(message)
             case "log":
                 level = _LEVELS.get(str(message.get("level")), logging.INFO)
-                _log.log(level, "%s: %s", self._name, str(message.get("text"))[:2000])
+                self._log.write(level, message.get("text"))
             case other:
                 raise BadMessage(f"a message of unknown type {other!r}")
 

@@ -12,6 +12,7 @@ from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 
 from toolwright.concurrency import in_io_thread, in_user_thread
 from toolwright.errors import ToolError
+from toolwright.sources.sql._catalog import look
 from toolwright.sources.sql._limits import QueryLimits, as_table, shortened
 
 __all__ = ["EngineDatabase", "any_session", "refusals", "run_statement"]
@@ -41,9 +42,10 @@ class EngineDatabase:
         limits = self.limits
         return await self._use(limits, lambda opened: self.run(opened, query, values, limits))
 
-    async def inspect(self, look: Callable[[Connection], T]) -> T:
-        """What `look`, which is trusted, finds out about the tables."""
-        return await self._use(replace(self.limits, bytes=_CATALOG_BYTES), look)
+    async def inspect(self, table: str | None, schema: str | None) -> dict[str, Any]:
+        """The names of the tables and views, or what `table` is made of."""
+        limits = replace(self.limits, bytes=_CATALOG_BYTES)
+        return await self._use(limits, lambda opened: look(opened, table, schema))
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,10 +1,10 @@
 """Open a database by its address, so that statements on it do no more than they may."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from sqlalchemy import URL, Connection, Engine, create_engine, make_url
+from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, StaticPool
 
@@ -17,7 +17,6 @@ from toolwright.sources.sql._sqlite import SqliteReader
 
 __all__ = ["Database", "open_database"]
 
-T = TypeVar("T")
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",
     "postgresql": "postgresql+psycopg",
@@ -38,8 +37,8 @@ class Database(Protocol):
         """Run one statement from outside; raises `ToolError` when it is refused."""
         ...
 
-    async def inspect(self, look: Callable[[Connection], T]) -> T:
-        """What `look`, which is trusted, finds out about the tables."""
+    async def inspect(self, table: str | None, schema: str | None) -> dict[str, Any]:
+        """The names of the tables and views, or what `table` is made of."""
         ...
 
     async def close(self) -> None:

@@ -1,28 +1,24 @@
-"""Reading from SQLite: each query in a process of its own, with bounded memory and time."""
+"""Reading from SQLite, in a process for each query and each look at the tables: bounded memory and time."""
 
 import json
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+import sqlalchemy
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
-from sqlalchemy import URL, Connection, create_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy import URL
 
 from toolwright.backends.executors import Limits, LocalExecutor
-from toolwright.concurrency import in_user_thread
 from toolwright.errors import ToolError, UsageError
-from toolwright.sources.sql._engine import refusals
 from toolwright.sources.sql._limits import QueryLimits
-from toolwright.sources.sql._sqlite_guard import open_read_only
 
 __all__ = ["SqliteReader"]
 
-T = TypeVar("T")
 _MEMORY = 512 * 1024 * 1024
 _PROCESSES = 4
 """Queries at once: so much memory each can take."""
@@ -34,6 +30,7 @@ _SLACK = 10.0
 _ROOM = 6
 """How often longer than its text a value can be as JSON: \\u0000 for one byte."""
 _LIBRARY = str(Path(__file__).parents[3])
+_SQLALCHEMY = str(Path(sqlalchemy.__file__).parents[1])
 _PROGRAM = """
 import sys
 sys.path.append(sys.argv[1])
@@ -50,9 +47,6 @@ class SqliteReader:
     def __init__(self, address: URL, limits: QueryLimits) -> None:
         self._path = _checked(address.database)
         self._limits = limits
-        self._engine = create_engine(
-            "sqlite://", creator=lambda: open_read_only(self._path), poolclass=NullPool
-        )
         self._executor = LocalExecutor(
             "/",
             limits=Limits(
@@ -67,12 +61,17 @@ class SqliteReader:
 
     async def query(self, query: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """The result of a statement that reads; SQLite refuses every other."""
-        request = {
-            "path": self._path,
-            "query": query,
-            "values": values,
-            "limits": asdict(self._limits),
-        }
+        return await self._asked({"query": query, "values": values})
+
+    async def inspect(self, table: str | None, schema: str | None) -> dict[str, Any]:
+        """The names of the tables and views, or what `table` is made of.
+
+        In a process too: the file says what its tables are, and can make that endless work.
+        """
+        return await self._asked({"table": table, "schema": schema, "library": _SQLALCHEMY})
+
+    async def _asked(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        request = {"path": self._path, "limits": asdict(self._limits), **question}
         async with _limiter():
             done = await self._executor.run(
                 [sys.executable, "-I", "-S", "-c", _PROGRAM, _LIBRARY], stdin=json.dumps(request)
@@ -83,17 +82,8 @@ class SqliteReader:
             raise ToolError("The database refused: the query needs too much memory.")
         answer = json.loads(done.stdout)
         if "error" in answer:
-            raise ToolError(f"The database refused: {answer['error']}")
-        return answer["table"]
-
-    async def inspect(self, look: Callable[[Connection], T]) -> T:
-        """What `look` finds out about the tables."""
-
-        def run() -> T:
-            with refusals(self._engine), self._engine.connect() as connection:
-                return look(connection)
-
-        return await in_user_thread(run)
+            raise ToolError(answer["error"])
+        return answer["found"]
 
     async def close(self) -> None:
         """Nothing stays open."""

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import Connection, inspect
 
 from toolwright.errors import UsageError
 from toolwright.messages import Effects
@@ -15,7 +14,6 @@ from toolwright.tools import FunctionTool, ReadonlyContext, ToolFilter, Toolset
 
 __all__ = ["SqlToolset"]
 
-_MOST_NAMES = 1000
 _Parameters = Annotated[
     dict[str, Any] | None, Field(description="Values for the :names in the query.")
 ]
@@ -109,45 +107,12 @@ class SqlToolset(Toolset):
 
     async def _list(self, schema: _SchemaName = None) -> dict[str, Any]:
         """List the tables and views of the database."""
-
-        def look(connection: Connection) -> dict[str, Any]:
-            found = inspect(connection)
-            tables = found.get_table_names(schema=schema)
-            views = found.get_view_names(schema=schema)
-            listed = {"tables": tables[:_MOST_NAMES], "views": views[:_MOST_NAMES]}
-            more = len(tables) > _MOST_NAMES or len(views) > _MOST_NAMES
-            return listed | ({"truncated": True} if more else {})
-
-        return await self._database.inspect(look)
+        return await self._database.inspect(None, schema)
 
     async def _describe(self, table: str, schema: _SchemaName = None) -> dict[str, Any]:
         """Describe a table or view: its columns, keys and indexes."""
-        return await self._database.inspect(lambda opened: _description(opened, table, schema))
+        return await self._database.inspect(table, schema)
 
     async def _query(self, query: str, parameters: _Parameters = None) -> dict[str, Any]:
         """Run one statement."""
         return await self._database.query(query, parameters or {})
-
-
-def _description(connection: Connection, table: str, schema: str | None) -> dict[str, Any]:
-    found = inspect(connection)
-    return {
-        "table": table,
-        "columns": [_column(column) for column in found.get_columns(table, schema=schema)],
-        "primary_key": found.get_pk_constraint(table, schema=schema)["constrained_columns"],
-        "foreign_keys": [
-            {"columns": key["constrained_columns"], "to": key["referred_table"],
-             "to_columns": key["referred_columns"]}
-            for key in found.get_foreign_keys(table, schema=schema)
-        ],
-        "indexes": [
-            {"columns": index["column_names"], "unique": bool(index["unique"])}
-            for index in found.get_indexes(table, schema=schema)
-        ],
-    }  # fmt: skip
-
-
-def _column(column: Any) -> dict[str, Any]:
-    told = {"name": column["name"], "type": str(column["type"]), "nullable": column["nullable"]}
-    extras = {key: column[key] for key in ("default", "comment") if column.get(key) is not None}
-    return told | extras
