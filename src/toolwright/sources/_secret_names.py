@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from toolwright.tools import digest_of
+from toolwright.tools import ReadonlyContext, digest_of
 
-__all__ = ["digest_of_plain", "is_secret"]
+__all__ = ["digest_of_plain", "hide_secrets", "is_secret"]
 
 _SECRETIVE = re.compile("auth|key|token|secret|cookie|password|passwd|credential|session", re.I)
 
@@ -13,6 +13,18 @@ _SECRETIVE = re.compile("auth|key|token|secret|cookie|password|passwd|credential
 def is_secret(name: str) -> bool:
     """Whether what stands under this name is likely to be a secret."""
     return _SECRETIVE.search(name) is not None
+
+
+def hide_secrets(context: ReadonlyContext | None, sent: Mapping[str, str]) -> None:
+    """Keep the secrets among these headers out of all that leaves the context's run.
+
+    Whoever gets them may answer with them.
+    """
+    if context is None:
+        return
+    for name, value in sent.items():
+        if is_secret(name):
+            context.run.redactor.add(value.rpartition(" ")[2])
 
 
 def digest_of_plain(settings: Mapping[str, str]) -> str:

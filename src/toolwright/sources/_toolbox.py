@@ -10,7 +10,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
-from toolwright.sources._toolbox_http import measuring_session
+from toolwright.sources._toolbox_http import ASKING, measuring_session
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
     Args,
@@ -168,6 +168,7 @@ class ToolboxToolset(Toolset):
             now = None if current is None else _said(current)
             refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
             assert current is not None
+            ASKING.set(ctx)
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:

@@ -2,16 +2,25 @@
 
 import json
 import logging
+from contextvars import ContextVar
 from typing import Any
 
 from toolwright.backends.sandboxes import check_guest_json
 from toolwright.concurrency import in_io_thread
 from toolwright.sources._counted import cut_parts
 from toolwright.sources._measured import measured, mended
+from toolwright.sources._secret_names import hide_secrets
 from toolwright.sources._usable import MOST_TOOLS
+from toolwright.tools import ToolContext
 
 try:
-    from aiohttp import ClientError, ClientResponse, ClientSession
+    from aiohttp import (
+        ClientError,
+        ClientResponse,
+        ClientSession,
+        TraceConfig,
+        TraceRequestStartParams,
+    )
     from toolbox_core.mcp_transport import McpHttpTransportV20250618
     from toolbox_core.mcp_transport.v20250618.types import Tool
     from toolbox_core.protocol import Protocol, ToolSchema
@@ -19,7 +28,7 @@ try:
 except ImportError as error:
     raise ImportError("Toolbox needs an extra: pip install 'toolwright[toolbox]'") from error
 
-__all__ = ["measuring_session"]
+__all__ = ["ASKING", "measuring_session"]
 
 _log = logging.getLogger("toolwright.sources")
 _MOST_LOGGED = 20
@@ -27,14 +36,28 @@ _MOST_BYTES = 64 * 1024 * 1024
 _LONG = 65536
 
 
+ASKING: ContextVar[ToolContext | None] = ContextVar("asking", default=None)
+"""Whose call it is that the server is asked for."""
+
+
 def measuring_session() -> ClientSession:
-    """A session that follows no redirect, and refuses what is packed, too long or costly to read."""
+    """A session that follows no redirect, and refuses what is packed, too long or costly to read.
+
+    The secrets that it sends stay out of what leaves the run of whoever asks.
+    """
+    trace = TraceConfig()
+    trace.on_request_start.append(_hide)
     return ClientSession(
+        trace_configs=[trace],
         # Packed, a few bytes could become any number.
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
         response_class=_MeasuredResponse,
     )
+
+
+async def _hide(session: ClientSession, about: Any, sent: TraceRequestStartParams) -> None:
+    hide_secrets(ASKING.get(), sent.headers)
 
 
 class _MeasuredResponse(ClientResponse):

@@ -12,6 +12,7 @@ from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig
 from toolwright.sources._reopening import Reopening
+from toolwright.sources._secret_names import hide_secrets
 from toolwright.sources.mcp._auth import CredentialAuth
 from toolwright.sources.mcp._link import Link, linked
 from toolwright.sources.mcp._params import ConnectionParams, StdioConnectionParams
@@ -65,9 +66,10 @@ class Connections:
 
     async def get(self, context: ReadonlyContext | None) -> Link:
         """The link for this context; raises `Unavailable` while the server cannot be reached."""
-        if self._header_provider is None and self._auth_config is None:
-            return await self._connection((), self._fixed_headers(), None).get()
         headers = await self._headers(context)
+        hide_secrets(context, headers)
+        if self._header_provider is None and self._auth_config is None:
+            return await self._connection((), headers, None).get()
         key = (*(f"{name}: {value}" for name, value in sorted(headers.items())), self._who(context))
         connection = self._connection(key, headers, context)
         while len(self._open) > _MOST:

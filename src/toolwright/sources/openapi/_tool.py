@@ -12,7 +12,7 @@ import httpx2
 
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
-from toolwright.sources._secret_names import is_secret
+from toolwright.sources._secret_names import hide_secrets
 from toolwright.sources.openapi._answers import to_answer
 from toolwright.sources.openapi._client import Api
 from toolwright.sources.openapi._digests import Digests
@@ -169,9 +169,7 @@ class _Call:
             return {}
         given = provider(ctx)
         headers = await given if inspect.isawaitable(given) else given
-        for name, value in headers.items():
-            if is_secret(name):
-                ctx.run.redactor.add(value.rpartition(" ")[2])
+        hide_secrets(ctx, headers)
         return headers
 
 
