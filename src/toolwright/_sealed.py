@@ -1,14 +1,13 @@
 """Attributes that would do nothing cannot be set: what a thing is made of is given when it is made."""
 
 import dataclasses
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
 from typing import Any, ClassVar, TypeVar, cast
 
-from toolwright._settings import check_setting, explain, explained, is_foreign
+from toolwright._settings import check_setting, explain, explained, is_foreign, near_names
 from toolwright.errors import SettingError
 
 __all__ = ["Sealed", "last_init", "sealed", "settings_of"]
@@ -169,7 +168,7 @@ def _nearest(cls: type, name: str) -> str:
     known.update(key for key in dir(cls) if key[0] != "_" and not callable(getattr(cls, key)))
     # Short names are near to each other by chance.
     cutoff = 0.85 if len(name) > 4 else 1.0
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+    near = near_names(name, sorted(known), cutoff=cutoff)
     return near[0] if near else ""
 
 

@@ -1,18 +1,17 @@
 """Explain a wrong argument: which name was meant, and what other frameworks' names are called here."""
 
 import dataclasses
-import difflib
 import functools
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
 from toolwright._expected import describe, fits, is_list
 from toolwright.errors import SettingError
 
-__all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign"]
+__all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign", "near_names"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -329,8 +328,15 @@ def explain(name: str, known: Mapping[str, Any]) -> str:
         return f" It is a setting of the agent: Agent({written})."
     if meant != name:
         return f" Here it is written {meant}."
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    near = near_names(name, known, cutoff=0.7)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def near_names(name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Those of the known names that `name` nearly is, the nearest first."""
+    import difflib  # noqa: PLC0415  only errors need it
+
+    return difflib.get_close_matches(name, list(known), n=most, cutoff=cutoff)
 
 
 def _problem(

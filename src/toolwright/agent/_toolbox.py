@@ -1,11 +1,11 @@
 """The tools an agent has in one turn: what the model is told, and what its calls find by name."""
 
-import difflib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwright._settings import near_names
 from toolwright.agent._bounds import READ_OUTPUT
 from toolwright.agent._node import AgentNode, check_agent_names
 from toolwright.agent._rules import Guard, guards_around
@@ -45,7 +45,7 @@ class Toolbox:
         tool = self.tools.get(name)
         if tool is None:
             known = [spec.name for spec in self.specs]
-            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            near = near_names(name, known, most=3, cutoff=0.5)
             names = ", ".join(near or known[:20]) or "none"
             raise ToolError(
                 f"There is no tool {name!r}. {'Near' if near else 'Known'} names: {names}."

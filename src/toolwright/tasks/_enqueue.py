@@ -1,6 +1,5 @@
 """Put tasks in line: each once per key, and owners in turn."""
 
-import difflib
 import re
 import time
 import uuid
@@ -9,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from toolwright._settings import near_names
 from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
 from toolwright.messages import decode_message, encode_message, exact_json, user_message
@@ -96,7 +96,7 @@ def _refuse_unknown(
         return
     known = {*connection.execute(select(AGENTS.c.name)).scalars(), *here}
     if known and (unknown := sorted(wanted - known)):
-        near = difflib.get_close_matches(unknown[0], sorted(known), n=1)
+        near = near_names(unknown[0], sorted(known))
         raise UsageError(
             f"No agent {unknown[0]!r} is registered here or known to a worker"
             f"{f'; did you mean {near[0]!r}?' if near else '.'} A task whose agent is yet to come is "

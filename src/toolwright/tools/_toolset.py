@@ -1,12 +1,12 @@
 """Lists of tools that are asked for before each turn, and ways to reshape them."""
 
-import difflib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from toolwright._sealed import Sealed
+from toolwright._settings import near_names
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import ServerTool
@@ -352,7 +352,7 @@ def _checked_filter(
 def nearest(name: str, known: Iterable[str]) -> str:
     """What there is instead of a name that no tool has, as the end of a sentence."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = near_names(name, known, most=3, cutoff=0.5)
     some = ", ".join(near or sorted(known)[:20]) or "none"
     return f"{'near' if near else 'known'} names: {some}."
 

@@ -1,6 +1,5 @@
 """What a skill says about itself: the fields between the `---` lines of its SKILL.md."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from toolwright._sealed import sealed
+from toolwright._settings import near_names
 from toolwright.errors import UsageError
 from toolwright.messages import jsonable
 
@@ -106,7 +106,7 @@ def _check_text(name: str, value: str, longest: int | None = None) -> None:
 
 
 def _refuse_misspelled(name: str) -> None:
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), _FIELDS, n=1, cutoff=0.85)
+    near = near_names(name.lower().replace("_", "-"), _FIELDS, cutoff=0.85)
     if near:
         raise UsageError(f"There is no field {name!r}; did you mean {near[0]!r}?")
 

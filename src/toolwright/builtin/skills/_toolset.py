@@ -1,6 +1,5 @@
 """The tools with which a model finds, reads and uses skills."""
 
-import difflib
 import mimetypes
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -8,6 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from toolwright._settings import near_names
 from toolwright.backends import Executor
 from toolwright.builtin._readable import readable
 from toolwright.builtin.skills._registry import SkillRegistry
@@ -263,7 +263,7 @@ class SkillToolset(Toolset):
         skills = await self._all()
         if name in skills:
             return skills[name]
-        near = difflib.get_close_matches(name, skills, n=3, cutoff=0.5) or list(skills)[:20]
+        near = near_names(name, skills, most=3, cutoff=0.5) or list(skills)[:20]
         raise ToolError(f"There is no skill {name!r}. Skills: {', '.join(near) or 'none'}.")
 
     async def _unlocked(
