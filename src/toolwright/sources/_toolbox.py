@@ -168,11 +168,13 @@ class ToolboxToolset(Toolset):
             now = None if current is None else _said(current)
             refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
             assert current is not None
-            ASKING.set(ctx)
+            asking = ASKING.set(ctx)
             try:
                 return to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
                 raise ToolError(f"{name!r} failed: {error!s:.2000}") from error
+            finally:
+                ASKING.reset(asking)
 
         made = Tool(
             spec=ToolSpec(
