@@ -4,7 +4,7 @@ import gc
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,10 +19,6 @@ settings.register_profile("calm", _CALM)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile("calm")
 
-
-# While tests are collected: pytest rewrites hundreds of files, each time and in each worker unless
-# it may keep them.
-_WRITES_NO_BYTECODE, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 
 # Before anything is started: only what comes later can be told from other processes.
 start_reaper()
@@ -51,11 +47,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(600))
 
 
-def pytest_collection_finish() -> None:
-    """Take all that is there by now out of the collector's rounds: it stays to the end."""
-    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector's rounds, which find nothing: all that is loaded stays to
+    the end, and is taken out of later rounds too. And keep the files that pytest rewrites: there are
+    hundreds, which it would rewrite each time and in each worker."""
+    writes_no_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        sys.dont_write_bytecode = writes_no_bytecode
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
