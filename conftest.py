@@ -3,7 +3,7 @@
 import gc
 import sys
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -25,8 +25,40 @@ start_reaper()
 stay_on_loopback()
 
 
+# Few tests that take seconds each: what begins last should end soon, or workers wait for one.
+_LONG = (
+    "packaging",
+    "simulated-",
+    "tasks",
+    "workbench",
+    "tests/docs/test_embedding_guide.py",
+    "tests/execution/test_escapes.py",
+    "tests/pending/test_nested.py",
+    "tests/serve/test_mcp_server_",
+    "tests/serve/test_serve_openapi.py",
+    "tests/serve/test_web_sources.py",
+    "tests/simulation/",
+    "tests/sources/frameworks/",
+    "tests/sources/openapi/test_openapi_round_trip.py",
+    "tests/stores/test_forks.py",
+    "tests/stores/test_store_processes.py",
+)
+
+
+class _LongFirst(OrderedDict[str, dict[str, bool]]):
+    """What is left to do, of which the scheduler takes the first."""
+
+    def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
+        longest = max(self, key=lambda scope: (scope.startswith(_LONG), len(self[scope])))
+        return longest, self.pop(longest)
+
+
 class GroupOrFileScheduling(LoadGroupScheduling):
     """A group's tests go to one worker, and so do a file's: what they share is started once."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self.workqueue = _LongFirst()
 
     def _split_scope(self, nodeid: str) -> str:
         return super()._split_scope(nodeid).split("::")[0]
