@@ -256,7 +256,8 @@ def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
             raise ToolError(NOT_RUN)
     elif record.left and not record.is_deferred:
         raise ToolError(f"{INTERRUPTED}{_what_is_done(run, ctx)}")
-    record.started = False
+    # Before the crash its function may have told the outside where to bring its result.
+    ctx.promises_result, record.started = record.started, False
     return None
 
 

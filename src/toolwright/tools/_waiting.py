@@ -87,6 +87,8 @@ class LongRunningFunctionTool(FunctionTool[P, R]):
 
 def _with_later_update(tool: Tool, timeout: float | None) -> Tool:
     async def run(args: Args, ctx: ToolContext) -> Output:
+        ctx.promises_result = True
+        await ctx.run.flush()  # Whoever repeats it after a crash must know that it had begun.
         output = await tool.run(args, ctx)
         value = output.value
         if output.status != "ok" or output.failed or not _is_pending(value):
