@@ -384,7 +384,7 @@ def _conclude(
 ) -> ToolResult:
     """Make the result, bounded and without secrets, and record it."""
     ctx.end()
-    if output.status == "error":
+    if output.status in ("error", "denied"):
         run.give_up(ctx.function_call_id, ENDED_AROUND)
     content, data = output.content, output.data
     if run.redactor:
