@@ -239,6 +239,7 @@ async def test_what_a_long_running_function_has_promised_for_its_result_is_no_qu
     assert (await runner.resume("s")).status == "done"
     [job] = await runner.pending("s")
     assert (job.kind, job.call_id, shop.ran) == ("result", shop.told[1], 1)
+    assert job.call_id not in (shop.told[0], asked.call_id)
     # The call's own id leads to its result, and to nothing else.
     assert await runner.answer("s", shop.told[0], "ready") == "accepted"
     assert "ready" in [m.text for m in (await runner.resume("s")).history if m.kind == "user"][-1]
