@@ -23,6 +23,7 @@ from toolwright import (
     ToolContext,
     UsageError,
     deferred_tool,
+    get_user_choice,
 )
 from toolwright.backends import MemoryStore, OpenCall, waited_for
 from toolwright.errors import StoreError
@@ -243,6 +244,13 @@ async def test_what_a_long_running_function_has_promised_for_its_result_is_no_qu
     # The call's own id leads to its result, and to nothing else.
     assert await runner.answer("s", shop.told[0], "ready") == "accepted"
     assert "ready" in [m.text for m in (await runner.resume("s")).history if m.kind == "user"][-1]
+
+
+async def test_a_choice_which_hands_out_nothing_is_asked_under_the_id_of_its_call() -> None:
+    choose = call("get_user_choice", options=["red", "blue"])
+    agent = Agent(name="a", model=ScriptedModel(choose, "Done."), tools=[get_user_choice])
+    [asked] = (await Runner(agent).run("go", session_id="s")).pending
+    assert (asked.kind, question_number(asked.call_id)) == ("choice", 1)
 
 
 class Mortal(MemoryStore):
