@@ -337,7 +337,7 @@ class OsSandbox(Sealed):
 
     def _start_python(self, descriptor: int, limits: Limits) -> Process:
         return self._process(
-            [str(PYTHON), "-u", "-c", REPL, str(descriptor)], limits, pass_fds=(descriptor,)
+            [str(PYTHON), "-P", "-u", "-c", REPL, str(descriptor)], limits, pass_fds=(descriptor,)
         )
 
     def _check_open(self) -> None:
