@@ -11,7 +11,7 @@ import pytest
 from toolwright import Agent, Runner
 from toolwright.errors import UsageError
 from toolwright.sources import OpenAPIToolset
-from toolwright.sources.openapi import _site
+from toolwright.sources.openapi import _load, _site
 from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -159,3 +159,13 @@ async def test_files_have_their_bytes_together(monkeypatch: pytest.MonkeyPatch) 
     toolset = OpenAPIToolset(URL, max_document_bytes=most)
     await toolset.list_tools()
     assert sum("too large" in str(problem) for problem in toolset.problems().values()) == 5
+
+
+@pytest.mark.parametrize("text", ['{"a": [%s{}]}' % ("{}," * 60), "a:\n" + "- b\n" * 120])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_document_has_a_bounded_number_of_values(
+    text: str, encoded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_load, "_MOST_VALUES", 100)
+    with pytest.raises(UsageError, match="a document may have 100"):
+        _load.parse_text(text.encode() if encoded else text, origin="it")
