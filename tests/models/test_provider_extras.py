@@ -8,7 +8,7 @@ import anthropic
 import openai
 import pytest
 from tests.models.requests import WEATHER, ask, history, results, texts
-from tests.models.wire import Wire, sse
+from tests.models.wire import Reply, Wire, sse
 
 from toolwright import Agent
 from toolwright.errors import ModelError
@@ -201,6 +201,44 @@ async def test_a_response_in_the_background_is_awaited(
         "/responses/r1",
         "/responses/r1",
     ]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_look_that_fails_is_repeated_and_the_response_is_not_started_again(
+    wire: Wire, monkeypatch: Any, streamed: bool
+) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 0.0)
+    busy = Reply(body={"error": {"message": "busy"}}, status=503)
+    looks = [busy, busy, response(status="queued"), busy, busy, response(said("Done."))]
+    wire.will(response(status="queued"), *looks)
+    model = OpenAIModel(
+        "gpt-5", base_url=wire.url, api_key="k", retries=Retries(attempts=3, first_wait=0.0)
+    )
+
+    reply = await model.respond(ask(), (lambda delta: None) if streamed else None)
+
+    assert reply.text == "Done."
+    paths = [request.path for request in wire.requests]
+    assert paths == ["/responses", *["/responses/r1"] * len(looks)]
+
+
+async def test_looks_that_keep_failing_end_the_wait(wire: Wire, monkeypatch: Any) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 0.0)
+    wire.will(response(status="queued"), Reply(body={"error": {"message": "busy"}}, status=503))
+
+    with pytest.raises(ModelError, match="busy"):
+        await gpt(wire).respond(ask())
+
+    assert [request.path for request in wire.requests] == ["/responses", "/responses/r1"]
+
+
+async def test_a_response_that_stays_in_the_background_is_a_timeout(wire: Wire) -> None:
+    wire.will(response(status="queued"))
+
+    with pytest.raises(ModelError, match=r"not finished in the background within 0.2") as caught:
+        await gpt(wire).respond(ask(settings=ModelSettings(timeout=0.2)))
+
+    assert (caught.value.reason, len(wire.requests)) == ("timeout", 1)
 
 
 async def test_images_of_the_interpreter_are_parts_and_go_back_once(wire: Wire) -> None:

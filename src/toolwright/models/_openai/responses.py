@@ -2,6 +2,7 @@
 
 import re
 from contextlib import aclosing
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,7 +17,7 @@ from toolwright.messages import (
     ToolCall,
     sendable_text,
 )
-from toolwright.models._ask import Retries, ask
+from toolwright.models._ask import Retries, Send, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
 from toolwright.models._errors import broken_off, model_error, reading
@@ -90,19 +91,16 @@ class OpenAIModel(Sealed):
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         """Answer with the next turn; see `Model.respond`."""
         body = self._body(request)
+        timeout = request.settings.timeout
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with as_model_errors(self.name):
-                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+            return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
-        return await ask(
-            send,
-            on_delta,
-            name=self.name,
-            secrets=self._secrets,
-            timeout=request.settings.timeout,
-            retries=self._retries,
-        )
+        reply = await self._ask(send, on_delta, timeout)
+        with anyio.move_on_after(timeout):
+            return await self._finished(reply, on_delta, timeout)
+        what = f"the response was not finished in the background within {timeout} seconds"
+        raise model_error(self.name, what, reason="timeout")
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -110,19 +108,42 @@ class OpenAIModel(Sealed):
         if client is not None:
             await client.close()
 
-    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return await self._awaited(await post(self._client.get(), _PATH, body, self.name))
+    async def _ask(
+        self, send: Send, on_delta: OnDelta | None, timeout: float | None
+    ) -> ModelMessage:
+        async def translated(listen: OnDelta | None) -> ModelMessage:
+            with as_model_errors(self.name):
+                return await send(listen)
 
-    async def _awaited(self, response: dict[str, Any]) -> ModelMessage:
-        """The message of a response that may be made in the background; it is asked for until then."""
+        return await ask(
+            translated,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=timeout,
+            retries=self._retries,
+        )
+
+    async def _finished(
+        self, reply: ModelMessage, on_delta: OnDelta | None, timeout: float | None
+    ) -> ModelMessage:
+        """The whole of a reply that may be made in the background.
+
+        Each look at it is a request of its own, so that a look that fails is all that is repeated.
+        """
         wait = _FIRST_LOOK
-        while response.get("status") in _UNFINISHED:
+        while path := reply.meta.get("unfinished"):
             await anyio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
-            with reading(self.name, response):
-                path = f"{_PATH}/{response['id']}"
-            response = await get(self._client.get(), path, self.name)
-        return self._read(response)
+            reply = await self._ask(partial(self._look, path), on_delta, timeout)
+        return reply
+
+    async def _look(self, path: str, listen: OnDelta | None) -> ModelMessage:
+        reply = self._read(await get(self._client.get(), path, self.name))
+        return reply if listen is None else _told(reply, listen)
+
+    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
+        return self._read(await post(self._client.get(), _PATH, body, self.name))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         listener = _Listener(listen)
@@ -131,15 +152,18 @@ class OpenAIModel(Sealed):
                 if event is DONE:
                     break
                 if event.get("object") == "response":  # the server does not stream
-                    return _told(await self._awaited(event), listen)
+                    return _told(self._read(event), listen)
                 with reading(self.name, event):
                     ended = listener.hear(event, self.name)
                 if ended is not None:
-                    return await self._awaited(ended)
+                    return self._read(ended)
         raise broken_off(self.name, "the stream ended before the response did")
 
     def _read(self, response: dict[str, Any]) -> ModelMessage:
         with reading(self.name, response):
+            if response.get("status") in _UNFINISHED:
+                path = f"{_PATH}/{response['id']}"
+                return ModelMessage(parts=(), model=self.name, meta={"unfinished": path})
             return read_response(response, self.name)
 
     # -- the request --------------------------------------------------------------------------
