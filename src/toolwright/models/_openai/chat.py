@@ -22,7 +22,7 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._openai.servers import OPENAI, address_of, server_at
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._secrets import Secrets
@@ -38,8 +38,9 @@ class OpenAIChatModel(Sealed):
 
     `provider` names a kind of server, with its address and its habits (`openai-chat`, `openrouter`,
     `groq`, `mistral`, `deepseek`, `together`, `ollama`, `vllm`, `llamacpp`, `lmstudio`); any other
-    name is only what events and errors show. `calls_in_text` takes calls for calls that the model
-    wrote into its text, where the server does not.
+    name is only what events and errors show. `openai-chat` at an address that is not OpenAI's is a
+    server like any other; `openai` says that OpenAI stands behind it. `calls_in_text` takes calls
+    for calls that the model wrote into its text, where the server does not.
     """
 
     def __init__(
@@ -55,9 +56,8 @@ class OpenAIChatModel(Sealed):
     ) -> None:
         self._model = model
         self._provider = provider
-        self._is_openai = provider == "openai-chat" and base_url is None
-        own = provider == "openai-chat" and not self._is_openai
-        self._server = Server() if own else SERVERS.get(provider, Server())
+        url = address_of(provider, base_url) if client is None else client.base_url
+        self._server = server_at(provider, url)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
         self._convert = converter(provider, self._server.demands_reasoning)
@@ -132,7 +132,7 @@ class OpenAIChatModel(Sealed):
             return self._priced(reply.end(done=done))
 
     def _priced(self, message: ModelMessage) -> ModelMessage:
-        if message.usage.cost or not self._is_openai:
+        if message.usage.cost or self._server is not OPENAI:
             return message
         return replace(message, usage=priced(f"openai:{self._model}", message.usage))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, not_a_reply, parsing
-from toolwright.models._keys import given_address, sendable_key
-from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._keys import sendable_key
+from toolwright.models._openai.servers import SERVERS, Server, address_of
 from toolwright.models._secrets import Secrets
 
 try:
@@ -41,7 +41,7 @@ def client_maker(
     name: str, provider: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncOpenAI]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
-    key, url = _endpoint_for(provider, api_key, base_url)
+    key, url = _key_for(provider, api_key, base_url), address_of(provider, base_url)
     secrets.hold(key)
     secrets.hold_address(url)
 
@@ -53,12 +53,9 @@ def client_maker(
     return make
 
 
-def _endpoint_for(
-    provider: str, api_key: str | None, base_url: str | None
-) -> tuple[str, str | None]:
-    """The key and base URL to use: what was given, else the environment, else the preset."""
+def _key_for(provider: str, api_key: str | None, base_url: str | None) -> str:
+    """The key to use: what was given, else the environment's."""
     preset = SERVERS.get(provider, Server(needs_key=False))
-    url = given_address(base_url) or os.environ.get(preset.url_variable) or preset.base_url
     key = sendable_key(provider, api_key or os.environ.get(preset.key_variable))
     # A base URL of one's own is a server of one's own, which may well take no key.
     if not key and preset.needs_key and base_url is None:
@@ -66,7 +63,7 @@ def _endpoint_for(
             f"No API key for {provider!r}: set the environment variable {preset.key_variable}, "
             "or pass api_key=… to the model."
         )
-    return key or _NO_KEY, url
+    return key or _NO_KEY
 
 
 @contextmanager

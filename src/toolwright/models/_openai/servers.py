@@ -4,9 +4,13 @@ What they *answer* differently is understood from all of them alike (`chat_reply
 habit travels with the model and the proxy as much as with the server.
 """
 
+import os
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-__all__ = ["SERVERS", "Server"]
+from toolwright.models._keys import given_address
+
+__all__ = ["OPENAI", "SERVERS", "Server", "address_of", "server_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +45,10 @@ def _server(name: str, base_url: str, **habits: object) -> Server:
     )
 
 
-_OPENAI = Server(limit="max_completion_tokens", strict=True, splits_thoughts=False)
+OPENAI = Server(limit="max_completion_tokens", strict=True, splits_thoughts=False)
 SERVERS = {
-    "openai": _OPENAI,
-    "openai-chat": _OPENAI,
+    "openai": OPENAI,
+    "openai-chat": OPENAI,
     "openrouter": _server("openrouter", "https://openrouter.ai/api/v1"),
     "groq": _server("groq", "https://api.groq.com/openai/v1", limit="max_completion_tokens"),
     # Mistral refuses every field that it does not know, and sends the usage unasked.
@@ -60,3 +64,22 @@ SERVERS = {
     "llamacpp": _server("llamacpp", "http://localhost:8080/v1", needs_key=False),
     "lmstudio": _server("lmstudio", "http://localhost:1234/v1", needs_key=False),
 }
+_OPENAIS = ("api.openai.com", ".api.openai.com", ".openai.azure.com")
+
+
+def address_of(provider: str, base_url: str | None) -> str | None:
+    """The base URL to use: what was given, else the environment's, else the preset; None is OpenAI's."""
+    preset = SERVERS.get(provider, Server())
+    return given_address(base_url) or os.environ.get(preset.url_variable) or preset.base_url
+
+
+def server_at(provider: str, url: object) -> Server:
+    """The habits of `provider` at this address: OpenAI's protocol is spoken by many who are not it."""
+    if provider == "openai-chat" and not _is_openais(url):
+        return Server()
+    return SERVERS.get(provider, Server())
+
+
+def _is_openais(url: object) -> bool:
+    host = urlsplit(str(url or "https://api.openai.com")).hostname or ""
+    return any(host == own or (own[0] == "." and host.endswith(own)) for own in _OPENAIS)
