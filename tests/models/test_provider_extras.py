@@ -232,11 +232,14 @@ async def test_looks_that_keep_failing_end_the_wait(wire: Wire, monkeypatch: Any
     assert [request.path for request in wire.requests] == ["/responses", "/responses/r1"]
 
 
-async def test_a_response_that_stays_in_the_background_is_a_timeout(wire: Wire) -> None:
+async def test_a_response_that_stays_in_the_background_is_a_timeout(
+    wire: Wire, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 61.0)
     wire.will(response(status="queued"))
 
-    with pytest.raises(ModelError, match=r"not finished in the background within 0.2") as caught:
-        await gpt(wire).respond(ask(settings=ModelSettings(timeout=0.2)))
+    with pytest.raises(ModelError, match=r"not finished in the background within 60") as caught:
+        await gpt(wire).respond(ask(settings=ModelSettings(timeout=60)))
 
     assert (caught.value.reason, len(wire.requests)) == ("timeout", 1)
 

@@ -48,6 +48,8 @@ class Wire:
         self.disconnected = anyio.Event()
         """Set when the client closes the connection during a stream."""
         self.url = ""
+        self.models: dict[str, Any] = {}
+        """Those that were made to ask this provider, by a name of the test's."""
 
     def will(self, *replies: Any) -> None:
         """Answer with these next; a dict is a JSON body."""

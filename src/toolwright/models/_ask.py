@@ -12,6 +12,7 @@ from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._checked import checked
 from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchanging
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._secrets import Secrets, hiding
 
@@ -65,8 +66,8 @@ async def ask(
 
     for attempt in range(1, retries.attempts + 1):
         try:
-            with hiding(secrets), _every_failure(name):
-                return checked(await _once(send, on_delta and listen, timeout))
+            with exchanging(), hiding(secrets), _every_failure(name):
+                return checked(await _once(send, on_delta and listen, timeout, name))
         except _Callers as carried:
             raise carried.error from None
         except ModelError as error:
@@ -103,13 +104,16 @@ def _as_the_callers() -> Iterator[None]:
         raise _Callers(error) from error
 
 
-async def _once(send: Send, on_delta: OnDelta | None, timeout: float | None) -> ModelMessage:
+async def _once(
+    send: Send, on_delta: OnDelta | None, timeout: float | None, name: str
+) -> ModelMessage:
     with anyio.move_on_after(timeout):
         return await send(on_delta)
-    raise ModelError(
-        f"No reply within {timeout} seconds; raise `ModelSettings.timeout`, or ask for less.",
+    raise model_error(
+        name,
+        f"no reply within {timeout} seconds",
         reason="timeout",
-        retryable=True,
+        cure="raise `ModelSettings.timeout`, or ask for less",
     )
 
 

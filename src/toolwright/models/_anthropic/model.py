@@ -17,7 +17,7 @@ from toolwright.models._anthropic.client import (
 from toolwright.models._anthropic.stream import StreamedMessage
 from toolwright.models._anthropic.wire import read_message, to_messages
 from toolwright.models._ask import Retries, ask
-from toolwright.models._errors import broken_off, model_error, reading
+from toolwright.models._errors import ended_early, model_error, reading
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._secrets import Secrets
@@ -100,10 +100,12 @@ class AnthropicModel(Sealed):
         streamed = StreamedMessage(listen)
         async with aclosing(post_streamed(self._client.get(), body, self.name)) as events:
             async for event in events:
+                if event.get("type") == "message":  # the server does not stream
+                    return self._read(event)
                 with reading(self.name, event):
                     streamed.hear(event)
         if not streamed.ended:
-            raise broken_off(self.name, "the stream ended before the message did")
+            raise ended_early(self.name, strange=streamed.is_strange)
         with reading(self.name):
             message = streamed.message()
         return self._read(message)

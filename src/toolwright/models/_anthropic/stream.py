@@ -8,6 +8,8 @@ from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["StreamedMessage"]
 
+_EVENTS = ("message_", "content_block_", "ping")
+
 
 class StreamedMessage:
     """The message so far. `ended` says whether it came to its end."""
@@ -21,9 +23,14 @@ class StreamedMessage:
         """Pieces of the arguments, by block."""
         self._message: dict[str, Any] = {}
         self.ended = False
+        self.is_strange = False
+        """Whether events came, and none of this protocol."""
+        self._known = False
 
     def hear(self, event: dict[str, Any]) -> None:
         """Take in one event."""
+        self._known = self._known or event["type"].startswith(_EVENTS)
+        self.is_strange = not self._known
         match event["type"]:
             case "message_start":
                 self._message = event["message"]

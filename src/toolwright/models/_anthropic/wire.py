@@ -21,7 +21,6 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
-from toolwright.models._errors import model_error
 from toolwright.models._media import as_base64, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
@@ -141,9 +140,6 @@ def _input(call: ToolCall) -> dict[str, Any]:
 
 def read_message(reply: Mapping[str, Any], name: str) -> ModelMessage:
     """The whole reply, from the API's message as JSON."""
-    if reply.get("type") == "error":
-        error = reply["error"]
-        raise model_error(name, error["message"], code=error["type"])
     blocks = reply["content"]
     parts = tuple(_read_block(block) for block in blocks)
     meta: dict[str, Any] = {"provider": PROVIDER, "id": reply.get("id")}

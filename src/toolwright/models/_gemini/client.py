@@ -67,7 +67,9 @@ def connector(
 
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient(event_hooks=watching(name, secrets), verify=certificates())
+        http = httpx2.AsyncClient(
+            event_hooks=watching(name, secrets, plainly=True), verify=certificates()
+        )
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )
@@ -102,13 +104,13 @@ def _vertex_options(
 
 
 @contextmanager
-def as_model_errors(name: str, url: object) -> Iterator[None]:
+def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK and its transport raise into `ModelError`."""
     try:
         # The SDK reads the reply by itself, so that its shape is met with in there.
         with (
-            reading(name, None, url),
-            parsing(name, url),
+            reading(name),
+            parsing(name),
             _plain_json_errors(),
             transport_errors(name),
         ):
@@ -134,7 +136,7 @@ def _from_status(name: str, error: errors.APIError) -> ModelError:
     message = f"HTTP {error.code}: {error.message}"
     url = getattr(error.response, "url", None)
     return model_error(
-        name, message, code=error.status, status=error.code, headers=headers, url=url
+        name, message, codes=(error.status,), status=error.code, headers=headers, url=url
     )
 
 

@@ -7,10 +7,13 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
+import anyio
+
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, user_message
 from toolwright.models._ask import Retries, ask
+from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchange
 from toolwright.models._gemini.client import (
     Connection,
     as_model_errors,
@@ -56,7 +59,6 @@ class GeminiModel(Sealed):
         retries: Retries | None = None,
     ) -> None:
         self._model = model
-        self._base_url = base_url
         if client is not None:
             vertex = bool(client.vertexai)
         self._vertex = wants_vertex() if vertex is None else vertex
@@ -142,7 +144,7 @@ class GeminiModel(Sealed):
         }
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with as_model_errors(self.name, self._base_url):
+            with as_model_errors(self.name):
                 reply = await (
                     self._whole(asked) if listen is None else self._streamed(asked, listen)
                 )
@@ -166,9 +168,12 @@ class GeminiModel(Sealed):
         reply = Reply(self._provider, listen)
         models = self._connection.get().client.aio.models
         stream = cast(AsyncGenerator[Any, None], await models.generate_content_stream(**asked))
-        async with aclosing(stream) as chunks:
-            async for chunk in chunks:
-                reply.hear(chunk)
+        try:
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    reply.hear(chunk)
+        finally:
+            await _let_go()
         return reply
 
     # -- server tools in requests of their own ------------------------------------------------
@@ -185,16 +190,22 @@ class GeminiModel(Sealed):
             so_far = answered if so_far is None else _joined(so_far, answered)
             if not side.wants(turn) or so_far.calls:
                 return so_far
-        raise ModelError(
-            f"{self.name}: after {_SIDE_ROUNDS} rounds the model still only calls server tools.",
-            reason="unknown",
-        )
+        what = f"after {_SIDE_ROUNDS} rounds the model still only calls server tools"
+        raise model_error(self.name, what)
 
     async def _ask_apart(
         self, timeout: float | None, question: str, tool: types.Tool
     ) -> ModelMessage:
         body = {"contents": self._convert(user_message(question)), "tools": [as_wire(tool)]}
         return await self._ask(body, types.GenerateContentConfig(), timeout, None)
+
+
+async def _let_go() -> None:
+    """Close the connection of a stream that was left: the SDK's generators would do it much later."""
+    close = exchange().close
+    if close is not None:
+        with anyio.CancelScope(shield=True):
+            await close()
 
 
 def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:

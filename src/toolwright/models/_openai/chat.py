@@ -125,7 +125,9 @@ class OpenAIChatModel(Sealed):
             body = {"stream_options": {"include_usage": True}} | body
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as chunks:
             async for chunk in chunks:
-                done = done or chunk is DONE
+                if chunk is DONE:
+                    done = True
+                    break
                 with reading(self.name, chunk):
                     reply.hear(chunk)
         with reading(self.name):

@@ -14,10 +14,11 @@ from toolwright.messages import (
     Usage,
 )
 from toolwright.models._call_ids import new_call_id
-from toolwright.models._errors import broken_off, model_error
+from toolwright.models._errors import ended_early, model_error
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._openai.text_calls import TextCalls
 from toolwright.models._openai.thoughts import Thoughts
+from toolwright.models._sent_errors import refuse_error
 
 __all__ = ["ChatReply"]
 
@@ -70,19 +71,20 @@ class ChatReply:
         self._usage: Mapping[str, Any] = {}
         self._finish: str | None = None
         self._refused = False
+        self._heard = False
         self._choices: bool | None = None
         """None before a chunk had the field at all; then whether one was filled."""
 
     def hear(self, chunk: Wire) -> None:
         """Take in one chunk; a reply that is not streamed is a single one."""
-        _raise_error(chunk, self._name)
+        self._heard = True
         self._id = chunk.get("id") or self._id
         self._usage = _usage_in(chunk) or self._usage
         choices = chunk.get("choices")
         if choices is not None:
             self._choices = bool(choices) or bool(self._choices)
         for choice in choices or ():
-            _raise_error(choice, self._name)
+            refuse_error(choice, self._name)
             delta = choice.get("delta")
             self._hear_message(delta or choice.get("message") or {}, whole=not delta)
             self._finish = choice.get("finish_reason") or self._finish
@@ -93,7 +95,7 @@ class ChatReply:
         Not all servers say why a reply ends: `done` says that it did all the same.
         """
         if self._finish is None and not done:
-            raise broken_off(self._name, "the stream ended before the reply did")
+            raise ended_early(self._name, strange=self._heard and self._choices is None)
         if self._choices is None:
             raise KeyError("choices")
         if not self._choices:
@@ -320,17 +322,6 @@ class _Calls:
         if not name or not call.name:
             return False
         return name != call.name or bool(arguments and call.is_whole())
-
-
-def _raise_error(answer: Wire, name: str) -> None:
-    """Raise the error that some servers send under a status that says that all is well."""
-    error = answer.get("error")
-    if isinstance(error, dict):
-        code = error.get("code") or error.get("type")
-        message = str(error.get("message") or "unknown")
-        raise model_error(name, message, code=None if code is None else str(code))
-    if error:
-        raise model_error(name, str(error), reason="server")
 
 
 def _usage_in(chunk: Wire) -> Mapping[str, Any] | None:

@@ -20,7 +20,7 @@ from toolwright.messages import (
 from toolwright.models._ask import Retries, Send, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
-from toolwright.models._errors import broken_off, model_error, reading
+from toolwright.models._errors import ended_early, model_error, reading
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import (
     DONE,
@@ -96,11 +96,7 @@ class OpenAIModel(Sealed):
         async def send(listen: OnDelta | None) -> ModelMessage:
             return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
-        reply = await self._ask(send, on_delta, timeout)
-        with anyio.move_on_after(timeout):
-            return await self._finished(reply, on_delta, timeout)
-        what = f"the response was not finished in the background within {timeout} seconds"
-        raise model_error(self.name, what, reason="timeout")
+        return await self._finished(await self._ask(send, on_delta, timeout), on_delta, timeout)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -131,8 +127,12 @@ class OpenAIModel(Sealed):
 
         Each look at it is a request of its own, so that a look that fails is all that is repeated.
         """
-        wait = _FIRST_LOOK
+        wait, waited = _FIRST_LOOK, 0.0
         while path := reply.meta.get("unfinished"):
+            waited += wait
+            if timeout is not None and waited > timeout:
+                what = f"the response was not finished in the background within {timeout} seconds"
+                raise model_error(self.name, what, reason="timeout")
             await anyio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
             reply = await self._ask(partial(self._look, path), on_delta, timeout)
@@ -154,10 +154,10 @@ class OpenAIModel(Sealed):
                 if event.get("object") == "response":  # the server does not stream
                     return _told(self._read(event), listen)
                 with reading(self.name, event):
-                    ended = listener.hear(event, self.name)
+                    ended = listener.hear(event)
                 if ended is not None:
                     return self._read(ended)
-        raise broken_off(self.name, "the stream ended before the response did")
+        raise ended_early(self.name, strange=listener.is_strange)
 
     def _read(self, response: dict[str, Any]) -> ModelMessage:
         with reading(self.name, response):
@@ -250,9 +250,14 @@ class _Listener:
         self._calls: dict[int, int] = {}
         """Position among the output items to position among the calls."""
         self._items: list[dict[str, Any]] = []
+        self.is_strange = False
+        """Whether events came, and none of this protocol."""
+        self._known = False
 
-    def hear(self, event: dict[str, Any], name: str) -> dict[str, Any] | None:
+    def hear(self, event: dict[str, Any]) -> dict[str, Any] | None:
         """Hand on what is new in `event`; the whole response when this was the last one."""
+        self._known = self._known or event["type"].startswith("response.")
+        self.is_strange = not self._known
         match event["type"]:
             case "response.output_text.delta" | "response.refusal.delta":
                 self._listen(Delta(kind="text", text=event["delta"]))
@@ -270,6 +275,4 @@ class _Listener:
                 # Some compatible servers leave the output out of the last event.
                 response = event["response"]
                 return {**response, "output": response.get("output") or self._items}
-            case "error":
-                raise model_error(name, event.get("message") or "unknown", code=event.get("code"))
         return None

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright.errors import ModelError
 from toolwright.messages import (
     BlobPart,
     Content,
@@ -27,6 +26,7 @@ from toolwright.models._errors import model_error
 from toolwright.models._media import as_data_url, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
+from toolwright.models._sent_errors import refuse_error
 
 __all__ = ["read_response", "to_function", "to_items"]
 
@@ -178,7 +178,9 @@ def _reasoning_item(part: ReasoningPart) -> Item:
 def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
     """The whole reply, from a response as JSON; raises `ModelError` when it says that it failed."""
     if response.get("status") in ("failed", "cancelled"):
-        raise _failure(response, name)
+        refuse_error(response, name)
+        what = f"the response ended as {response['status']!r}"
+        raise model_error(name, what, reason="server")
     reader = _Reader()
     for item in response["output"]:
         reader.read(item)
@@ -307,9 +309,3 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         reasoning_tokens=out.get("reasoning_tokens") or 0,
         requests=1,
     )
-
-
-def _failure(response: Mapping[str, Any], name: str) -> ModelError:
-    error = response.get("error") or {}
-    message = error.get("message") or f"the response ended as {response.get('status')!r}"
-    return model_error(name, message, code=error.get("code"))
