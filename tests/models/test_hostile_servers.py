@@ -28,6 +28,7 @@ from toolwright.models import (
 )
 from toolwright.models._depth import text_is_too_deep
 from toolwright.models._secrets import Secrets
+from toolwright.models._sse import EventDecoder
 
 pytestmark = pytest.mark.anyio
 
@@ -487,12 +488,72 @@ def test_brackets_in_texts_are_no_levels() -> None:
     assert text_is_too_deep("[" * 101 + '"' + '\\"' * 100_000)
 
 
-async def test_a_byte_order_mark_hides_no_event(wire: Wire) -> None:
-    last = {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]}
-    events = "".join(f"data: {json.dumps(event)}\n\n" for event in (EVENTS["chat"], last))
-    wire.will(page(b"\xef\xbb\xbf" + events.encode(), "text/event-stream"))
+STREAMS: dict[str, list[Any]] = {
+    "chat": [
+        {"choices": [{"delta": {"content": "H"}}]},
+        {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]},
+    ],
+    "responses": [
+        {"type": "response.output_text.delta", "delta": "Hi"},
+        {
+            "type": "response.completed",
+            "response": {
+                "status": "completed",
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}],
+            },
+        },
+    ],
+    "anthropic": [
+        {"type": "message_start", "message": {"type": "message", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "Hi"},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [
+        {"candidates": [{"content": {"parts": [{"text": "H"}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "i"}]}, "finishReason": "STOP"}]},
+    ],
+}
+ASIDES = (
+    "retry: 3000\n\n", "id: 7\n\n", ": a comment\n\n", "event: ping\n\n", "data\n\n", "data:\n\n",
+    "event: ping\ndata:\n\n", "event: ping\ndata: no JSON\n\n", "unheard: of\n\n",
+)  # fmt: skip
+MARK = "\ufeff"
 
-    assert (await OURS["chat"](wire.url).respond(ask(), lambda delta: None)).text == "Hi"
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=ascii)
+@each_read_by_us
+async def test_every_legal_form_of_a_stream_is_read(wire: Wire, kind: str, end: str) -> None:
+    events = [json.dumps(event, indent=1) for event in STREAMS[kind.partition(" ")[0]]]
+    written = ["".join(f"data:{line}\n" for line in event.split("\n")) + "\n" for event in events]
+    forms = [
+        "".join(written),
+        MARK + "".join(written),
+        ": begin\n\n" + "".join(one + "".join(ASIDES) for one in written),
+        "".join(f"id: 1\nretry: 5\nevent: \n{one}" for one in written),
+    ]
+    wire.will(*(page(form.replace("\n", end).encode(), "text/event-stream") for form in forms))
+    model = made_once(kind, wire)
+
+    for form in forms:
+        assert (await model.respond(ask(), lambda delta: None)).text == "Hi", form
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_stream_means_the_same_in_any_pieces(size: int) -> None:
+    stream = b"\xef\xbb\xbfdata: a\r\ndata:b\r\n\r\nevent: x\rdata:  c\r\r:\n\ndata: d\n\ndata: e"
+    decoder = EventDecoder()
+    pieces = (stream[at : at + size] for at in range(0, len(stream), size))
+
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+
+    assert events == [("", b"a\nb"), ("x", b" c"), ("", b"d")]
+    assert list(decoder.end()) == [("", b"e")]
 
 
 async def test_a_byte_order_mark_may_come_in_pieces() -> None:

@@ -44,10 +44,9 @@ async def events_of(response: Any, name: str) -> AsyncGenerator[dict[str, Any], 
                 await _drain(pieces)
                 yield DONE
                 return
-            if event.name != "ping":
-                with parsing(name):
-                    answer = _object(json.loads(event.data), name, event.name)
-                yield answer
+            with parsing(name):
+                answer = _object(json.loads(event.data), name, event.name)
+            yield answer
 
 
 def _note(piece: bytes) -> None:

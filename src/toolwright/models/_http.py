@@ -21,7 +21,13 @@ __all__ = ["connection_error", "transport_errors", "watching"]
 MOST_BYTES = 64 * 2**20
 """Of one reply, unpacked. A page of images has a third of this; what is endless reaches it."""
 _SHOWN_BYTES = 400
-_BEGINNINGS = (b"{", b"[", b"data:", b"event:", b"id:", b"retry:", b":")
+_FIELDS = (b"data", b"event", b"id", b"retry")
+_BEGINNINGS = (
+    b"{",
+    b"[",
+    b":",
+    *(field + end for field in _FIELDS for end in (b":", b"\n", b"\r")),
+)
 """Of JSON, and of server-sent events."""
 _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 """A small piece of these cannot become a huge one in a single step."""
@@ -151,19 +157,19 @@ class _Watched(httpx2.AsyncByteStream):
         """Read until the beginning tells what this is; raises `ModelError` if that is no reply."""
         async for piece in self._pieces:
             self._measure(piece)
-            self._head += piece
-            if _BOM.startswith(self._head):
+            # Blanks mean nothing there, and would be looked at again with each piece.
+            self._head = head = (self._head + piece).lstrip()
+            if _BOM.startswith(head):
                 continue
             # The SDKs would take it for a part of the first line.
-            self._head = self._head.removeprefix(_BOM)
-            head = self._head.lstrip()
+            self._head = head = head.removeprefix(_BOM).lstrip()
             if head.startswith(_BEGINNINGS):
                 # The SDKs go by the header, and servers send JSON as text, or as nothing at all.
                 kind = "application/json" if head[:1] in b"{[" else "text/event-stream"
                 self._response.headers["content-type"] = kind
                 return
             if not any(beginning.startswith(head) for beginning in _BEGINNINGS):
-                raise self._refused(f"{self._kind()} that begins with", self._head)
+                raise self._refused(f"{self._kind()} that begins with", head)
         what = "the body ends where it begins" if self._head.strip() else "the body is empty"
         raise broken_off(self._name, what)
 

@@ -9,7 +9,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Event(NamedTuple):
-    """One event that has data; others say nothing to a model's client."""
+    """One event that has data and is no ping; others say nothing to a model's client."""
 
     name: str
     data: bytes
@@ -40,28 +40,28 @@ class EventDecoder:
         lines = b"".join(self._line).splitlines(keepends=True)
         self._line = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
         for line in lines:
-            yield from self._hear(line.rstrip(b"\r\n"))
+            if line[:1] != b":" and (event := self._hear(line.rstrip(b"\r\n"))):
+                yield event
 
     def end(self) -> Iterator[Event]:
         """The event whose end is missing where the stream has ended."""
-        yield from self._hear(b"".join(self._line))
-        yield from self._hear(b"")
+        for line in (b"".join(self._line), b""):
+            if event := self._hear(line):
+                yield event
 
-    def _hear(self, line: bytes) -> Iterator[Event]:
+    def _hear(self, line: bytes) -> Event | None:
         if not self._begun:
             line, self._begun = line.removeprefix(_BOM), True
         if not line:
-            yield from self._dispatch()
-            return
+            return self._dispatched() if self._data or self._name else None
         field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
         if field == b"data":
-            self._data.append(value)
+            self._data.append(value.removeprefix(b" "))
         elif field == b"event":
-            self._name = value.decode(errors="replace")
+            self._name = value.removeprefix(b" ").decode(errors="replace")
+        return None
 
-    def _dispatch(self) -> Iterator[Event]:
-        name, data = self._name, b"\n".join(self._data)
+    def _dispatched(self) -> Event | None:
+        event = Event(self._name, b"\n".join(self._data))
         self._name, self._data = "", []
-        if data.strip():
-            yield Event(name, data)
+        return event if event.data.strip() and event.name != "ping" else None
