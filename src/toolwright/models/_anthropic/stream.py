@@ -2,12 +2,13 @@
 
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["StreamedMessage"]
 
+_TEXTS: dict[Literal["text", "reasoning"], str] = {"text": "text", "reasoning": "thinking"}
 _EVENTS = ("message_", "content_block_", "ping")
 
 
@@ -59,6 +60,9 @@ class StreamedMessage:
             self._calls[index] = len(self._calls)
             self._listen(Delta(kind="call", index=self._calls[index], name=block["name"]))
             self._json[index] = []
+        for kind, field in _TEXTS.items():
+            if block["type"] == field and block.get(field):
+                self._listen(Delta(kind=kind, text=block[field]))
 
     def _continue(self, index: int, delta: dict[str, Any]) -> None:
         block = self._blocks[index]
@@ -85,7 +89,7 @@ class StreamedMessage:
     def _finish_json(block: dict[str, Any], text: str) -> None:
         """A server's tool may have been cut off by the limit, and is then kept without its input."""
         if block["type"] == "tool_use":
-            block["input"] = text or "{}"
+            block["input"] = text or block.get("input") or "{}"
             return
         with suppress(ValueError):
             block["input"] = json.loads(text)

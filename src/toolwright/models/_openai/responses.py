@@ -11,10 +11,7 @@ import anyio
 from toolwright._sealed import Sealed
 from toolwright.messages import (
     ModelMessage,
-    ReasoningPart,
     ServerTool,
-    TextPart,
-    ToolCall,
     sendable_text,
 )
 from toolwright.models._ask import Retries, Send, ask
@@ -31,7 +28,12 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.responses_wire import read_response, to_function, to_items
+from toolwright.models._openai.responses_wire import (
+    REASONING_GAP,
+    read_response,
+    to_function,
+    to_items,
+)
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
@@ -139,8 +141,7 @@ class OpenAIModel(Sealed):
         return reply
 
     async def _look(self, path: str, listen: OnDelta | None) -> ModelMessage:
-        reply = self._read(await get(self._client.get(), path, self.name))
-        return reply if listen is None else _told(reply, listen)
+        return self._read(await get(self._client.get(), path, self.name))
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
         return self._read(await post(self._client.get(), _PATH, body, self.name))
@@ -152,7 +153,7 @@ class OpenAIModel(Sealed):
                 if event is DONE:
                     break
                 if event.get("object") == "response":  # the server does not stream
-                    return _told(self._read(event), listen)
+                    return self._read(event)
                 with reading(self.name, event):
                     ended = listener.hear(event)
                 if ended is not None:
@@ -230,18 +231,6 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(message: ModelMessage, listen: OnDelta) -> ModelMessage:
-    """`message`, after it was handed on as if it had come in pieces."""
-    calls = 0
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            listen(Delta(kind="call", index=calls, name=part.name, text=part.arguments))
-            calls += 1
-        elif isinstance(part, TextPart | ReasoningPart):
-            listen(Delta(kind=part.kind, text=part.text))
-    return message
-
-
 class _Listener:
     """Hands on the pieces of one streamed response."""
 
@@ -253,6 +242,8 @@ class _Listener:
         self.is_strange = False
         """Whether events came, and none of this protocol."""
         self._known = False
+        self._thought: tuple[Any, Any] | None = None
+        """The item and the part of it whose reasoning came last."""
 
     def hear(self, event: dict[str, Any]) -> dict[str, Any] | None:
         """Hand on what is new in `event`; the whole response when this was the last one."""
@@ -262,7 +253,7 @@ class _Listener:
             case "response.output_text.delta" | "response.refusal.delta":
                 self._listen(Delta(kind="text", text=event["delta"]))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                self._listen(Delta(kind="reasoning", text=event["delta"]))
+                self._listen(Delta(kind="reasoning", text=self._gap(event) + event["delta"]))
             case "response.output_item.added" if event["item"]["type"] == "function_call":
                 index = self._calls.setdefault(event["output_index"], len(self._calls))
                 self._listen(Delta(kind="call", index=index, name=event["item"]["name"]))
@@ -276,3 +267,10 @@ class _Listener:
                 response = event["response"]
                 return {**response, "output": response.get("output") or self._items}
         return None
+
+    def _gap(self, event: dict[str, Any]) -> str:
+        """What stands between two pieces of one item's reasoning in the message."""
+        part = event.get("summary_index", event.get("content_index"))
+        place = (event.get("output_index"), part)
+        before, self._thought = self._thought, place
+        return REASONING_GAP if before and before[0] == place[0] and before != place else ""

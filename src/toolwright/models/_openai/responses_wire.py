@@ -28,12 +28,13 @@ from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 from toolwright.models._sent_errors import refuse_error
 
-__all__ = ["read_response", "to_function", "to_items"]
+__all__ = ["REASONING_GAP", "read_response", "to_function", "to_items"]
 
 PROVIDER = "openai"
 CLIENT_SEARCH = "tool_search"
 """The tool that answers when a model searches for tools and leaves the search to its client."""
 Item = dict[str, Any]
+REASONING_GAP = "\n\n"
 _INTERPRETER = "code_interpreter_call"
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
 """The fields of a call that are read; the others are kept and sent back."""
@@ -240,7 +241,7 @@ def _read_reasoning(item: Item) -> ReasoningPart:
     summary = item.get("summary") or []
     shown = summary or item.get("content") or []
     return ReasoningPart(
-        text="\n\n".join(piece["text"] for piece in shown),
+        text=REASONING_GAP.join(piece["text"] for piece in shown),
         signature=item.get("encrypted_content"),
         provider=PROVIDER,
         meta={"id": item.get("id"), "summary": summary},
