@@ -14,6 +14,7 @@ from toolwright.models._checked import checked
 from toolwright.models._errors import model_error
 from toolwright.models._exchange import exchanging
 from toolwright.models._model import Delta, OnDelta
+from toolwright.models._origin import written_at
 from toolwright.models._secrets import Secrets, hiding
 from toolwright.models._telling import Telling, with_whole_characters
 
@@ -48,6 +49,7 @@ async def ask(
     secrets: Secrets,
     timeout: float | None,
     retries: Retries,
+    server: str | None = None,
 ) -> ModelMessage:
     """The reply of the first attempt that succeeds.
 
@@ -58,7 +60,7 @@ async def ask(
         telling = None if on_delta is None else Telling(_as_the_callers(on_delta))
         try:
             with exchanging(), hiding(secrets), _every_failure(name):
-                return await _once(send, telling, timeout, name)
+                return written_at(await _once(send, telling, timeout, name), server)
         except _Callers as carried:
             raise carried.error from None
         except ModelError as error:

@@ -10,6 +10,7 @@ from toolwright.models._answers import DONE, answer_of, events_of
 from toolwright.models._errors import model_error
 from toolwright.models._exchange import exchange
 from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._origin import server_named
 from toolwright.models._secrets import Secrets
 
 try:
@@ -28,9 +29,13 @@ __all__ = [
     "client_maker",
     "post",
     "post_streamed",
+    "server_of",
 ]
 
 _PATH = "/v1/messages"
+_OWN = "https://api.anthropic.com"
+_OWN_ELSEWHERE = (".amazonaws.com", ".googleapis.com")
+"""Claude signs its thoughts alike wherever it runs."""
 _OPTIONS: Any = {"timeout": 600.0}
 
 
@@ -54,6 +59,12 @@ def client_maker(
         return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, http_client=http)
 
     return make
+
+
+def server_of(base_url: object) -> str:
+    """The server that wrote what a model at this address writes."""
+    server = server_named(base_url or os.environ.get("ANTHROPIC_BASE_URL") or _OWN)
+    return _OWN if server.endswith(_OWN_ELSEWHERE) else server
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from toolwright._tls import certificates
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
 from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._origin import server_named
 from toolwright.models._secrets import Secrets
 
 try:
@@ -22,7 +23,7 @@ try:
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["Connection", "as_model_errors", "connector", "wants_vertex"]
+__all__ = ["Connection", "as_model_errors", "connector", "server_of", "wants_vertex"]
 
 _TIMEOUT_MS = 600_000
 # What Google adds to its API is kept as it comes, and is no news for whoever runs a program.
@@ -76,6 +77,13 @@ def connector(
         return Connection(genai.Client(http_options=http_options, **options), http)
 
     return connect
+
+
+def server_of(provider: str, base_url: str | None, client: Any = None) -> str:
+    """The server that wrote what a model writes: Google's own has one name, wherever it is."""
+    inner = getattr(getattr(client, "_api_client", None), "_http_options", None)
+    server = server_named(base_url or getattr(inner, "base_url", None) or "https://.googleapis.com")
+    return provider if server.endswith(".googleapis.com") else server
 
 
 def _gemini_options(api_key: str | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from toolwright.models._gemini.client import (
     Connection,
     as_model_errors,
     connector,
+    server_of,
     types,
     wants_vertex,
 )
@@ -63,6 +64,7 @@ class GeminiModel(Sealed):
             vertex = bool(client.vertexai)
         self._vertex = wants_vertex() if vertex is None else vertex
         self._provider = "vertex" if self._vertex else "google"
+        self._server = server_of(self._provider, base_url, client)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -80,7 +82,7 @@ class GeminiModel(Sealed):
                 )
             )
         self._newer = generation_of(model) >= 3
-        self._convert = converter(self._provider, newer=self._newer)
+        self._convert = converter(self._provider, self._server, newer=self._newer)
         self._configs = ConfigMaker(model, vertex=self._vertex)
         self._retries = retries or Retries()
 
@@ -157,6 +159,7 @@ class GeminiModel(Sealed):
             secrets=self._secrets,
             timeout=timeout,
             retries=self._retries,
+            server=self._server,
         )
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:

@@ -53,14 +53,14 @@ def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
 
 
 @cache
-def converter(provider: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
+def converter(provider: str, server: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
     """How a message is sent. The same function each time, so the work is done once.
 
     `newer` models take images inside a function's response, where others get them right after
     it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
-    @sendable
+    @sendable(server)
     def to_contents(message: Message) -> list[Wire]:
         return [as_wire(content) for content in _contents(message, provider, newer=newer)]
 
@@ -213,7 +213,7 @@ def _args(arguments: str) -> dict[str, Any]:
     """The arguments as an object; what is none was answered with an error and is only quoted."""
     try:
         args = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         args = arguments
     return args if isinstance(args, dict) else {"invalid": args}
 

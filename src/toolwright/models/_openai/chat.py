@@ -22,7 +22,8 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.servers import OPENAI, address_of, server_at
+from toolwright.models._openai.servers import OPENAI, OPENAI_URL, address_of, server_at
+from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._secrets import Secrets
@@ -58,9 +59,10 @@ class OpenAIChatModel(Sealed):
         self._provider = provider
         url = address_of(provider, base_url) if client is None else client.base_url
         self._server = server_at(provider, url)
+        self._address = server_named(url or OPENAI_URL)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
-        self._convert = converter(provider, self._server.demands_reasoning)
+        self._convert = converter(provider, self._server, self._address)
         self._functions = ByIdentity(
             lambda specs: [to_function(spec, strict=self._server.strict) for spec in specs]
         )
@@ -104,6 +106,7 @@ class OpenAIChatModel(Sealed):
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,
+            server=self._address,
         )
 
     async def close(self) -> None:

@@ -30,10 +30,12 @@ from toolwright.models._openai.client import (
 )
 from toolwright.models._openai.responses_wire import (
     REASONING_GAP,
+    converter,
     read_response,
     to_function,
-    to_items,
 )
+from toolwright.models._openai.servers import OPENAI_URL, address_of
+from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
@@ -76,6 +78,9 @@ class OpenAIModel(Sealed):
         self._retries = retries or Retries()
         self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
         self._output_formats = ByIdentity(_output_format)
+        url = address_of("openai", base_url) if client is None else client.base_url
+        self._address = server_named(url or OPENAI_URL)
+        self._convert = converter(self._address)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -120,6 +125,7 @@ class OpenAIModel(Sealed):
             secrets=self._secrets,
             timeout=timeout,
             retries=self._retries,
+            server=self._address,
         )
 
     async def _finished(
@@ -173,7 +179,7 @@ class OpenAIModel(Sealed):
         settings = request.settings
         body: dict[str, Any] = {
             "model": self._model,
-            "input": list(chain.from_iterable(request.history.converted(to_items))),
+            "input": list(chain.from_iterable(request.history.converted(self._convert))),
             "store": False,
             **self._tool_settings(request),
             **self._sampling(settings),

@@ -2,7 +2,8 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from toolwright.messages import (
@@ -23,12 +24,12 @@ from toolwright.messages import (
 )
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
-from toolwright.models._media import as_data_url, as_note, as_text, is_text
+from toolwright.models._media import MADE, as_data_url, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 from toolwright.models._sent_errors import refuse_error
 
-__all__ = ["REASONING_GAP", "read_response", "to_function", "to_items"]
+__all__ = ["REASONING_GAP", "converter", "read_response", "to_function"]
 
 PROVIDER = "openai"
 CLIENT_SEARCH = "tool_search"
@@ -52,8 +53,13 @@ def to_function(spec: ToolSpec) -> Item:
     }
 
 
-@sendable
-def to_items(message: Message) -> list[Item]:
+@cache
+def converter(server: str) -> Callable[[Message], list[Item]]:
+    """How a message is sent. The same function each time, so the work is done once."""
+    return sendable(server)(_to_items)
+
+
+def _to_items(message: Message) -> list[Item]:
     """One message as input items, in order."""
     if isinstance(message, UserMessage):
         return [{"type": "message", "role": "user", "content": _contents(message.parts)}]
@@ -126,7 +132,7 @@ def _model_items(message: ModelMessage) -> list[Item]:
 
 def _made_images(images: list[BlobPart]) -> Item:
     """Images of the model's own cannot be sent back as such, so they are shown to it."""
-    told: Item = {"type": "input_text", "text": "(The images that you made:)"}
+    told: Item = {"type": "input_text", "text": MADE}
     return {"type": "message", "role": "user", "content": [told, *map(_content, images)]}
 
 

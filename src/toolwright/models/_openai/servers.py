@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from toolwright.models._keys import given_address
 
-__all__ = ["OPENAI", "SERVERS", "Server", "address_of", "server_at"]
+__all__ = ["OPENAI", "OPENAI_URL", "SERVERS", "Server", "address_of", "server_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,8 @@ class Server:
     """A text that begins with `<think>` begins with reasoning."""
     demands_reasoning: str | None = None
     """The field without which a turn with calls is refused, also when another model made it."""
+    short_ids: bool = False
+    """An id of a call is nine letters and digits, also of one that another model made."""
 
 
 def _server(name: str, base_url: str, **habits: object) -> Server:
@@ -53,7 +55,11 @@ SERVERS = {
     "groq": _server("groq", "https://api.groq.com/openai/v1", limit="max_completion_tokens"),
     # Mistral refuses every field that it does not know, and sends the usage unasked.
     "mistral": _server(
-        "mistral", "https://api.mistral.ai/v1", seed="random_seed", asks_for_usage=False
+        "mistral",
+        "https://api.mistral.ai/v1",
+        seed="random_seed",
+        asks_for_usage=False,
+        short_ids=True,
     ),
     "deepseek": _server(
         "deepseek", "https://api.deepseek.com", demands_reasoning="reasoning_content"
@@ -64,6 +70,7 @@ SERVERS = {
     "llamacpp": _server("llamacpp", "http://localhost:8080/v1", needs_key=False),
     "lmstudio": _server("lmstudio", "http://localhost:1234/v1", needs_key=False),
 }
+OPENAI_URL = "https://api.openai.com/v1"
 _OPENAIS = ("api.openai.com", ".api.openai.com", ".openai.azure.com")
 
 
@@ -81,5 +88,5 @@ def server_at(provider: str, url: object) -> Server:
 
 
 def _is_openais(url: object) -> bool:
-    host = urlsplit(str(url or "https://api.openai.com")).hostname or ""
+    host = urlsplit(str(url or OPENAI_URL)).hostname or ""
     return any(host == own or (own[0] == "." and host.endswith(own)) for own in _OPENAIS)
