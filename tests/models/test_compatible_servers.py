@@ -15,6 +15,7 @@ from toolwright.errors import ModelError
 from toolwright.messages import ReasoningPart, user_message
 from toolwright.models import Delta, ModelSettings, OpenAIChatModel, Retries
 from toolwright.models._openai.chat_reply import ChatReply
+from toolwright.models._openai.thoughts import Thoughts
 
 pytestmark = pytest.mark.anyio
 ONCE = Retries(attempts=1)
@@ -163,6 +164,66 @@ async def test_the_common_formats_are_known(wire: Wire, written: str, before: st
         PARIS,
         "calls",
     )
+
+
+ODD_WHOLES: dict[str, tuple[Any, tuple[str, list[str], float]]] = {
+    "texts in a list": (whole(content=["H", "i"]), ("Hi", [], 0.0)),
+    "output_text in a list": (whole(content=[{"type": "output_text", "text": "Hi"}]), ("Hi", [], 0.0)),
+    "a text without a type": (whole(content=[{"text": "Hi"}]), ("Hi", [], 0.0)),
+    "a cost as a text": ({**whole(content="Hi"), "usage": {"cost": "0.25"}}, ("Hi", [], 0.25)),
+    "a number for an id": (
+        whole(tool_calls=[{"id": 5, "function": {"name": "f", "arguments": "{}"}}]),
+        ("", ["5"], 0.0),
+    ),
+    "two replies": (
+        {"choices": [
+            {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"},
+            {"index": 1, "message": {"content": "Ho"}, "finish_reason": "length"},
+        ]},
+        ("Hi", [], 0.0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_WHOLES)
+async def test_small_liberties_are_read(wire: Wire, odd: str) -> None:
+    body, (text, ids, cost) = ODD_WHOLES[odd]
+    wire.will(body)
+
+    reply = await model(wire).respond(ask())
+
+    assert (reply.text, [call.call_id for call in reply.calls], reply.usage.cost) == (
+        text,
+        ids,
+        cost,
+    )
+    assert reply.finish_reason in ("stop", "calls")
+
+
+async def test_of_two_streamed_replies_the_first_is_read(wire: Wire) -> None:
+    choices = [
+        {"index": index, "delta": {"content": text}, "finish_reason": finish}
+        for text, finish in (("H", None), ("i", "stop"))
+        for index in (0, 1)
+    ]
+    wire.will(sse(*({"choices": [choice]} for choice in choices), done="[DONE]"))
+    deltas: list[Delta] = []
+
+    reply = await model(wire).respond(ask(), deltas.append)
+
+    assert (reply.text, texts(deltas)) == ("Hi", "Hi")
+
+
+@pytest.mark.parametrize("opening", ["", "<think>a</think>"])
+def test_blanks_before_the_first_word_are_kept_apart(opening: str) -> None:
+    thoughts = Thoughts()
+    said = [*thoughts.hear(opening)]
+    said += [piece for _ in range(3) for piece in thoughts.hear("\n")]
+
+    assert thoughts._held == ""  # else each piece would be looked at with all before it
+    said += [*thoughts.hear("b "), *thoughts.hear(" "), *thoughts.end()]
+    begun = [("reasoning", "a"), ("text", "b ")] if opening else [("text", "\n\n\nb ")]
+    assert said == [*begun, ("text", " ")]
 
 
 def by_variable(url: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChatModel:

@@ -267,7 +267,7 @@ async def test_a_redirect_elsewhere_is_not_followed(wire: Wire, kind: str, strea
     assert len(wire.requests) == len(places)
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic"])
+@each_of_ours
 async def test_a_redirect_on_the_same_server_is_followed(wire: Wire, kind: str) -> None:
     moved = Reply(status=308, headers={"location": "/elsewhere"})
     wire.will(moved, page(PAGE))
@@ -277,6 +277,43 @@ async def test_a_redirect_on_the_same_server_is_followed(wire: Wire, kind: str) 
 
     assert wire.requests[1].path == "/elsewhere"
     assert wire.bodies[0] == wire.bodies[1]
+
+
+@each_of_ours
+async def test_a_redirect_that_leads_to_itself_is_a_protocol_error(wire: Wire, kind: str) -> None:
+    error = await failure(
+        wire, kind, False, Reply(status=307, headers={"location": "/"}, stays=True)
+    )
+
+    assert (error.reason, error.retryable) == ("protocol", False)
+    assert "a redirect that leads to another one" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "followed"),
+    [
+        ("http://h/a", "/b", True),
+        ("http://h:8000/a", "http://h:8000/b", True),
+        ("http://h/a", "https://h/a", True),
+        ("http://h:8000/a", "https://h:8443/a", False),
+        ("http://h:8000/a", "https://h/a", False),
+        ("https://h/a", "https://h:8443/a", False),
+        ("https://h/a", "http://h/a", False),
+        ("https://h/a", "https://h.example/a", False),
+    ],
+)
+async def test_a_redirect_is_followed_to_the_same_port_or_from_http_to_https(
+    here: str, there: str, followed: bool
+) -> None:
+    request = httpx2.Request("POST", here)
+    moved = httpx2.Response(307, headers={"location": there}, content=b"", request=request)
+    [hook] = _http.watching("test", Secrets("test"))["response"]
+
+    if followed:
+        await hook(moved)
+    else:
+        with pytest.raises(ModelError, match="which is not followed"):
+            await hook(moved)
 
 
 @each_way

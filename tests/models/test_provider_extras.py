@@ -244,6 +244,35 @@ async def test_a_response_that_stays_in_the_background_is_a_timeout(
     assert (caught.value.reason, len(wire.requests)) == ("timeout", 1)
 
 
+async def test_a_call_without_an_id_or_with_an_object_is_one(wire: Wire) -> None:
+    wire.will(
+        response(
+            {"type": "function_call", "id": "fc", "name": "f", "arguments": {"a": 1}},
+            {"type": "function_call", "name": "f"},
+        )
+    )
+
+    first, second = (await gpt(wire).respond(ask())).calls
+
+    assert (first.call_id, first.arguments) == ("fc", '{"a": 1}')
+    assert (bool(second.call_id), second.arguments) == (True, "{}")
+
+
+async def test_a_usage_of_null_takes_nothing_away(wire: Wire) -> None:
+    for start, end in (({"input_tokens": 3}, None), (None, {"input_tokens": 3})):
+        wire.will(
+            sse(
+                {"type": "message_start", "message": {**message(), "usage": start}},
+                {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": end},
+                {"type": "message_stop"},
+            )
+        )
+
+        reply = await claude(wire).respond(ask(), lambda delta: None)
+
+        assert reply.usage.input_tokens == 3
+
+
 async def test_images_of_the_interpreter_are_parts_and_go_back_once(wire: Wire) -> None:
     data = base64.b64encode(b"png").decode()
     outputs = [

@@ -34,6 +34,7 @@ _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 _BREAKS = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
 """Google's SDK takes these for ends of lines, in the middle of a text; JSON can write them so."""
 _BOM = b"\xef\xbb\xbf"
+_IN_CIRCLES = "a redirect that leads to another one, and so on"
 _KEEPS_THE_METHOD = frozenset({307, 308})
 
 Hook = Callable[[Any], Awaitable[None]]
@@ -76,6 +77,8 @@ def transport_errors(name: str) -> Iterator[None]:
         ) from error
     except _kinds("ConnectError") as error:
         raise unreachable(name, _url(error), str(error)) from error
+    except _kinds("TooManyRedirects") as error:
+        raise not_a_reply(name, _IN_CIRCLES) from error
     except _kinds("HTTPError") as error:
         raise broken_off(name, str(error) or repr(error), url=_url(error)) from error
 
@@ -92,6 +95,8 @@ def connection_error(name: str, url: object, error: Exception) -> ModelError:
     if isinstance(cause, ModelError):
         error.__cause__ = None  # it is raised in place of the error that it has caused
         return cause
+    if isinstance(cause, _kinds("TooManyRedirects")):
+        return not_a_reply(name, _IN_CIRCLES)
     if cause is None or isinstance(cause, _kinds("ConnectError")):
         return unreachable(name, url, f"{error} {cause or ''}".strip())
     return broken_off(name, str(cause) or repr(cause), url=url)
@@ -112,10 +117,10 @@ def _check_redirect(name: str, response: httpx2.Response) -> None:
     except (httpx2.InvalidURL, ValueError) as error:
         what = "a redirect to what is no address"
         raise not_a_reply(name, what, response.headers["location"]) from error
-    same = there.host == here.host and (
-        (there.scheme, there.port) == (here.scheme, here.port) or there.scheme == "https"
-    )
-    if same and response.status_code in _KEEPS_THE_METHOD:
+    # Each port is a server of its own; only that of the web has its other half at another one.
+    encrypts = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
+    same = (there.scheme, there.port) == (here.scheme, here.port)
+    if there.host == here.host and (same or encrypts) and response.status_code in _KEEPS_THE_METHOD:
         return
     raise not_a_reply(name, f"a redirect to {there.scheme}://{there.host}, which is not followed")
 

@@ -41,7 +41,8 @@ class StreamedMessage:
                 self._continue(event["index"], event["delta"])
             case "message_delta":
                 self._message |= event["delta"]
-                self._message["usage"] = self._message.get("usage", {}) | event.get("usage", {})
+                counted = {k: n for k, n in (event.get("usage") or {}).items() if n is not None}
+                self._message["usage"] = (self._message.get("usage") or {}) | counted
             case "message_stop":
                 self.ended = True
 

@@ -69,7 +69,9 @@ def connector(
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
         http = httpx2.AsyncClient(
-            event_hooks=watching(name, secrets, plainly=True), verify=certificates()
+            event_hooks=watching(name, secrets, plainly=True),
+            follow_redirects=True,  # as the other SDKs do, and held to the same server as theirs
+            verify=certificates(),
         )
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS

@@ -72,6 +72,7 @@ class ChatReply:
         self._finish: str | None = None
         self._refused = False
         self._heard = False
+        self._index: Any = None
         self._choices: bool | None = None
         """None before a chunk had the field at all; then whether one was filled."""
 
@@ -84,6 +85,10 @@ class ChatReply:
         if choices is not None:
             self._choices = bool(choices) or bool(self._choices)
         for choice in choices or ():
+            # Of several replies, which only somebody's own settings ask for, the first is read.
+            self._index = choice.get("index") if self._index is None else self._index
+            if choice.get("index") != self._index:
+                continue
             refuse_error(choice, self._name)
             delta = choice.get("delta")
             self._hear_message(delta or choice.get("message") or {}, whole=not delta)
@@ -153,8 +158,12 @@ class ChatReply:
         for kind, piece in self._thoughts.hear(text):
             self._add(kind, piece)
 
-    def _hear_item(self, item: Wire) -> None:
-        """One piece of a content that is a list: Mistral's thoughts and texts."""
+    def _hear_item(self, item: Wire | str) -> None:
+        """One piece of a content that is a list: Mistral's thoughts and texts, others' plain ones."""
+        if isinstance(item, str):
+            item = {"type": "text", "text": item}
+        if item.get("type", "output_text") == "output_text":
+            item = {**item, "type": "text"}
         if item["type"] == "thinking":
             inner = item["thinking"]
             text = inner if isinstance(inner, str) else "".join(one["text"] for one in inner)
@@ -233,6 +242,12 @@ class ChatReply:
         return "refused" if self._refused else finish
 
 
+def _id(piece: Wire) -> Any:
+    """The id of a call; some servers count."""
+    given = piece.get("id")
+    return str(given) if isinstance(given, int) else given
+
+
 class _Call:
     """One call that is being written."""
 
@@ -275,7 +290,7 @@ class _Calls:
         call = self._calls[position]
         if piece.get("id") and function.get("name") and call.is_told_again(arguments):
             return
-        call.id = call.id or piece.get("id")
+        call.id = call.id or _id(piece)
         if function.get("name") and not call.name:
             call.name = function["name"]
             self._listen(Delta(kind="call", index=position, name=call.name))
@@ -314,14 +329,19 @@ class _Calls:
 
     @staticmethod
     def _is_another(call: _Call, piece: Wire, name: Any, arguments: Any) -> bool:
-        if piece.get("id") and call.id:
-            if piece["id"] != call.id:
+        if _id(piece) and call.id:
+            if _id(piece) != call.id:
                 return True
             if not arguments or (call.is_told_again(arguments) and name == call.name):
                 return False
         if not name or not call.name:
             return False
         return name != call.name or bool(arguments and call.is_whole())
+
+
+def _cost(cost: Any) -> Any:
+    """Some servers write it as a text, to lose no digit."""
+    return float(cost) if isinstance(cost, str) else cost or 0.0
 
 
 def _usage_in(chunk: Wire) -> Mapping[str, Any] | None:
@@ -342,6 +362,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cached_tokens=into.get("cached_tokens") or cached or 0,
         cache_write_tokens=into.get("cache_write_tokens") or 0,
         reasoning_tokens=out.get("reasoning_tokens") or usage.get("reasoning_tokens") or 0,
-        cost=usage.get("cost") or 0.0,
+        cost=_cost(usage.get("cost")),
         requests=1,
     )

@@ -22,6 +22,7 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
+from toolwright.models._call_ids import new_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._media import MADE, as_data_url, as_note, as_text, is_text
@@ -260,8 +261,12 @@ def _read_call(item: Item) -> ToolCall:
     more = {key: value for key, value in item.items() if key not in _CALL and value is not None}
     if more:
         meta["openai_more"] = more
+    arguments = item.get("arguments") or "{}"
     return ToolCall(
-        call_id=item["call_id"], name=item["name"], arguments=item["arguments"] or "{}", meta=meta
+        call_id=item.get("call_id") or item.get("id") or new_call_id(),
+        name=item["name"],
+        arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
+        meta=meta,
     )
 
 
