@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
+from tests._postgres import new_database
 
 from toolwright.backends import StateBackend, StoreBackend
 from toolwright.backends.files import FileChanged
@@ -50,3 +52,27 @@ async def test_files_that_an_application_puts_into_the_state_as_text_can_be_read
     files = StateBackend(State(StateTable({"files": {"/notes.md": "from outside"}})))
     assert (await files.read("/notes.md")).data == b"from outside"
     assert [entry.size for entry in await files.ls("/")] == [12]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_of_a_file_and_one_below_it_that_are_written_at_once_one_is_refused(
+    kind: str, tmp_path: Path
+) -> None:
+    url = new_database() if kind == "postgres" else f"sqlite:///{tmp_path}/files.db"
+    one, other = StoreBackend(url), StoreBackend(url)
+    refused: list[OSError] = []
+
+    async def write(files: StoreBackend, path: str) -> None:
+        try:
+            await files.write(path, b"x")
+        except OSError as error:
+            refused.append(error)
+
+    async with anyio.create_task_group() as group:
+        for number in range(30):
+            group.start_soon(write, one, f"/{number}")
+            group.start_soon(write, other, f"/{number}/below")
+    assert len(refused) == 30
+    assert len(await one.ls("/")) == 30
+    await one.close()
+    await other.close()

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import anyio
 import pytest
-from sqlalchemy import update
+from sqlalchemy import Connection, delete, select, update
 from tests._interleaved import Together, hold_at, until_blocked
 from tests._postgres import new_database
 
-from toolwright.backends.sql import Roll
+from toolwright.backends.sql import WORKERS, Roll
 from toolwright.messages import (
     Event,
     Given,
@@ -22,6 +22,7 @@ from toolwright.messages import (
 from toolwright.tasks import NewTask, Orchestrator
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._queue import Line
+from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._schema import TASKS
 from toolwright.tasks._store import CHILDREN, Held
 from toolwright.tasks._task import APP, task_scope
@@ -119,3 +120,31 @@ async def test_a_task_that_was_cancelled_as_it_was_looked_for_is_not_claimed(
             await until_blocked(url, found)
         assert await end.result() == 1
         assert await found.result() == []
+
+
+async def test_a_task_of_a_forgotten_worker_that_another_takes_up_meanwhile_stays_with_it(
+    url: str, tasks: Orchestrator
+) -> None:
+    task_id = await claimed(tasks, NewTask(agent="forgotten", prompt="go"))
+    mine, database = TASKS.c.id == task_id, tasks.store.database
+    roll = WorkerRoll(database)
+    await database.write(lambda c: c.execute(delete(WORKERS)))
+
+    def take_up(connection: Connection) -> None:
+        roll.join_in(connection, "newcomer", 3000.0)
+        connection.execute(update(TASKS).where(mine).values(worker="newcomer"))
+
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        with hold_at(database, "UPDATE toolwright_tasks SET worker", after=True) as taken:
+            other = together.start(lambda: database.write(take_up))
+            await taken.reached()
+            found = together.start(roll.cross_out_dead)
+            await until_blocked(url, found)
+        await other.result()
+        await found.result()
+    [row] = await database.read(lambda c: c.execute(select(TASKS).where(mine)).all())
+    assert (row.status, row.worker) == ("ACTIVE", "newcomer")
+    await database.write(lambda c: c.execute(delete(WORKERS)))
+    await roll.cross_out_dead()
+    assert (await tasks.status(task_id)).status == "QUEUED"

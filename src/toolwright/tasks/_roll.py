@@ -17,7 +17,7 @@ class WorkerRoll(Roll):
     async def cross_out_dead(self, me: str = "") -> int:
         """Look at all workers and put the tasks of dead ones back in line; how many have died."""
         dead = await super().cross_out_dead(me)
-        if await self._database.read(lambda c: c.execute(_ORPHANS.limit(1)).first()):
+        if await self._database.read(lambda c: c.execute(_UNKNOWN.limit(1)).first()):
             await self._database.write(_release_orphans)
         return dead
 
@@ -25,17 +25,20 @@ class WorkerRoll(Roll):
         """Take a worker off the list, unless it has shown life since `beat`; whether it was on it."""
         crossed = super().cross_out(connection, name, beat)
         if crossed:
-            held = sql.REQUEUE.where(IS_ACTIVE, TASKS.c.worker == name)
-            held = held.values(reason=f"Worker {name} was lost while it ran.")
-            connection.execute(held, {"now": time.time()})
+            _requeue(connection, name, f"Worker {name} was lost while it ran.")
         return crossed
 
 
-_HELD_BY_NOBODY = (IS_ACTIVE, TASKS.c.worker.not_in(select(WORKERS.c.name)))
-_ORPHANS = select(TASKS.c.id).where(*_HELD_BY_NOBODY)
+_UNKNOWN = select(TASKS.c.worker).where(IS_ACTIVE, TASKS.c.worker.not_in(select(WORKERS.c.name)))
 
 
 def _release_orphans(connection: Connection) -> None:
     """Put tasks back in line whose worker is not known any more, however that came to be."""
-    lost = sql.REQUEUE.where(*_HELD_BY_NOBODY).values(reason="Its worker was lost while it ran.")
-    connection.execute(lost, {"now": time.time()})
+    # By name: one that another worker, which has just signed in, takes up meanwhile is its own.
+    for name in connection.execute(_UNKNOWN.distinct()).scalars().all():
+        _requeue(connection, name, "Its worker was lost while it ran.")
+
+
+def _requeue(connection: Connection, worker: str, reason: str) -> None:
+    held = sql.REQUEUE.where(IS_ACTIVE, TASKS.c.worker == worker).values(reason=reason)
+    connection.execute(held, {"now": time.time()})

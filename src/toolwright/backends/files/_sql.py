@@ -23,6 +23,7 @@ try:
         and_,
         or_,
         select,
+        text,
     )
 except ImportError as error:
     raise ImportError("Files in a database need an extra: pip install 'toolwright[sql]'") from error
@@ -42,6 +43,7 @@ _FILES = Table(
     Column("version", Text, nullable=False),
     Column("modified_at", Text, nullable=False),
 )
+_ALONE = text("SELECT pg_advisory_xact_lock(hashtext('toolwright files'), hashtext(:namespace))")
 
 
 class StoreBackend(Sealed):
@@ -74,20 +76,18 @@ class StoreBackend(Sealed):
         query = select(_FILES.c.data, _FILES.c.version).where(self._is(path))
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None:
-            demand_file(await self._paths(path), path)
+            paths = await self._database.read(lambda connection: self._paths(connection, path))
+            demand_file(paths, path)
             raise FileNotFoundError(path)
         return Loaded(data=row[0], version=row[1])
 
     async def write(self, path: str, data: bytes, *, expected: str | None = None) -> str:
         """Store a file; of two writers that expect the same version, one is refused."""
         path = virtual_path(path)
-        demand_no_clash(set(await self._paths(path)) - {path}, path)
         version = version_of(data)
         refused = await self._database.write(self._storing(path, data, version, expected))
-        if refused == ABSENT:
-            raise FileExistsError(path)
-        if refused:
-            raise FileChanged(f"{path} was changed since it was read.")
+        if refused is not None:
+            raise refused
         return version
 
     async def close(self) -> None:
@@ -96,15 +96,22 @@ class StoreBackend(Sealed):
 
     def _storing(
         self, path: str, data: bytes, version: str, expected: str | None
-    ) -> Callable[[Connection], str | None]:
-        """The transaction that stores a file; returns the version that stood in its way."""
+    ) -> Callable[[Connection], Exception | None]:
+        """The transaction that stores a file; returns what stood in its way."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         values = {"data": data, "size": len(data), "version": version, "modified_at": now}
         new: Any = self._database.insert(_FILES).values(
             namespace=self._namespace, path=path, **values
         )
 
-        def work(connection: Connection) -> str | None:
+        def work(connection: Connection) -> Exception | None:
+            if not self._database.is_sqlite:
+                # Of two writers, one of `/a` and one of `/a/b`, the second must see the first.
+                connection.execute(_ALONE, {"namespace": self._namespace})
+            try:
+                demand_no_clash(set(self._paths(connection, path)) - {path}, path)
+            except OSError as clash:
+                return clash
             if expected == ABSENT:
                 change = new.on_conflict_do_nothing()
             elif expected is None:
@@ -114,7 +121,11 @@ class StoreBackend(Sealed):
                 is_expected = and_(self._is(path), _FILES.c.version == expected)
                 change = _FILES.update().where(is_expected).values(**values)
             stored = connection.execute(change.returning(_FILES.c.version)).first()
-            return expected if stored is None else None
+            if stored is not None:
+                return None
+            if expected == ABSENT:
+                return FileExistsError(path)
+            return FileChanged(f"{path} was changed since it was read.")
 
         return work
 
@@ -130,7 +141,5 @@ class StoreBackend(Sealed):
         above = ["/".join(parts[:end]) for end in range(2, len(parts) + 1)]
         return and_(_FILES.c.namespace == self._namespace, or_(below, _FILES.c.path.in_(above)))
 
-    async def _paths(self, path: str) -> list[str]:
-        query = select(_FILES.c.path).where(self._around(path))
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [row[0] for row in rows]
+    def _paths(self, connection: Connection, path: str) -> list[str]:
+        return list(connection.execute(select(_FILES.c.path).where(self._around(path))).scalars())
