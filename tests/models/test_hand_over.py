@@ -233,8 +233,29 @@ def test_claude_is_one_server_wherever_it_runs(address: str, server: str) -> Non
     assert server_of(address) == server
 
 
+@pytest.mark.parametrize("onto", OURS)
+async def test_arguments_that_are_nested_too_deep_are_only_quoted(wire: Wire, onto: str) -> None:
+    for levels in (500, 3_000):
+        wire.will(REPLIES[onto])
+        deep = f'{{"a": {"[" * levels}{"]" * levels}}}'
+        call = ToolCall(call_id="c1", name="get_weather", arguments=deep)
+        result = ToolResult(call_id="c1", name="get_weather", status="error", content=())
+
+        await OURS[onto](wire.url).respond(
+            history(user_message("Hi"), ModelMessage(parts=(call,)), ToolMessage((result,)))
+        )
+
+        assert "[" * levels in str(wire.bodies[-1])
+
+
 async def test_mistral_is_sent_ids_of_nine_letters_and_digits(wire: Wire) -> None:
-    ids = ("toolu_01A09q90qw90lq917835lq9", "call_abc", "abcDEF123", "abcDEF12\u00e9")
+    ids = (
+        "toolu_01A09q90qw90lq917835lq9",
+        "call_abc",
+        "abcDEF123",
+        "abcDEF12\u00e9",
+        "abcDEF12345",
+    )
     calls = tuple(ToolCall(call_id=one, name="get_weather", arguments="{}") for one in ids)
     results = tuple(
         ToolResult(call_id=one, name="get_weather", status="ok", content=(TextPart("Ok"),))

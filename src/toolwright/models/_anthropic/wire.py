@@ -22,6 +22,7 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
+from toolwright.models._depth import as_object
 from toolwright.models._media import MADE, as_base64, as_made, as_note, as_text, is_note, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
@@ -134,7 +135,12 @@ def _model_block(part: ModelPart) -> Block | None:
             return _text(part.text) if part.text else None
         case ToolCall():
             call_id = _call_id(part.call_id)
-            return {"type": "tool_use", "id": call_id, "name": part.name, "input": _input(part)}
+            return {
+                "type": "tool_use",
+                "id": call_id,
+                "name": part.name,
+                "input": as_object(part.arguments),
+            }
         case ReasoningPart(provider="anthropic", signature=str()):
             if part.meta.get("redacted"):
                 return {"type": "redacted_thinking", "data": part.signature}
@@ -143,15 +149,6 @@ def _model_block(part: ModelPart) -> Block | None:
             return part.payload
         case _:
             return None
-
-
-def _input(call: ToolCall) -> dict[str, Any]:
-    """The arguments as an object; what is none was answered with an error and is only quoted."""
-    try:
-        arguments = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        arguments = call.arguments
-    return arguments if isinstance(arguments, dict) else {"invalid": arguments}
 
 
 def read_message(reply: Mapping[str, Any], name: str) -> ModelMessage:
