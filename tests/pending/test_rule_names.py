@@ -437,6 +437,7 @@ def test_what_is_no_name_is_refused_where_it_is_written(wrong: Any) -> None:
         lambda: Rule.ask("drop_table", wrong),
         lambda: Rule("deny", (wrong,)),
         lambda: Rule.deny(agent=0 if wrong is None else wrong),  # type: ignore[arg-type]
+        lambda: Rule.deny(user=0 if wrong is None else wrong),  # type: ignore[arg-type]
     ]
     for make in makes:
         with pytest.raises(UsageError, match=r"A rule names|Rule takes"):

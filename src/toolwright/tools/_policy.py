@@ -67,7 +67,11 @@ class Rule:
     optional: bool = False
 
     def __post_init__(self) -> None:
-        named = (*(("tool", name) for name in self.tools), ("agent", self.agent))
+        named = (
+            *(("tool", name) for name in self.tools),
+            ("agent", self.agent),
+            ("user", self.user),
+        )
         for kind, name in named:
             if name == "":
                 raise UsageError(
