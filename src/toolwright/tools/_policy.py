@@ -67,11 +67,7 @@ class Rule:
     optional: bool = False
 
     def __post_init__(self) -> None:
-        named = (
-            *(("tool", name) for name in self.tools),
-            ("agent", self.agent),
-            ("user", self.user),
-        )
+        named = (*(("tool", name) for name in self.tools), ("agent", self.agent))
         for kind, name in named:
             if name == "":
                 raise UsageError(
