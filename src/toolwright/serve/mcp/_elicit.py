@@ -40,7 +40,7 @@ def question_for(pending: Pending, problem: str = "") -> types.ElicitRequestPara
     url = _sign_in_url(pending)
     if url is not None:
         hint = pending.hint or f"Sign in so that {pending.name!r} can go on."
-        message = _after(problem, "\n".join([shown_text(hint), *pretences(hint)]))
+        message = _after(problem, "\n".join([shown_text(hint), *_careful(hint)]))
         return types.ElicitRequestURLParams(
             message=message, url=url, elicitation_id=pending.call_id
         )
@@ -116,7 +116,11 @@ def _message(pending: Pending) -> str:
     if pending.payload is not None and pending.payload != {"options": _options(pending)}:
         lines.append(shown_json(pending.payload))
         shown.append(pending.payload)
-    return "\n".join([*lines, *pretences(*shown)])
+    return "\n".join([*lines, *_careful(*shown)])
+
+
+def _careful(*shown: Any) -> list[str]:
+    return [f"(careful: {line})" for line in pretences(*shown)]
 
 
 def _form(pending: Pending) -> dict[str, Any]:
