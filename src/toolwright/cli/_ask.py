@@ -59,7 +59,8 @@ def _ask(pending: Pending, terminal: Terminal, note: str = "", *, seen: bool = F
     there = screen()
     notes = laid("note", note, there, there.rows // 4) if note else []
     words = laid_own(_help(pending), there)
-    card = lay_out(pending, there, there.rows - _OTHER_ROWS - len(notes) - len(words))
+    room = there.rows - _OTHER_ROWS - len(notes) - len(words)
+    card = lay_out(pending, there, max(0, room))
     terminal.say("\n" + "\n".join(card.rows), style="cyan")
     if notes:
         terminal.say("\n".join(notes), style="red")
