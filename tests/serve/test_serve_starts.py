@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from toolwright import Agent, Approve, Runner, tool
-from toolwright.backends import Store, open_store
+from toolwright.backends import SessionRow, Store, open_store
 from toolwright.messages import (
     CancelRequested,
     Event,
@@ -239,3 +239,37 @@ async def test_cancel_for_good_of_nothing_is_no_cancel(store: Store) -> None:
     await paying.runner.run("go", user_id="local", session_id="s")
     assert not await paying.runner.cancel_for_good("s")
     assert not any(isinstance(e, CancelRequested) for e in await store.events(SCOPE))
+
+
+async def test_what_another_process_leaves_behind_later_is_tried_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_background, "_SUCCESSION_SECONDS", 0.001)
+    runner = Paying(store, "Done.").runner
+    go_on, unfinished = LiveRuns.go_on, store.unfinished
+    looks = 0
+
+    async def go_on_with_most(self: LiveRuns, row: SessionRow) -> None:
+        if row.scope.session_id == "broken":
+            raise RuntimeError("it is broken")
+        await go_on(self, row)
+
+    async def counted(app_name: str) -> Any:
+        nonlocal looks
+        looks += 1
+        return await unfinished(app_name)
+
+    monkeypatch.setattr(LiveRuns, "go_on", go_on_with_most)
+    monkeypatch.setattr(type(store), "unfinished", staticmethod(counted))
+    async with served(runner) as http:
+        for name in ("broken", "s"):
+            scope = Scope(app_name="app", user_id="local", session_id=name)
+            await store.open(scope)
+            await store.append(scope, [started()])
+        await becomes(http, "done")
+        seen = looks
+        with anyio.fail_after(30):
+            while looks < seen + 6:
+                await anyio.lowlevel.checkpoint()
+    refused = [r for r in caplog.records if "cannot be resumed" in r.getMessage()]
+    assert len(refused) == 1

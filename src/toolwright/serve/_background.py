@@ -24,6 +24,8 @@ __all__ = ["Background", "StartsWithFirstRequest", "Supervised"]
 
 _RESUME_PAUSE = 0.05
 """Seconds between one session that the server goes on with at its start and the next."""
+_SUCCESSION_SECONDS = 10.0
+"""How often a server looks for sessions that another process has left behind."""
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _STEADY_SECONDS = 10.0
@@ -184,7 +186,10 @@ class StartsWithFirstRequest:
 
 
 def _parts(bench: Workbench) -> list[Supervised]:
-    parts = [Supervised("watcher", lambda: watch(bench.notices, lambda: _outlook(bench)))]
+    parts = [
+        Supervised("watcher", lambda: watch(bench.notices, lambda: _outlook(bench))),
+        Supervised("successor", lambda: _succeed(bench)),
+    ]
     if bench.tasks is None or not bench.settings.work:
         return parts
     orchestrator = bench.tasks.orchestrator
@@ -227,6 +232,36 @@ async def _resume_all(bench: Workbench, rows: Sequence[SessionRow]) -> None:
     for row in rows:
         await _resume(bench, row.scope.session_id)
         await anyio.sleep(_RESUME_PAUSE)
+
+
+async def _succeed(bench: Workbench) -> None:
+    """Go on with sessions whose process has died, or was stopped, while this one runs.
+
+    Only with those that nobody has and nothing has been written to since the last look: whoever
+    answers a call may be about to go on with it. One that cannot go on is not tried again.
+    """
+    before: dict[str, int] = {}
+    tried: dict[str, int] = {}
+    while True:
+        await anyio.sleep(_SUCCESSION_SECONDS)
+        left = await _left_behind(bench)
+        tried = {name: at for name, at in tried.items() if left.get(name) == at}
+        for name, at in left.items() - tried.items():
+            if before.get(name) == at:
+                tried[name] = at
+                await _resume(bench, name)
+                await anyio.sleep(_RESUME_PAUSE)
+        before = left
+
+
+async def _left_behind(bench: Workbench) -> dict[str, int]:
+    """The unfinished sessions that no process has, and where their logs end."""
+    return {
+        name: row.last_seq
+        for row in await bench.runner.unfinished()
+        if not bench.runs.is_running(name := row.scope.session_id)
+        and await bench.runner.holder(name) is None
+    }
 
 
 async def _resume(bench: Workbench, session_id: str) -> None:
