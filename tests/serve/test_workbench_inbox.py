@@ -199,3 +199,55 @@ def test_the_card_says_which_rule_asks_and_what_a_yes_may_cover(page: Page, addr
         if event["type"] == "pending_answered"
     ]
     assert answers == ["arguments"]
+
+
+QUESTIONS = ("wipe", "wipe", "wipe", "choose", "ask", "defer", "sign in")
+EACH_FIELD = "main input:not([type=radio], [type=checkbox]), main textarea"
+VALUES = "fields => fields.map(field => field.value)"
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[str]:
+    """Several sessions with a question of each kind, so with the same call ids; nobody answers."""
+    with workbench() as url:
+        for message in QUESTIONS * 2:
+            begin(url, message)
+        yield url
+
+
+def open_full_inbox(page: Page, full: str) -> int:
+    """Open some of the cards further; how many there are."""
+    waiting = len(httpx2.get(f"{full}/api/pending").json())
+    page.goto(f"{full}/#/inbox")
+    expect(page.get_by_text(f"{waiting} calls waiting")).to_be_visible()
+    for _ in range(2):
+        page.get_by_role("button", name="Reject…").first.click()
+        page.get_by_role("button", name="Edit", exact=True).first.click()
+    expect(page.get_by_label("target")).to_have_count(2)
+    return waiting
+
+
+def test_typing_in_one_card_leaves_the_keyboard_and_the_others_alone(page: Page, full: str) -> None:
+    open_full_inbox(page, full)
+    fields = page.locator(EACH_FIELD)
+    wanted = fields.evaluate_all(VALUES)
+    assert len(wanted) == 2 * (1 + 1 + 3)
+    for at in range(len(wanted)):
+        fields.nth(at).focus()
+        fields.nth(at).press("End")
+        page.keyboard.type("39 EUR")
+        expect(fields.nth(at)).to_be_focused()
+        wanted[at] += "39 EUR"
+        assert fields.evaluate_all(VALUES) == wanted
+
+
+def test_news_from_elsewhere_leaves_the_keyboard_where_it_is(page: Page, full: str) -> None:
+    waiting = open_full_inbox(page, full)
+    field = page.get_by_label("Result of the call").last
+    field.focus()
+    page.keyboard.type("39")
+    begin(full, "wipe")
+    expect(page.get_by_text(f"{waiting + 1} calls waiting")).to_be_visible()
+    page.keyboard.type(" EUR")
+    expect(field).to_have_value("39 EUR")
+    expect(field).to_be_focused()

@@ -130,7 +130,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
       {mode === "reject" ? (
         <div class="field">
           <label for={`why-${pending.call_id}`}>Why not? The model is told.</label>
-          <input id={`why-${pending.call_id}`} type="text" value={reason} autocomplete="off" ref={(input) => input?.focus()}
+          <input id={`why-${pending.call_id}`} type="text" value={reason} autocomplete="off" ref={focusOnce}
             onInput={(e) => setReason(e.currentTarget.value)} />
         </div>
       ) : pending.rule ? (
@@ -149,6 +149,9 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
     </form>
   );
 }
+
+/** One function for good: a new one at each drawing would be called at each, and take the keyboard from other cards. */
+const focusOnce = (input: HTMLElement | null) => input?.focus();
 
 interface RememberProps { pending: Pending; edited: boolean; value: Remember; onChange(value: Remember): void }
 
