@@ -251,3 +251,22 @@ def test_news_from_elsewhere_leaves_the_keyboard_where_it_is(page: Page, full: s
     page.keyboard.type(" EUR")
     expect(field).to_have_value("39 EUR")
     expect(field).to_be_focused()
+
+
+LABELS = """all => all.map(label => [
+  label.control?.labels.length ?? 0,
+  label.control?.closest("article") === label.closest("article"),
+])"""
+
+
+def test_every_label_belongs_to_one_control_of_its_own_card(page: Page, full: str) -> None:
+    """Over sessions whose calls have the same ids."""
+    open_full_inbox(page, full)
+    controls = page.locator("main").locator("input, select, textarea")
+    assert set(controls.evaluate_all("all => all.map(one => one.labels.length)")) == {1}
+    labels = page.locator("main label")
+    assert labels.evaluate_all(LABELS) == [[1, True]] * controls.count()
+    groups = page.locator("main .options").evaluate_all(
+        "all => all.map(one => one.querySelector('input').name)"
+    )
+    assert len(set(groups)) == len(groups) == 2
