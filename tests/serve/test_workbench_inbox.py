@@ -270,3 +270,48 @@ def test_every_label_belongs_to_one_control_of_its_own_card(page: Page, full: st
         "all => all.map(one => one.querySelector('input').name)"
     )
     assert len(set(groups)) == len(groups) == 2
+
+
+def test_what_is_written_survives_every_filter(page: Page, full: str) -> None:
+    open_full_inbox(page, full)
+    page.get_by_label("blue").first.check()
+    fields = page.locator(EACH_FIELD)
+    for at in range(fields.count()):
+        fields.nth(at).fill(f"draft {at}")
+    written = fields.evaluate_all(VALUES)
+    tabs = page.get_by_role("group", name="Show").get_by_role("button")
+    for at in range(tabs.count()):
+        tabs.nth(at).click()
+        expect(tabs.nth(at)).to_have_attribute("aria-pressed", "true")
+        assert (page.locator("article:visible").count() == page.locator("article").count()) == (
+            at == 0
+        )
+    tabs.first.click()
+    assert fields.evaluate_all(VALUES) == written
+    expect(page.get_by_label("blue").first).to_be_checked()
+
+
+def test_a_card_that_was_answered_elsewhere_keeps_its_place_and_text_under_every_filter(
+    page: Page, address: str
+) -> None:
+    begin(address, "wipe")
+    session = begin(address, "ask")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_label("Your answer").fill("Ada")
+    waiting = httpx2.get(f"{address}/api/pending").json()
+    [call_id] = [call["pending"]["call_id"] for call in waiting if call["id"] == session]
+    answer = {"call_id": call_id, "answer": {"kind": "value", "value": "Eve"}}
+    httpx2.post(f"{address}/api/sessions/{session}/answers", json=answer).raise_for_status()
+    expect(page.get_by_role("alert").filter(has_text="answered elsewhere")).to_be_visible()
+    names = page.locator("article h2")
+    expect(names).to_have_text(["wipe", "ask_user"])
+    expect(page.get_by_label("Your answer")).to_be_focused()
+    show = page.get_by_role("group", name="Show")
+    show.get_by_role("button", name="Approve").click()
+    expect(page.get_by_label("Your answer")).to_be_hidden()
+    show.get_by_role("button", name="All").click()
+    expect(page.get_by_label("Your answer")).to_have_value("Ada")
+    begin(address, "defer")
+    expect(names).to_have_text(["wipe", "ask_user", "order_parts"])
+    show.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
