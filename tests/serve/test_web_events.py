@@ -96,6 +96,7 @@ SEEN = """
         states: Object.fromEntries(calls.map((call) => [call.id, call.state])),
         said: page.blocks.filter((block) => block.kind === "said").map((block) => block.parts[0].text),
         notes: page.blocks.filter((block) => block.kind === "note").map((block) => [block.text, block.detail]),
+        cuts: page.blocks.map((block, at) => [block.cut ?? 0, page.blocks.slice(at).find((later) => later.kind === "said")?.seq ?? Infinity]).filter(([cut, next]) => cut >= next).length,
         open: runs.filter((run) => !run.to).length,
         going: runs.filter(isGoing).length,
         work: spans.filter((span) => span.kind !== "wait" && !span.to).map((span) => span.label),
@@ -145,6 +146,10 @@ def test_an_update_is_a_note_and_no_message_of_the_person(stands: Any) -> None:
         assert all(note[0].startswith("Update on ") for note in shown["notes"])
         told += len(updates)
     assert told > 20
+
+
+def test_a_branch_from_a_turn_has_nothing_that_was_said_after_it(stands: Any) -> None:
+    assert {shown["cuts"] for _, _, shown in stands} == {0}
 
 
 def test_an_answer_that_came_late_says_how_the_call_went(stands: Any) -> None:

@@ -79,7 +79,16 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
         begin(`wait ${baseId(call_id)}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1 });
         break;
       }
-      case "pending_changed": mark(event.pending); break;
+      case "pending_changed": {
+        const { call_id, name, blocking } = event.pending;
+        const id = baseId(call_id);
+        mark(event.pending);
+        // What its function asked first is answered: it waits for its result again.
+        if (blocking !== false && open.has(`call ${id}`) && !open.has(`wait ${id}`)) {
+          begin(`wait ${id}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1 });
+        }
+        break;
+      }
       case "pending_answered":
         end(`wait ${baseId(event.call_id)}`, event.at);
         unawaited.delete(baseId(event.call_id));

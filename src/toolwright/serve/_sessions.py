@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow
+from toolwright.backends import SessionRow, waited_for
 from toolwright.errors import UnreadableError
 from toolwright.messages import Event, RunEnded
 from toolwright.serve._by_hand import is_by_hand
@@ -81,7 +81,7 @@ class Sessions:
         except UnreadableError as error:
             _log.warning("session %r: %s", session_id, error)
             return set()
-        return {call.scope.session_id for call in calls if not call.answered}
+        return {call.scope.session_id for call in waited_for(calls)}
 
     async def last_run(self, row: SessionRow) -> Status:
         """What has become of the session's last run."""
