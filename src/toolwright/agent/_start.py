@@ -149,7 +149,11 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
     )
     if log.store is not None:
         log.hold = Hold(
-            id=shared.run_id, since=time.time(), first=True, instead_of=start.instead_of
+            id=shared.run_id,
+            since=time.time(),
+            first=True,
+            instead_of=start.instead_of,
+            born=log.born,
         )
         if log.seq:
             shared.spill.look()

@@ -27,6 +27,7 @@ from toolwright.backends._store import (
     Loaded,
     OpenCall,
     SessionRow,
+    is_meant,
     may_append,
 )
 from toolwright.backends.sql import _rows as rows
@@ -159,18 +160,10 @@ class SqlStore(Sealed):
             this = _mine(scope) | self._holds.in_transaction(connection, hold)
             this |= {"by": hold.id, "instead_of": hold.instead_of, "born": born}
             if not connection.execute(sql.TAKE, this).rowcount:
-                raise self._not_taken(connection, scope, hold, born)
+                raise self._refusal(connection, scope, 1, replace(hold, born=born))
             self.on_take(connection, scope)
 
         await self._write_under(hold, work)
-
-    def _not_taken(
-        self, connection: Connection, scope: Scope, hold: Hold, born: float
-    ) -> StoreError:
-        row = _find(connection, scope.app_name, scope.session_id)
-        if row is None or row.created_at != born:
-            return refusals.was_not_opened(scope)
-        return self._refusal(connection, scope, row.last_seq + 1, hold)
 
     async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
         self._holds.enter(hold)
@@ -216,7 +209,7 @@ class SqlStore(Sealed):
             return connection.execute(sql.ADVANCE, step).one_or_none()
         step |= {"by": hold.id, **self._holds.in_transaction(connection, hold)}
         if hold.first:
-            step["instead_of"] = hold.instead_of
+            step |= {"instead_of": hold.instead_of, "born": hold.born}
             return connection.execute(sql.ADVANCE_TAKING, step).one_or_none()
         return connection.execute(sql.ADVANCE_HOLDING, step).one_or_none()
 
@@ -242,6 +235,8 @@ class SqlStore(Sealed):
         row = None if found is None else rows.session(found)
         if found is None or row is None or row.scope != scope:
             return refusals.was_not_opened(scope)
+        if not is_meant(hold, row.created_at):
+            return refusals.is_another(scope)
         if not may_append(hold, found.hold):
             holder = self._holds.holder(connection, found)
             return refusals.not_held(scope.session_id, holder, hold)

@@ -2,6 +2,7 @@
 
 import logging
 import time
+import uuid
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -19,7 +20,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow
+from toolwright.backends import Hold, SessionRow
 from toolwright.errors import SessionHeld, StoreConflict
 from toolwright.kits import hand_runner
 from toolwright.messages import (
@@ -337,9 +338,11 @@ class LiveRuns:
                 return
             for last in latest[-1:]:
                 if isinstance(last, RunEnded) and last.reason == "cancelled":
-                    mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
+                    now, born = time.time(), row.created_at
+                    mark = StateChanged(seq=row.last_seq + 1, at=now, delta={})
+                    once = Hold(id=uuid.uuid4().hex, since=now, first=True, last=True, born=born)
                     with suppress(StoreConflict):  # Another process goes on with it already.
-                        await self.runner.store.append(row.scope, [mark])
+                        await self.runner.store.append(row.scope, [mark], once)
 
     async def _end_is_stored(self, session_id: str, user_id: str) -> bool:
         """Whether a reader of the store knows that the run has ended, which it has all but done."""
