@@ -58,7 +58,7 @@ class SqlStore(Sealed):
 
     A process that holds sessions shows life; after `lease` seconds without that another one may take
     them over. A subclass may write more in the transactions that add events (`on_append`) and take answers
-    (`on_answer`); what it raises undoes them.
+    (`on_answer`), what it raises undoes them; and it may say that nobody reads these (`may_answer`).
     """
 
     def __init__(self, url: str, *, lease: float = LEASE_SECONDS) -> None:
@@ -291,7 +291,7 @@ class SqlStore(Sealed):
                 return _why_not(connection, where)
             if others and self._one_is_answered(connection, others):
                 return "duplicate"
-            session = self.lock_in(connection, app_name, session_id)
+            session = self._lock_to_answer(connection, app_name, session_id)
             if session is None:
                 return "unknown"
             self._refuse_deleted(connection, session)
@@ -321,8 +321,16 @@ class SqlStore(Sealed):
 
         Also while the session is being deleted: should that fail, its call must not wait for ever.
         """
-        session = self.lock_in(connection, app_name, session_id)
+        session = self._lock_to_answer(connection, app_name, session_id)
         return "unknown" if session is None else self._answer(connection, session, call_id, answer)
+
+    def _lock_to_answer(
+        self, connection: Connection, app_name: str, session_id: str
+    ) -> Row[Any] | None:
+        session = self.lock_in(connection, app_name, session_id)
+        if session is None or not self.may_answer(connection, app_name, session_id):
+            return None
+        return session
 
     def _answer(
         self, connection: Connection, session: Row[Any], call_id: str, answer: StoredAnswer
@@ -370,6 +378,10 @@ class SqlStore(Sealed):
 
     def on_take(self, connection: Connection, scope: Scope) -> None:
         """A session has been taken without an append."""
+
+    def may_answer(self, connection: Connection, app_name: str, session_id: str) -> bool:
+        """Whether somebody will ever read an answer to a call of the session, which is locked."""
+        return True
 
     def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
         """An answer has been taken."""
