@@ -231,6 +231,20 @@ async def test_a_run_that_begins_and_ends_while_the_store_is_read_is_not_missed(
     assert [shown.event.seq for shown in (*first, *second)] == [1, 2, 3]
 
 
+async def test_what_another_process_has_written_before_a_run_began_here_is_not_missed() -> None:
+    feed, log = Feed(), Log()
+    log.stored.append(turn(1))
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(30):
+            numbers = [shown.event.seq for shown in await anext(batches) or ()]
+            log.stored += [turn(2), turn(3)]
+            feed.publish(turn(4))
+            feed.publish(turn(5))
+            while numbers[-1] < 5:
+                numbers += [shown.event.seq for shown in await anext(batches) or ()]
+    assert numbers == [1, 2, 3, 4, 5]
+
+
 async def test_a_session_that_goes_on_elsewhere_is_not_begun_anew() -> None:
     feed, log = Feed(), Log()
     feed.publish(turn(1))

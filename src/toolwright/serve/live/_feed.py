@@ -101,7 +101,7 @@ class Feed:
         # Listening begins before the store is read, so nothing falls in between.
         inbox: Inbox[Shown] = Inbox(_ROOM)
         self._inboxes.add(inbox)
-        seen, behind, resets = since, True, self._resets
+        seen, behind, resets, looked_at = since, True, self._resets, -1
         try:
             while True:
                 if resets != self._resets:
@@ -118,14 +118,19 @@ class Feed:
                 if resets != self._resets:
                     continue
                 # No await from the last look at the store to here, so that both are of one moment.
-                new = []
+                new, leaps = [], False
                 for shown in self._missed(inbox, seen) if behind else inbox.drain():
-                    if shown.is_new(seen):
-                        seen = shown.at
-                        new.append(shown)
+                    if not shown.is_new(seen):
+                        continue
+                    if shown.leaps(seen) and looked_at != seen:
+                        # Another process has written what is between, since the last look.
+                        leaps, looked_at = True, seen
+                        break
+                    seen = shown.at
+                    new.append(shown)
                 if new:
                     yield new
-                behind = not await inbox.news()
+                behind = leaps or not await inbox.news()
         finally:
             self._inboxes.discard(inbox)
 
