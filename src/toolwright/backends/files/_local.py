@@ -42,7 +42,7 @@ class FilesystemBackend(Sealed):
         if not root.is_dir():
             raise UsageError(f"{str(root_dir)!r} is not a directory; create it, or name another.")
         self.root = str(root)
-        program = ripgrep_program() if ripgrep else None
+        program = ripgrep_program(self.root) if ripgrep else None
         self._ripgrep = Ripgrep(program, self.root) if program else None
         self._locks = PathLocks(f"directory:{self.root}")
 

@@ -13,10 +13,10 @@ from toolwright.backends.executors import Capabilities, Limits
 from toolwright.errors import UsageError
 
 __all__ = [
-    "PYTHON",
     "SYSTEM_ETC",
     "Room",
     "Walls",
+    "between",
     "enter",
     "is_open_end",
     "open_ends",
@@ -25,9 +25,6 @@ __all__ = [
 
 _MOST_OPEN_ENDS = 1000
 """Each costs every command a mount, and bubblewrap takes no more than 9000 words."""
-
-PYTHON = Path(sys.executable).resolve()
-"""The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
 
 SYSTEM_ETC = (
     "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
@@ -58,6 +55,8 @@ class Room:
     """Sockets and pipes below these: whoever can read them could talk through them."""
     writable: tuple[Path, ...] = ()
     """Further directories that may be read and written, beside the workspace."""
+    held: tuple[Path, ...] = ()
+    """What lies below writable directories and this program runs from: to be read, and no more."""
     network: bool = False
     proxy: Path | None = None
     """The socket of a proxy, when single hosts may be reached through one."""
@@ -70,6 +69,8 @@ class Walls(Protocol):
     name: str
     opens_hosts: bool
     """Whether single hosts can be let through."""
+    holds_below: bool
+    """Whether what is `held` can be kept as it is, below a directory that can be written to."""
 
     async def probe(self) -> str | None:
         """None when it works here, otherwise why it does not."""
@@ -98,6 +99,16 @@ class Walls(Protocol):
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """The command to start so that `argv` runs confined, in `cwd` as seen from inside."""
         ...
+
+
+def between(place: Path, held: Sequence[Path]) -> list[Path]:
+    """The directories between `place` and what is held below it, the outer ones first: if one could be
+    renamed, another could take its place.
+    """
+    found = {
+        up for path in held for up in path.parents if place in up.parents and place in path.parents
+    }
+    return sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def enter(cwd: str) -> list[str]:

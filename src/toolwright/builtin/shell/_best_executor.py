@@ -12,6 +12,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import passing_directory
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -159,8 +160,9 @@ def _capabilities() -> Capabilities:
 
 async def _found_out() -> Capabilities:
     try:
-        async with await open_sandbox(Path.cwd().anchor) as sandbox:
-            return sandbox.capabilities
+        with passing_directory() as empty:
+            async with await open_sandbox(empty) as sandbox:
+                return sandbox.capabilities
     except StoreError as error:
         local = LocalExecutor().capabilities
         return replace(local, notes=(*local.notes, str(error)))
