@@ -27,6 +27,8 @@ _NAME = re.compile(r"toolwright-([0-9a-f]{1,8})-([0-9a-f]{1,16})-([0-9a-f]{6})-[
 _OURS = "toolwright-"
 """How the names of all our temporary directories begin."""
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OTHER_ROOTS = ("/var/tmp", "$XDG_RUNTIME_DIR", "$HOME/.cache")  # noqa: S108
+"""Where temporary files are made if guests can write to the usual place, the first that will do."""
 _guests: list[Path] = []
 """Real directories that guests of this process can write to."""
 _roots: set[Path] = set()
@@ -50,10 +52,8 @@ def temporary_root() -> Path:
 
     `FileNotFoundError` when there is no other.
     """
-    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    others = ("/var/tmp", os.environ.get("XDG_RUNTIME_DIR", ""), cache_home)  # noqa: S108
-    for name in (tempfile.gettempdir(), *others):
-        if name and os.access(name, os.W_OK | os.X_OK) and not _is_a_guests(Path(name).resolve()):
+    for name in (tempfile.gettempdir(), *map(os.path.expandvars, _OTHER_ROOTS)):
+        if os.access(name, os.W_OK | os.X_OK) and not _is_a_guests(Path(name).resolve()):
             return Path(name)
     raise FileNotFoundError(
         f"Commands in a sandbox can write to {tempfile.gettempdir()!r}, where this program keeps "
