@@ -12,6 +12,7 @@ import sys
 import tempfile
 import venv
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ async def test_an_environment_in_the_workspace_itself_is_held_in_its_parts(
             assert not (await sandbox.run(command)).ok, command
         assert (await sandbox.run("echo x > lib/mine.py && echo x > new.py")).ok
     with pytest.raises(
-        UsageError, match="lies in .*site-packages.* and this program runs from there"
+        UsageError, match=r"lies in .*site-packages.* and this program runs from there"
     ):
         held_below(tmp_path / "lib" / "site-packages" / "package")
 
@@ -319,8 +320,14 @@ async def test_the_filter_is_a_sealed_file_without_a_name(tmp_path: Path) -> Non
         argv, _ = sandbox.behind_walls(["true"])
         file = argv[argv.index(next(word for word in argv if word.startswith("/proc/")))]
         assert os.readlink(file).startswith("/memfd:")
-        with pytest.raises(PermissionError):
-            Path(file).write_bytes(b"\x06\0\0\0\0\0\xff\x7f")
+        descriptor = os.open(file, os.O_RDWR)
+        for change in (
+            partial(os.pwrite, descriptor, b"x", 0),
+            partial(os.ftruncate, descriptor, 0),
+        ):
+            with pytest.raises(PermissionError):
+                change()
+        os.close(descriptor)
         refused = await sandbox.run(["python3", "-c", "import os; os.memfd_create('x')"])
         assert "Function not implemented" in refused.stderr
 
