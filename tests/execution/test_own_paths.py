@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import _temporary
+from toolwright import ExecuteBashTool, _temporary
 from toolwright._temporary import temporary_directory
 from toolwright.backends import FilesystemBackend, PortableSandbox, _own_paths, open_sandbox
 from toolwright.backends._own_paths import PYTHON, find_program, held_below, own_program
@@ -28,6 +28,7 @@ from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox
 from toolwright.backends.sandboxes._bwrap_binary import found_binaries
 from toolwright.backends.sandboxes._seatbelt import profile
 from toolwright.backends.sandboxes._walls import Room
+from toolwright.builtin import workspace_tools
 from toolwright.errors import UsageError
 
 pytestmark = pytest.mark.anyio
@@ -180,6 +181,21 @@ def test_the_system_and_python_itself_are_no_workspace(place: str) -> None:
         held_below(Path(place) if place == "/" else Path(sys.base_prefix).resolve())
 
 
+def test_tools_that_run_commands_say_so_when_they_are_made() -> None:
+    for make in (partial(ExecuteBashTool, workspace="/"), partial(workspace_tools, "/")):
+        with pytest.raises(UsageError, match="holds the system itself"):
+            make()
+
+
+def test_this_package_and_the_environment_of_these_tests_are_held(tmp_path: Path) -> None:
+    package = Path(_own_paths.__file__).parents[1].resolve()
+    above = Path(os.path.commonpath([package, sys.prefix]))
+    held = held_below(package.parent) if above == Path("/") else held_below(above)
+    assert any(path == package or path in package.parents for path in held)
+    with pytest.raises(UsageError, match=f"lies in '{package}'"):
+        held_below(package / "backends")
+
+
 def test_where_bytecode_or_hard_links_come_from_is_held_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +236,8 @@ def test_the_launcher_is_handed_over_as_text_to_the_interpreter_behind_the_envir
     command = launcher_command(["true"], 3, Limits())
     assert command[:4] == own_program("")[:4] == [str(PYTHON), "-I", "-S", "-c"]
     assert "Run one command as its reaper" in command[4]
+    assert PYTHON.resolve() == PYTHON
+    assert sys.prefix == sys.base_prefix or Path(sys.prefix) not in PYTHON.parents
     assert not any(os.path.exists(word) for word in command[5:])
 
 

@@ -13,6 +13,7 @@ import anyio
 
 from toolwright._sealed import Sealed
 from toolwright._temporary import passing_directory
+from toolwright.backends._own_paths import check_writable
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -48,6 +49,8 @@ class BestExecutor(Sealed):
         self.workspace = Path(workspace).absolute()
         self.limits = limits or Limits()
         self.capabilities = _capabilities()
+        if self.is_sandbox:  # Told now rather than at the first command.
+            check_writable([self.workspace], "the sandbox", holds_below=True)
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
         self._opened: list[Executor] = []
