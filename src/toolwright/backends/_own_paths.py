@@ -21,6 +21,7 @@ __all__ = [
     "held_below",
     "identities_below",
     "own_program",
+    "way_to",
 ]
 
 PYTHON = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
@@ -32,6 +33,7 @@ _SYSTEM = tuple(
     map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev"))
 )
 _MOST_LINKS = 40
+"""As many as the system follows on one way."""
 _log = logging.getLogger("toolwright")
 
 
@@ -193,19 +195,25 @@ def _real(paths: Iterable[str]) -> tuple[Path, ...]:
 
 def _links_on(path: str) -> Iterator[Path]:
     """The links that are followed on the way to a path, each where it really is."""
-    whole = Path(os.path.abspath(path))
-    at, steps, left = Path(whole.anchor), list(reversed(whole.parts[1:])), _MOST_LINKS
+    return (place for place in way_to(Path(os.path.abspath(path))) if place.is_symlink())
+
+
+def way_to(path: Path) -> Iterator[Path]:
+    """Every real place that the way to an absolute path comes to, from the root, links among them."""
+    at, steps, links = Path(path.anchor), list(reversed(path.parts[1:])), 0
+    yield at
     while steps:
-        step = steps.pop()
-        if step == "..":
+        step = at / steps.pop()
+        if step.name == "..":
             at = at.parent
-        elif not left or not os.path.islink(at / step):
-            at /= step
-        else:
-            yield at / step
-            target, left = Path(os.readlink(at / step)), left - 1
+            continue
+        yield step
+        if links < _MOST_LINKS and step.is_symlink():
+            target, links = Path(os.readlink(step)), links + 1
             at = Path(target.anchor) if target.is_absolute() else at
-            steps += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+            steps += reversed(target.parts[target.is_absolute() :])
+        else:
+            at = step
 
 
 def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:

@@ -110,6 +110,7 @@ from toolwright.messages._results import (
     ToolResult,
     call_of,
     question_id,
+    question_number,
 )
 from toolwright.messages._sendable import sendable_json, sendable_text
 from toolwright.messages._services import (
@@ -234,6 +235,7 @@ __all__ = [
     "member_key",
     "pretences",
     "question_id",
+    "question_number",
     "redact",
     "refuse_long",
     "refuse_long_scope",
