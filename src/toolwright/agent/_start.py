@@ -472,13 +472,15 @@ def _addressed(run: Run, waiting: list[Pending]) -> Iterator[Pending]:
 async def stream_events(
     run: Callable[[OnOpen], Coroutine[Any, Any, Result]],
 ) -> AsyncGenerator[AnyEvent]:
-    """The events of a run as they happen, from its opening on; closing the iterator cancels it."""
+    """The events of a run as they happen, the answers that it goes on with first; closing the iterator
+    cancels it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     opened: list[Log] = []
 
     def listen(job: Job) -> None:
         log = job.run.log
-        for event in log.events[job.first_event :]:
+        # Of a stored session it has only what is new: with the answers that were taken in before.
+        for event in log.events[job.first_event if log.store is None else 0 :]:
             queue.put_nowait(event)
         log.listeners.append(queue.put_nowait)
         opened.append(log)
