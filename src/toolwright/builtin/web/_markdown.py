@@ -2,6 +2,7 @@
 
 import html as entities
 import re
+from pathlib import Path
 
 from toolwright.builtin.web import _conversion
 from toolwright.builtin.web._elsewhere import read_elsewhere
@@ -9,6 +10,7 @@ from toolwright.concurrency import in_io_thread
 
 __all__ = ["page_title", "to_markdown"]
 
+_CONVERTER = Path(_conversion.__file__).read_text(encoding="utf-8")
 _SHORT = 16_384
 """Letters of a page that is converted in some hundredths of a second, however it is made."""
 _ENOUGH = 200
@@ -57,7 +59,7 @@ async def _converted(html: str, url: str) -> str:
     if len(html) <= _SHORT:
         text = await in_io_thread(_conversion.converted, html, url, abandon_on_cancel=True)
     else:
-        program = [_conversion.__file__, _conversion.LIBRARY]
+        program = [_CONVERTER, _conversion.LIBRARY]
         text = (await read_elsewhere(program, url, html)).decode()
     return await in_io_thread(_tidied, text, abandon_on_cancel=True)
 
