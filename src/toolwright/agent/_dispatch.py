@@ -19,7 +19,6 @@ from toolwright.agent._answers import (
     is_repeatable,
     next_step,
 )
-from toolwright.agent._bounds import bounded, bounded_data
 from toolwright.agent._credentials import credential_for, look_again
 from toolwright.agent._gate import (
     FUNCTION,
@@ -32,6 +31,7 @@ from toolwright.agent._gate import (
 )
 from toolwright.agent._hooks import run_hooked
 from toolwright.agent._log import CallRecord
+from toolwright.agent._presented import Parts, presented
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
@@ -44,12 +44,11 @@ from toolwright.messages import (
     ToolEnded,
     ToolResult,
     ToolStarted,
-    jsonable,
+    redact,
 )
 from toolwright.tools import (
     Args,
     Kept,
-    MaxOutput,
     Output,
     Tool,
     ToolContext,
@@ -59,9 +58,9 @@ from toolwright.tools import (
 
 __all__ = ["answer_calls"]
 
-_LONGEST_TOLD = 100_000
-"""Letters of an exception that are told: it may have any number."""
-_LONGEST_SECRET = 10_000
+_LONGEST_TOLD = 32_768
+"""Letters of an exception that are told: it may have any number, and the loop waits."""
+_MARGIN = 4_000
 
 logger = logging.getLogger("toolwright")
 _LONG_ARGUMENTS = 16_384
@@ -158,7 +157,9 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         output = _not_waited_for(output, STILL_RUNNING, "ok")
     if output.status == "pending":
         return await _park(run, ctx, output, box.tools.get(call.name))
-    result = _conclude(run, ctx, output, began, box.tools.get(call.name), error)
+    ctx.end()
+    parts = await presented(run, output, box.tools.get(call.name))
+    result = _conclude(run, ctx, output, parts, began, error)
     if output.request is not None:
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
@@ -362,14 +363,14 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
 
 def _redacted(run: Run, message: str) -> str:
     """The message without secrets, and without what is too long to be looked through for them."""
-    # With some more at first: a secret at the cut is found whole, and not half of it told.
-    return run.redactor(message[: _LONGEST_TOLD + _LONGEST_SECRET])[:_LONGEST_TOLD]
+    # With some more at first: what looks like a secret at the cut is not told by half.
+    return redact(run.redactor.beginning(message, _LONGEST_TOLD + _MARGIN))[:_LONGEST_TOLD]
 
 
 def _trace(run: Run, error: BaseException) -> str:
     """The traceback, without secrets, as a log file can hold it."""
     trace = "".join(traceback.format_exception(error))
-    told = run.redactor(trace[-_LONGEST_TOLD - _LONGEST_SECRET :])[-_LONGEST_TOLD:]
+    told = redact(run.redactor.ending(trace, _LONGEST_TOLD + _MARGIN))[-_LONGEST_TOLD:]
     return told.encode(errors="backslashreplace").decode()
 
 
@@ -377,23 +378,14 @@ def _conclude(
     run: Run,
     ctx: ToolContext,
     output: Output,
+    parts: Parts,
     began: float,
-    tool: Tool | None = None,
-    error: BaseException | None = None,
+    error: BaseException | None,
 ) -> ToolResult:
-    """Make the result, bounded and without secrets, and record it."""
-    ctx.end()
+    """Make the result and record it."""
     if output.status == "error":
         run.give_up(ctx.function_call_id, ENDED_AROUND)
-    content, data = output.content, output.data
-    if run.redactor:
-        content = tuple(
-            TextPart(run.redactor.exact(p.text)) if isinstance(p, TextPart) else p for p in content
-        )
-        data = run.redactor.inside(jsonable(data))
-    limit = MaxOutput() if tool is None else tool.max_output
-    content = bounded(content, limit, run.shared.spill)
-    data = bounded_data(data, limit, run.shared.spill)
+    content, data = parts
     result = ToolResult(
         call_id=ctx.call.call_id,
         name=ctx.call.name,
