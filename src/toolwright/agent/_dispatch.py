@@ -63,8 +63,8 @@ _LONGEST_TOLD = 32_768
 _MARGIN = 4_000
 
 logger = logging.getLogger("toolwright")
-_LONG_ARGUMENTS = 16_384
-"""Letters from which on arguments are read beside the loop."""
+_LONG_ARGUMENTS = 1_024
+"""Letters from which on arguments are read beside the loop: a schema may be work for each of them."""
 
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
@@ -179,7 +179,9 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     read = partial(called_arguments, run, record, tool, ctx)
     # By a schema from outside, much to read may be long work.
     is_long = bool(tool.source) and len(ctx.call.arguments) > _LONG_ARGUMENTS
-    args = called = ctx.arguments = await in_io_thread(read) if is_long else read()
+    args = called = ctx.arguments = (
+        await in_io_thread(read, abandon_on_cancel=True) if is_long else read()
+    )
     record.as_read = called
     if record.answers:
         try:
