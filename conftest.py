@@ -3,8 +3,8 @@
 import gc
 import sys
 import threading
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,17 +20,45 @@ settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile("calm")
 
 
-# While tests are collected: pytest rewrites hundreds of files, each time and in each worker unless
-# it may keep them.
-_WRITES_NO_BYTECODE, sys.dont_write_bytecode = sys.dont_write_bytecode, False
-
 # Before anything is started: only what comes later can be told from other processes.
 start_reaper()
 stay_on_loopback()
 
 
+# Few tests that take seconds each: what begins last should end soon, or workers wait for one.
+_LONG = (
+    "packaging",
+    "simulated-",
+    "tasks",
+    "workbench",
+    "tests/docs/test_embedding_guide.py",
+    "tests/execution/test_escapes.py",
+    "tests/pending/test_nested.py",
+    "tests/serve/test_mcp_server_",
+    "tests/serve/test_serve_openapi.py",
+    "tests/serve/test_web_sources.py",
+    "tests/simulation/",
+    "tests/sources/frameworks/",
+    "tests/sources/openapi/test_openapi_round_trip.py",
+    "tests/stores/test_forks.py",
+    "tests/stores/test_store_processes.py",
+)
+
+
+class _LongFirst(OrderedDict[str, dict[str, bool]]):
+    """What is left to do, of which the scheduler takes the first."""
+
+    def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
+        longest = max(self, key=lambda scope: (scope.startswith(_LONG), len(self[scope])))
+        return longest, self.pop(longest)
+
+
 class GroupOrFileScheduling(LoadGroupScheduling):
     """A group's tests go to one worker, and so do a file's: what they share is started once."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self.workqueue = _LongFirst()
 
     def _split_scope(self, nodeid: str) -> str:
         return super()._split_scope(nodeid).split("::")[0]
@@ -51,11 +79,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(600))
 
 
-def pytest_collection_finish() -> None:
-    """Take all that is there by now out of the collector's rounds: it stays to the end."""
-    sys.dont_write_bytecode = _WRITES_NO_BYTECODE
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector's rounds, which find nothing: all that is loaded stays to
+    the end, and is taken out of later rounds too. And keep the files that pytest rewrites: there are
+    hundreds, which it would rewrite each time and in each worker."""
+    writes_no_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        sys.dont_write_bytecode = writes_no_bytecode
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,8 @@ FLAGS = [
     "--disable-sync",
     # The build from the npm registry has no zygote.
     "--no-zygote",
+    # No process for each page, nor one kept ready: starting it costs more than most tests.
+    "--renderer-process-limit=1",
 ]
 _PACKAGE = ("@sparticuz/chromium", "147.0.0")
 _FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">

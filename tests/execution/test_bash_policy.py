@@ -4,6 +4,7 @@ import itertools
 import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -407,3 +408,11 @@ def test_a_pattern_in_an_options_value_is_refused_with_what_works() -> None:
         "quote it: '--include=*.txt'"
     )
     assert policy.check("grep -r x '--include=*.txt' .").allowed
+
+
+@pytest.mark.parametrize("unit", ["<<<", "a|", ")", "a=(", "@a", "}|"])
+def test_what_the_parser_takes_long_for_is_not_given_to_it(unit: str) -> None:
+    begun = time.thread_time()
+    verdict = POLICY.check(unit * (64 * 1024 // len(unit)))
+    assert "write what is long to a file first" in verdict.reason
+    assert time.thread_time() - begun < 0.1

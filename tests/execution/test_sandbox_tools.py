@@ -180,6 +180,44 @@ async def test_paths_outside_can_be_made_readable_and_no_more(tmp_path: Path, wa
         await OsSandbox.open(workspace, walls, readable=["/no/such/place"])
 
 
+_OWN = [
+    "json",
+    "ast",
+    "token",
+    "tokenize",
+    "linecache",
+    "select",
+    "socket",
+    "types",
+    "traceback",
+    "contextlib",
+    "re",
+    "enum",
+    "struct",
+    "signal",
+    "io",
+    "code",
+    "inspect",
+    "random",
+    "test",
+    "utils",
+    "warnings",
+    "collections",
+    "typing",
+    "keyword",
+]
+
+
+@pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()])
+async def test_modules_of_the_code_s_own_break_no_interpreter(tmp_path: Path, walls: Any) -> None:
+    for name in (*_OWN, "mine"):
+        (tmp_path / f"{name}.py").write_text("value = 'own'\n")
+    async with await OsSandbox.open(tmp_path, walls) as sandbox:
+        assert (await sandbox.run_code("1 + 1")).value == "2"
+        assert "ZeroDivisionError" in (await sandbox.run_code("1 / 0")).stderr
+        assert (await sandbox.run_code("import mine, utils; mine.value, utils.value")).ok
+
+
 async def test_where_no_system_sandbox_works_the_portable_one_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

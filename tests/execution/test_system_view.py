@@ -121,7 +121,10 @@ async def test_what_replaces_a_pipe_below_a_readable_path_can_be_read(tmp_path: 
 
 
 async def test_more_pipes_than_can_be_closed_off_are_refused_at_once(tmp_path: Path) -> None:
+    workspace, readable = tmp_path / "workspace", tmp_path / "readable"
+    workspace.mkdir()
+    readable.mkdir()
     for number in range(1001):
-        os.mkfifo(tmp_path / str(number))
+        os.mkfifo(readable / str(number))
     with pytest.raises(UsageError, match="1001 sockets and pipes are below the readable paths"):
-        await OsSandbox.open(tmp_path, Bubblewrap(), readable=[tmp_path])
+        await OsSandbox.open(workspace, Bubblewrap(), readable=[readable])

@@ -20,12 +20,13 @@ from toolwright import (
     ToolContext,
     UsageError,
     deferred_tool,
+    tool,
 )
 from toolwright.messages import PendingRequest, call_of
 from toolwright.serve import Links
 from toolwright.tasks import Orchestrator
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Tool
+from toolwright.tools import Output, Tool
 
 pytestmark = pytest.mark.anyio
 
@@ -123,18 +124,19 @@ FIRST: dict[str, tuple[Any, Any, Any]] = {
 """What a call asks first, the answer, and one that comes too late."""
 
 
-@deferred_tool()
-async def buy(first: str, tool_context: ToolContext) -> None:
+@tool
+async def buy(first: str, tool_context: ToolContext) -> Output:
     """Buy, once it has been told something."""
     asked = FIRST[first][0]
     if isinstance(asked, AuthConfig):
         if tool_context.get_auth_response(asked) is None:
             tool_context.request_credential(asked)
-            return
+            return Output()
     elif not tool_context.answers:
         tool_context.requested = asked
-        return
+        return Output()
     ids.append((tool_context.function_call_id, tool_context.pending_id))
+    return Output.pending(kind="result")
 
 
 @pytest.mark.parametrize("store", STORES)

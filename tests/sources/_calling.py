@@ -64,9 +64,12 @@ class StubRun:
         """Its id and the call's."""
         return f"{self.run_id}:{call_id}"
 
-    def pending_id(self, call_id: str) -> str:
+    def pending_id(self, ctx: ToolContext) -> str:
         """Nobody waits for an answer here: the call's own id."""
-        return call_id
+        return ctx.function_call_id
+
+    async def flush(self) -> None:
+        """Nothing is stored."""
 
     async def open_pending(self, ctx: ToolContext, request: Any, *, ran: bool = False) -> None:
         raise AssertionError("tools from elsewhere do not open pending calls themselves")

@@ -116,7 +116,12 @@ export class Conversation {
         this.merge(event.actions?.state_delta);
         break;
       case "pending_changed":
-        this.change(baseId(event.pending.call_id), (call) => (call.pending ? { ...call, pending: event.pending } : call));
+        this.change(baseId(event.pending.call_id), (call) => {
+          if (call.pending) return { ...call, pending: event.pending };
+          // What its function asked first is answered: it waits for its result again.
+          const waits = call.state === "running" && event.pending.blocking;
+          return waits ? { ...call, state: "waiting", pending: event.pending } : call;
+        });
         break;
       case "pending_answered":
         this.change(baseId(event.call_id), (call) => ({ ...call, state: "running", pending: undefined }));

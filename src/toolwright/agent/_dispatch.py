@@ -259,7 +259,8 @@ def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
             raise ToolError(NOT_RUN)
     elif record.left and not record.is_deferred:
         raise ToolError(f"{INTERRUPTED}{_what_is_done(run, ctx)}")
-    record.started = False
+    # Before the crash its function may have told the outside where to bring its result.
+    ctx.promises_result, record.started = record.started, False
     return None
 
 
@@ -385,7 +386,7 @@ def _conclude(
     error: BaseException | None,
 ) -> ToolResult:
     """Make the result and record it."""
-    if output.status == "error":
+    if output.status in ("error", "denied"):
         run.give_up(ctx.function_call_id, ENDED_AROUND)
     content, data = parts
     result = ToolResult(

@@ -58,6 +58,8 @@ class Hooks:
     """A dict of the same parameters changes the arguments, which are validated again and seen by
     policies and whoever approves; an `Output` answers in the tool's place."""
     after_tool: Callable[[ToolContext, Tool, Args, Output], Maybe[Output]] | None = None
+    """An `Output` or a text replaces the tool's. A call that waits (`output.status == "pending"`) has
+    none yet: it waits on, unless the hook ends it with a status "denied" or "error"."""
     on_model_error: Callable[[ToolContext, Exception], Maybe[ModelMessage]] | None = None
 
     def __init_subclass__(cls) -> None:
@@ -139,6 +141,8 @@ async def run_hooked(
             break
         passed.append((place, hooks, ctx.arguments))
     output = output or await step()
+    if ctx.requested is not None:  # Its function's words are not used: it runs again.
+        output = Output(status="pending", request=ctx.requested)
     asker = ctx.asker
     for place, hooks, args in reversed(passed):
         if hooks.after_tool is not None:
@@ -165,11 +169,18 @@ async def _after(
             f"its status was {output.status!r}, and its output is not shown. A run is paused before a "
             "tool runs, by before_tool or a rule, or by the tool itself."
         )
+    if made.request is None:
+        ctx.requested = None  # The hook says no: nobody is asked any more.
     return made
 
 
 def _in_place_of(output: Output, other: Output) -> Output:
-    """What a hook says instead; a job that goes on can still be answered."""
+    """What a hook says instead; a job that goes on can still be answered, and a call that waits waits
+    on: it has no result that could be replaced. A hook can only end it with a no."""
+    if output.status == "pending":
+        if other.status in ("denied", "error"):
+            return replace(other, request=None)
+        return replace(other, status="pending", request=other.request or output.request)
     goes_on = output.request is not None and not output.request.blocking
     return replace(other, request=output.request) if goes_on and other.request is None else other
 

@@ -43,6 +43,7 @@ from toolwright.messages import (
     UserMessage,
     call_of,
     is_stored,
+    question_number,
 )
 from toolwright.tools import SharedWrites
 
@@ -87,6 +88,8 @@ class CallRecord:
     """Its latest question to the outside."""
     answer: StoredAnswer | None = None
     """The answer to that."""
+    behind: Pending | None = None
+    """The result that it waits for behind its present question: each is answered by its own id."""
     answers: list[tuple[Pending, StoredAnswer]] = field(default_factory=list)
     """All its questions that were answered, in order, each with its own answer."""
     result: ToolResult | None = None
@@ -110,12 +113,16 @@ class CallRecord:
 
     def ask(self, pending: Pending) -> None:
         """Note a question; the function of a deferred tool may still be running behind it."""
+        if self.is_deferred:
+            self.behind = self.pending
         self.started = self.started and pending.kind == "result" and not pending.ran
         self.pending, self.answer = pending, None
-        self.asked += 1
+        self.asked = max(self.asked + 1, question_number(pending.call_id))
 
     def change(self, pending: Pending) -> None:
-        """Note what has changed about the present question."""
+        """Note what has changed about a question, which is the present one from here on."""
+        if self.pending is not None and self.pending.call_id != pending.call_id:
+            self.answer, self.behind = None, None
         self.started = self.started and pending.kind == "result" and not pending.ran
         self.pending = pending
 
@@ -405,21 +412,30 @@ class Log:
         record = self.record(call_of(pending.call_id))
         if record.pending is not None and record.pending.blocking and not pending.blocking:
             # It was accepted just as the call got another result: then it is told as an update.
-            record.change(pending)
-            path = pending.call_id.rpartition("/")[0]
-            self.add(PendingChanged(path=path, pending=pending, at=time.time()))
+            self._change(record, pending)
         return self.take_answer(pending.call_id, answer)
 
     def take_answer(self, address: str, answer: StoredAnswer) -> bool:
         """Note an answer to the pending call at `address`; False when it is not waiting for one."""
         record = self.calls.get(call_of(address))
-        if record is None or record.pending is None or record.pending.call_id != address:
+        if record is None or record.pending is None:
+            return False
+        behind = record.behind
+        if behind is not None and behind.call_id == address and record.answer is None:
+            # The result has come before the answer to what the function asks first: that is moot.
+            self._change(record, behind)
+        if record.pending.call_id != address:
             return False
         if record.answer is not None or (record.result is not None and record.pending.blocking):
             return False
         self.note_answer(address, answer)
         self.add(PendingAnswered(call_id=address, answer=answer, at=time.time()))
         return True
+
+    def _change(self, record: CallRecord, pending: Pending) -> None:
+        record.change(pending)
+        path = pending.call_id.rpartition("/")[0]
+        self.add(PendingChanged(path=path, pending=pending, at=time.time()))
 
     def note_answer(self, address: str, answer: StoredAnswer) -> None:
         """The log has an answer to the question at `address`."""

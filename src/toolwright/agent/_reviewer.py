@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 from toolwright.agent._run import Run
 from toolwright.errors import ModelError
@@ -55,6 +55,7 @@ class _Reviewer:
     def __init__(self, model: Model | str, instructions: str = "") -> None:
         self._model = model
         self._instructions = f"{_INSTRUCTIONS}\n\n{instructions}".strip()
+        self._written = [getattr(model, "name", model), instructions]
 
     @property
     def model(self) -> Model:
@@ -62,6 +63,11 @@ class _Reviewer:
         if isinstance(self._model, str):
             self._model = resolve_model(self._model)
         return self._model
+
+    @property
+    def written_as(self) -> list[Any]:
+        """By which it is told from others where rules are compared."""
+        return self._written
 
     async def __call__(self, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
         """A decision that is still to be made, once all others have allowed the call."""

@@ -1,5 +1,8 @@
 """The rules of a run: those of everybody on the path from the root agent to a tool."""
 
+import itertools
+import os
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -21,6 +24,8 @@ from toolwright.tools import (
 
 __all__ = ["ABOVE_ALL", "Above", "Guard", "compiled", "guards_around", "path_to"]
 
+_PROCESS = secrets.token_hex(8)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
@@ -37,6 +42,8 @@ class Guard:
     """Whether it was put around tools, and knows no others."""
     elsewhere: bool = False
     """Whether its names are checked where the task that it holds for was started, and not here."""
+    mark: int = field(default_factory=itertools.count().__next__)
+    """Tells it from all others of this process."""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -44,13 +51,20 @@ class Guard:
         return {
             "whose": self.origin,
             "digest": digest_of_policy(self.policy),
+            "here": f"{_PROCESS}.{os.getpid()}.{self.mark}",
             "unresolved": self.unresolved(),
         }
 
     def is_of(self, record: Mapping[str, Any]) -> bool:
-        """Whether it decides what the one does that the record was made of."""
+        """Whether it is the one that the record was made of, or decides the same in another process.
+
+        One with a function of which that cannot be known (`digest` is None) is only ever itself.
+        """
         own = self.record
-        return all(own[key] == record[key] for key in ("whose", "digest"))
+        if own["whose"] != record["whose"]:
+            return False
+        is_same = own["digest"] is not None and own["digest"] == record["digest"]
+        return is_same or own["here"] == record.get("here")
 
     def in_another_run(self, records: Sequence[Mapping[str, Any]]) -> "Guard":
         """The same in a task: what nobody could resolve where it was started is unresolved there."""

@@ -34,6 +34,7 @@ from toolwright.messages import (
     ModelMessage,
     Pending,
     PendingChanged,
+    PendingKind,
     PendingOpened,
     PendingRequest,
     Prompt,
@@ -248,22 +249,21 @@ class Run:
     ) -> None:
         """Make the call answerable, unless it already is; `ran`: its function has run."""
         record = self.log.record(ctx.function_call_id)
-        pending = record.pending
-        if pending is not None and record.answer is None:
+        pending, is_result = record.pending, request.kind == "result"
+        if is_result and pending is not None and record.is_deferred:
             self.keep_state(ctx.state, ctx.path)
-            if request.kind != pending.kind:
-                # A tool that waits for its result asks something first: then that is the question.
-                pending = self._pending(ctx, request, record.asked, ran)
-                self.replace_pending(pending)
-            else:
-                self.change_pending(
-                    pending,
-                    hint=self._hint(ctx, request) if request.hint else pending.hint,
-                    ran=ran,
-                    blocking=pending.blocking and request.blocking,
-                )
+            self.change_pending(
+                pending,
+                hint=self._hint(ctx, request) if request.hint else pending.hint,
+                ran=ran,
+                blocking=pending.blocking and request.blocking,
+            )
+        elif is_result and record.behind is not None:
+            # What its function asked first is answered: the result has the id that it had before.
+            self.keep_state(ctx.state, ctx.path)
+            self.replace_pending(self._pending(ctx, request, ran))
         else:
-            pending = self._pending(ctx, request, record.asked + 1, ran)
+            pending = self._pending(ctx, request, ran)
             record.ask(pending)
             self.emit(PendingOpened, path=ctx.path, pending=pending, actions=ctx.taken_actions())
             self.log.note_shared(ctx.shared_writes)
@@ -278,12 +278,21 @@ class Run:
         """What names a call of the session among all calls of all sessions there ever were."""
         return call_key(self.log.scope, self.log.born, call_id)
 
-    def pending_id(self, call_id: str) -> str:
-        """The id of the question that a call has open, or else of the next one that it asks."""
-        record = self.log.record(call_id)
-        if record.pending is not None and record.answer is None:
-            return record.pending.call_id
-        return question_id(call_id, record.asked + 1)
+    def pending_id(self, ctx: ToolContext) -> str:
+        """The id of what a call has asked in this pass; of its result, while it has asked nothing."""
+        return self._question_id(ctx, "result" if ctx.requested is None else ctx.requested.kind)
+
+    def _question_id(self, ctx: ToolContext, kind: PendingKind) -> str:
+        """The id of the question of that kind that a call has open, or else of the next one.
+
+        No question has the id that a result has, or could have been promised to the outside for one.
+        """
+        record = self.log.record(ctx.function_call_id)
+        result = record.pending if record.is_deferred else record.behind
+        if kind == "result" and result is not None:
+            return result.call_id
+        promised = kind != "result" and result is None and ctx.promises_result
+        return question_id(ctx.function_call_id, record.asked + (2 if promised else 1))
 
     def turn_event(self, path: str) -> str:
         """The id of the event with the model turn that is answered at `path`; empty without one."""
@@ -310,12 +319,12 @@ class Run:
         path = pending.call_id.rpartition("/")[0]
         self.emit(PendingChanged, path=path, pending=pending)
 
-    def _pending(self, ctx: ToolContext, request: PendingRequest, asked: int, ran: bool) -> Pending:
+    def _pending(self, ctx: ToolContext, request: PendingRequest, ran: bool) -> Pending:
         address = ctx.function_call_id
         arguments = self.card(ctx.arguments)
         as_read = self.log.record(address).as_read
         read = None if as_read is None or as_read is ctx.arguments else self.card(as_read)
-        question = question_id(address, asked)
+        question = self._question_id(ctx, request.kind)
         return Pending(
             call_id=question,
             key="" if self.log.born is None else self.call_key(question),
@@ -404,6 +413,10 @@ class Run:
                 f"Session {log.scope.session_id!r} was deleted while this run was going; nothing "
                 "more is kept for it."
             )
+
+    async def flush(self) -> None:
+        """Return when all that has happened so far is stored."""
+        await self.log.flush()
 
     async def stored_events(self) -> Sequence[Event]:
         """The session's events so far."""

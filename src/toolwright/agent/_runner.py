@@ -43,7 +43,16 @@ from toolwright.agent._start import (
 )
 from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
-from toolwright.backends import Hold, Holder, Loaded, OpenCall, SessionRow, Store, open_store
+from toolwright.backends import (
+    Hold,
+    Holder,
+    Loaded,
+    OpenCall,
+    SessionRow,
+    Store,
+    open_store,
+    waited_for,
+)
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
@@ -281,11 +290,7 @@ class Runner(Sealed):
     async def pending(self, session_id: str | None = None) -> list[Pending]:
         """The calls that wait for an answer, in one session or in all."""
         rows = await self.store.open_calls(self.app_name, session_id)
-        return [
-            replace(row.pending, session_id=row.scope.session_id)
-            for row in rows
-            if not row.answered
-        ]
+        return [replace(row.pending, session_id=row.scope.session_id) for row in waited_for(rows)]
 
     async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
         """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.
@@ -324,15 +329,20 @@ class Runner(Sealed):
         A function knows its call by the id that the call's first question has. When that question
         has been answered, and the call asks another, what cannot be one more answer to the first is
         for the present one if the first was a confirmation, and is else refused with its id: a
-        secret, or somebody's late choice, must never be taken for a result.
+        secret, or somebody's late choice, must never be taken for a result. Nor is what could answer
+        the question of a function taken for its result, while the call has both open.
         """
         first = rows.get(call_id)
+        await self._refuse_unclear(rows, first, value)
         later = [row for at, row in rows.items() if at != call_id and call_of(at) == call_id]
         if not later or (first is not None and not first.answered):
             return call_id
-        now = later[-1]
+        now = next((row for row in reversed(later) if not row.answered), later[-1])
         asked = first or await self._closed_question(now.scope, call_id)
-        if asked is None or await self._could_answer(asked, value):
+        if asked is None:
+            # An id that was kept free for the result: only that may be meant.
+            return now.pending.call_id if now.pending.kind == "result" else call_id
+        if await self._could_answer(asked, value):
             return call_id
         if asked.pending.kind == "confirmation" or now.answered:
             return now.pending.call_id
@@ -341,6 +351,22 @@ class Runner(Sealed):
             f"is not, and waits for the {now.pending.kind} now: answer {now.pending.call_id!r} "
             "(tool_context.pending_id)."
         )
+
+    async def _refuse_unclear(
+        self, rows: Mapping[str, OpenCall], row: OpenCall | None, value: Any
+    ) -> None:
+        """`UsageError` where `value` is brought as a result and could be meant for what is asked first."""
+        if row is None or row.answered or row.pending.kind != "result":
+            return
+        call = call_of(row.pending.call_id)
+        for at, other in rows.items():
+            asks = call_of(at) == call and not other.answered and other.pending.kind != "result"
+            if asks and await self._could_answer(other, value):
+                raise UsageError(
+                    f"{row.pending.call_id!r} is the result of a call that asks for a "
+                    f"{other.pending.kind} first, which this could be: answer that as {at!r}. A result "
+                    "that reads like it can be brought when that is answered. The call still waits."
+                )
 
     async def _could_answer(self, row: OpenCall, value: Any) -> bool:
         """Whether somebody may mean `value` for this question."""

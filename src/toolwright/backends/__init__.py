@@ -12,6 +12,7 @@ from toolwright.backends._store import (
     OpenCall,
     SessionRow,
     Store,
+    waited_for,
 )
 
 if TYPE_CHECKING:
@@ -230,6 +231,7 @@ __all__ = [
     "token_to_scheme_credential",
     "truncate_head",
     "truncate_tail",
+    "waited_for",
 ]
 
 

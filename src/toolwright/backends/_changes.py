@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolwright.backends._store import OpenCall
+from toolwright.backends._store import OpenCall, waited_for
 from toolwright.errors import StaleState
 from toolwright.messages import (
     Approve,
@@ -93,7 +93,11 @@ def branched(scope: Scope, born: float, events: Sequence[Event]) -> tuple[list[E
         and isinstance(event.answer, Approve)
         and not _is_ended(event.call_id, found)
     }
-    latest = {call_of(pending.call_id): pending.call_id for pending in found.opened}
+    latest = {
+        call_of(event.pending.call_id): event.pending.call_id
+        for event in events
+        if isinstance(event, PendingOpened | PendingChanged)
+    }
     # What a call has asked before its present question waits for nobody.
     found.answered = [
         call_id for call_id in found.answered
@@ -147,7 +151,7 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
 def may_go_on(calls: Sequence[OpenCall]) -> bool:
     """Whether a session with these open calls has an answer that no run has taken, and nothing else
     that a run would wait for."""
-    is_blocked = any(call.pending.blocking and not call.answered for call in calls)
+    is_blocked = any(call.pending.blocking for call in waited_for(calls))
     return not is_blocked and any(call.answer is not None for call in calls)
 
 

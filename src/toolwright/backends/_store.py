@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from toolwright.errors import SessionHeld
-from toolwright.messages import Answered, Event, Pending, Scope, StoredAnswer
+from toolwright.messages import Answered, Event, Pending, Scope, StoredAnswer, call_of
 
 __all__ = [
     "PAGE",
@@ -19,6 +19,7 @@ __all__ = [
     "SessionRow",
     "Store",
     "may_append",
+    "waited_for",
 ]
 
 PAGE = 200
@@ -278,3 +279,16 @@ class Store(Protocol):
     async def close(self) -> None:
         """Let go of connections."""
         ...
+
+
+def waited_for(calls: Sequence[OpenCall]) -> list[OpenCall]:
+    """Those of some open calls that nobody has answered, of each call the latest: a result can be
+    brought while its function asks something first, but is waited for after that. A call with an
+    answer that no run has taken waits for nothing more."""
+    latest = {_whose(call): call for call in calls if not call.answered}
+    brought = {_whose(call) for call in calls if call.answer is not None}
+    return [call for whose, call in latest.items() if whose not in brought]
+
+
+def _whose(call: OpenCall) -> tuple[str, str]:
+    return call.scope.session_id, call_of(call.pending.call_id)

@@ -13,6 +13,7 @@ class _ChoiceTool(LongRunningFunctionTool[..., Output]):
     """A long-running tool whose call waits: there is no pending status that the model would read."""
 
     _note = ""
+    _promises = False
 
 
 def _get_user_choice(

@@ -68,6 +68,7 @@ from toolwright.messages._lengths import (
     refuse_long_scope,
     size,
 )
+from toolwright.messages._links import hosts_in, web_host
 from toolwright.messages._media_types import media_type_of
 from toolwright.messages._messages import (
     FinishReason,
@@ -110,6 +111,7 @@ from toolwright.messages._results import (
     ToolResult,
     call_of,
     question_id,
+    question_number,
 )
 from toolwright.messages._sendable import sendable_json, sendable_text
 from toolwright.messages._services import (
@@ -224,6 +226,7 @@ __all__ = [
     "fold_members",
     "from_exact_json",
     "from_json_text",
+    "hosts_in",
     "is_encoded_event",
     "is_stored",
     "json_copy",
@@ -234,6 +237,7 @@ __all__ = [
     "member_key",
     "pretences",
     "question_id",
+    "question_number",
     "redact",
     "refuse_long",
     "refuse_long_scope",
@@ -247,4 +251,5 @@ __all__ = [
     "to_wire",
     "user_message",
     "visible",
+    "web_host",
 ]

@@ -29,6 +29,7 @@ __all__ = [
     "ToolResult",
     "call_of",
     "question_id",
+    "question_number",
 ]
 
 STORED_AS = "stored_as"
@@ -136,6 +137,11 @@ has these, nor anything else that is not plain."""
 def question_id(call_id: str, number: int) -> str:
     """The id of a call's first, second, … question."""
     return call_id if number == 1 else f"{call_id}~{number}"
+
+
+def question_number(question: str) -> int:
+    """Which of its call's questions it is, from 1."""
+    return int(question.rpartition("~")[2]) if "~" in question else 1
 
 
 def call_of(question: str) -> str:

@@ -103,12 +103,21 @@ def _refuse_others(above: Above, records: Sequence[Mapping[str, Any]]) -> None:
     Those who have more rules here than there can only be stricter.
     """
     for rule in records:
-        if not any(guard.is_of(rule) for guard in above.guards):
+        if any(guard.is_of(rule) for guard in above.guards):
+            continue
+        if rule["digest"] is None:
             raise UsageError(
-                f"The task was started under {rule['whose']}, which is not the same with this worker: "
-                "it has other rules there, or none. Register the agents with the rules that they had "
-                "where the task was started, and retry it; or start it anew."
+                f"The task was started under {rule['whose']}, which has a function that holds something "
+                "whose value cannot be compared: nobody can tell whether it is the same with this "
+                "worker. Write the condition as text, or let the function hold plain values only (texts, "
+                "numbers, collections of them) and reach others by a global name; then start the task "
+                "anew."
             )
+        raise UsageError(
+            f"The task was started under {rule['whose']}, which is not the same with this worker: "
+            "it has other rules there, or none. Register the agents with the rules that they had "
+            "where the task was started, and retry it; or start it anew."
+        )
 
 
 def _named(name: str, path: Sequence[AgentNode]) -> list[AgentNode]:

@@ -1,5 +1,6 @@
 """The queue's statements that run often, built once."""
 
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -79,12 +80,14 @@ def _ready(suspect: bool) -> tuple[ColumnElement[bool], ...]:
     )
 
 
+@cache
 def line(suspect: bool) -> Select[Any]:
     """The next tasks of an agent; suspects stand in a line of their own."""
     query = select(TASKS).where(*_ready(suspect))
     return query.order_by(*_IN_ORDER).limit(bindparam("most"))
 
 
+@cache
 def line_of_owners(suspect: bool) -> Select[Any]:
     """`line` with no more of an owner than the limit leaves room for."""
     busy = (

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Row
 
-from toolwright.backends import Hold, OpenCall
+from toolwright.backends import Hold, OpenCall, waited_for
 from toolwright.backends.sql import SqlStore, answer_text
 from toolwright.errors import StoreConflict
 from toolwright.messages import (
@@ -234,8 +234,10 @@ class TaskStore(SqlStore):
             for child in found
         ]
         # A call that was confirmed first waits for its children under another id than its own.
-        for pending in _unanswered(self.calls_in(connection, APP, parent_id)):
-            if pending.payload == CHILDREN and call_of(pending.call_id) == call_id:
+        for call in self.calls_in(connection, APP, parent_id):
+            pending = call.pending
+            is_theirs = pending.payload == CHILDREN and call_of(pending.call_id) == call_id
+            if is_theirs and not call.answered:
                 self.answer_in(connection, APP, parent_id, pending.call_id, Given(value=ends))
 
     def _lock(self, connection: Connection, task_id: str) -> Row[Any] | None:
@@ -254,7 +256,7 @@ def _take_message(connection: Connection, task_id: str, message: UserMessage) ->
 
 
 def _unanswered(calls: Sequence[OpenCall]) -> list[Pending]:
-    return [call.pending for call in calls if not call.answered]
+    return [call.pending for call in waited_for(calls)]
 
 
 def _first_deadline(calls: Sequence[Pending]) -> float | None:

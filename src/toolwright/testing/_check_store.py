@@ -347,6 +347,18 @@ async def check_a_waiting_call_can_be_let_go(store: Store) -> None:
     assert (branch.last_seq, copied.pending, copied.answer) == (3, later, None)
 
 
+async def check_a_waiting_call_has_the_deadline_that_it_was_given_last(store: Store) -> None:
+    """A call whose time begins anew takes an answer after the time that it had at first, and only then
+    is it too late."""
+    waits = replace(_pending("c1"), deadline=1.0)
+    await _with(store, ADA, PendingOpened(pending=waits), PendingOpened(pending=_pending("c2")))
+    longer, over = replace(waits, deadline=None), replace(_pending("c2"), deadline=1.0)
+    changed = [PendingChanged(seq=3, pending=longer), PendingChanged(seq=4, pending=over)]
+    await store.append(ADA, changed)
+    await _answer(store, "c1", "here", "accepted")
+    await _answer(store, "c2", "here", "expired")
+
+
 async def check_an_accepted_answer_is_not_lost_with_its_call(store: Store) -> None:
     """A call that ends just as its answer is accepted stays open until the log has the answer."""
     waits = _pending("c1")
@@ -594,6 +606,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_the_end_of_a_call_closes_what_it_asked,
     check_an_answer_is_what_it_was_sent_as,
     check_a_waiting_call_can_be_let_go,
+    check_a_waiting_call_has_the_deadline_that_it_was_given_last,
     check_an_accepted_answer_is_not_lost_with_its_call,
     check_a_call_nobody_waits_for_outlives_its_result,
     check_the_first_answer_wins,

@@ -166,8 +166,8 @@ class RunInside(Protocol):
         """What names a call of the session among all calls of all sessions there ever were."""
         ...
 
-    def pending_id(self, call_id: str) -> str:
-        """The id of the question that a call has open, or else of the next one that it asks."""
+    def pending_id(self, ctx: "ToolContext") -> str:
+        """The id of what a call has asked in this pass; of its result, while it has asked nothing."""
         ...
 
     async def answer_inside(
@@ -192,6 +192,10 @@ class RunInside(Protocol):
 
     async def stored_events(self) -> Sequence[Event]:
         """The session's events so far."""
+        ...
+
+    async def flush(self) -> None:
+        """Return when all that has happened so far is stored."""
         ...
 
     async def check_session(self) -> None:
@@ -293,8 +297,8 @@ class ToolContext(ReadonlyContext):
 
     __slots__ = (
         "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
-        "arguments", "asker", "auth_response", "call", "node", "parameters", "path", "requested",
-        "tool_confirmation",
+        "arguments", "asker", "auth_response", "call", "node", "parameters", "path",
+        "promises_result", "requested", "tool_confirmation",
     )  # fmt: skip
 
     def __init__(
@@ -332,6 +336,8 @@ class ToolContext(ReadonlyContext):
         """What became of the thread of a plain function that nobody waits for any more."""
         self.requested: PendingRequest | None = None
         """What the tool asked of the outside during this call."""
+        self.promises_result = False
+        """Whether its function may have handed out its next id, for a result that is not open yet."""
         self._actions: Actions | None = None
         self._credentials: dict[str, AuthCredential] | None = None
         self._state: State | None = None
@@ -348,9 +354,11 @@ class ToolContext(ReadonlyContext):
     def pending_id(self) -> str:
         """The id by which the outside answers what this call asks, or its deferred result.
 
-        It is `function_call_id` for a call's first question, and another one for each that follows.
+        It is `function_call_id` for a call's first question, and another one for each that follows. In
+        a tool whose result comes later it is that of the result, or, once the function has asked
+        something (`request_…`), that of the question: neither ever answers the other.
         """
-        return self.run.pending_id(self.function_call_id)
+        return self.run.pending_id(self)
 
     @property
     def current_tool_call_id(self) -> str:

@@ -21,6 +21,7 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
 from toolwright.tools._fingerprint import digest_of
+from toolwright.tools._identity import Unknowable, identity_of
 from toolwright.tools._patterns import Named, NamedPath, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
@@ -73,6 +74,12 @@ class Rule:
                 raise UsageError(
                     f"A rule names no {kind} with ''; for all there are, leave it out."
                 )
+        # Mostly a setting that is missing; it would be a rule about nobody.
+        if self.user == "":
+            raise UsageError(
+                "A rule names no user with ''; for all there are, leave it out, and for those whose "
+                "name is empty write when=\"call.user == ''\"."
+            )
 
     @classmethod
     def allow(
@@ -127,7 +134,7 @@ class Rule:
             said.append(f"effects={self.effects[0] if len(self.effects) == 1 else self.effects!r}")
         said += [
             f"{name}={value!r}"
-            for name, value in (("source", self.source), ("agent", self.agent), ("user", self.user))
+            for name, value in (("source", self.source), ("agent", self.agent))
             if value is not None
         ]
         if self.when is not None:
@@ -206,22 +213,30 @@ def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
     return Rules(ordered, otherwise)
 
 
-def digest_of_policy(policy: Policy) -> str:
-    """What a policy decides, the same in every process: its rules as they are written.
-
-    A function, as a policy or as a condition, is known by its module and its name, not by what it does.
-    """
-    return digest_of(_spelled(policy))
+def digest_of_policy(policy: Policy) -> str | None:
+    """What a policy decides, the same in every process: its rules as they are written, and the functions
+    among them by their code and what they hold. None where that cannot be known."""
+    try:
+        return digest_of(_spelled(policy))
+    except Unknowable:
+        return None
 
 
 def _spelled(policy: Any) -> Any:
     if isinstance(policy, str):
         return policy
     if not isinstance(policy, Rules):
-        function = policy if hasattr(policy, "__qualname__") else type(policy)
-        return [getattr(function, "__module__", None), function.__qualname__]
+        return identity_of(policy, _written_as)
     conditions = [_spelled(rule.when) if callable(rule.when) else None for rule in policy.ordered]
     return [[str(rule) for rule in policy.ordered], conditions, _spelled(policy.otherwise)]
+
+
+def _written_as(policy: Any) -> Any:
+    """How rules are written, also inside a function, and what else says so itself; None for others."""
+    if isinstance(policy, Rules):
+        return _spelled(policy)
+    # Asked of its class: an object may answer to any name, or ask another process.
+    return policy.written_as if hasattr(type(policy), "written_as") else None
 
 
 def interrupting(required: dict[str, Require]) -> Rules:

@@ -76,17 +76,22 @@ class LongRunningFunctionTool(FunctionTool[P, R]):
 
     is_long_running = True
     _note = LONG_RUNNING_NOTE
+    _promises = True
+    """Whether its function may tell the outside where to bring the result."""
 
     def __init__(
         self, func: Callable[P, R], *, timeout: float | None = None, **settings: Any
     ) -> None:
         super().__init__(func, **settings)
         named = with_name(self, description=self.description + self._note)
-        self._become(_with_later_update(named, timeout))
+        self._become(_with_later_update(named, timeout, promises=self._promises))
 
 
-def _with_later_update(tool: Tool, timeout: float | None) -> Tool:
+def _with_later_update(tool: Tool, timeout: float | None, *, promises: bool) -> Tool:
     async def run(args: Args, ctx: ToolContext) -> Output:
+        if promises:
+            ctx.promises_result = True
+            await ctx.run.flush()  # Whoever repeats it after a crash must know that it had begun.
         output = await tool.run(args, ctx)
         value = output.value
         if output.status != "ok" or output.failed or not _is_pending(value):

@@ -12,8 +12,10 @@ from google.adk.tools import google_search
 from google.genai import types
 from tests.sources._calling import StubRun, context, run_tool
 
+from toolwright import Agent, Approve, Runner
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.sources import from_adk, to_adk
+from toolwright.testing import ScriptedModel, call
 from toolwright.tools import FunctionTool, ToolConfirmation, ToolContext
 
 pytestmark = pytest.mark.anyio
@@ -112,3 +114,96 @@ async def test_our_confirmation_is_theirs() -> None:
     said, state = await run_in_adk(FunctionTool(greet, require_confirmation=True), name="bob")
     assert "adk_request_confirmation" in said
     assert state == {}
+
+
+async def answered_in_adk(tool: Any, *, yes: int) -> tuple[int, list[str]]:
+    """How many questions an ADK agent with this tool shows when each is answered with a yes, at most
+    `yes` of them, and the tool's responses."""
+    agent = LlmAgent(name="a", model=CallingModel(args={}), tools=[to_adk(tool)])
+    runner = InMemoryRunner(agent, app_name="app")
+    await runner.session_service.create_session(app_name="app", user_id="u", session_id="s")
+    part, shown, said = types.Part(text="go"), 0, list[str]()
+    for _ in range(1 + yes):
+        message = types.Content(role="user", parts=[part])
+        asked: list[types.FunctionCall] = []
+        async for event in runner.run_async(user_id="u", session_id="s", new_message=message):
+            asked += [c for c in event.get_function_calls() if c.name == ASKS]
+            said += [str(r.response) for r in event.get_function_responses()]
+        if not asked:
+            break
+        shown += len(asked)
+        response = types.FunctionResponse(
+            id=asked[0].id, name=ASKS, response={"confirmed": True, "hint": "", "payload": None}
+        )
+        part = types.Part(function_response=response)
+    return shown, said
+
+
+ASKS = "adk_request_confirmation"
+wiped: list[str] = []
+
+
+def asks_once(tool_context: ToolContext) -> str:
+    """Wipe, once somebody agrees."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Wipe?")
+        return ""
+    wiped.append("once")
+    return "wiped"
+
+
+def asks_on(tool_context: ToolContext) -> str:
+    """Never has enough."""
+    again = tool_context.tool_confirmation is not None
+    tool_context.request_confirmation(hint="And the backups?" if again else "Wipe?")
+    return ""
+
+
+async def test_a_question_of_our_function_is_asked_there_and_the_yes_comes_back() -> None:
+    wiped.clear()
+    shown, said = await answered_in_adk(asks_once, yes=1)
+    assert (shown, said[-1], wiped) == (1, "{'result': 'wiped'}", ["once"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [
+        (FunctionTool(asks_on), "it asks a second question, 'And the backups?'"),
+        (FunctionTool(asks_once, require_confirmation=True), "which of the two a yes answers"),
+    ],
+    ids=["the function's", "after a rule's"],
+)
+async def test_a_second_question_is_refused_in_words_since_nobody_there_would_see_it(
+    tool: Any, why: str
+) -> None:
+    wiped.clear()
+    shown, said = await answered_in_adk(tool, yes=3)
+    assert (shown, why in said[-1], "xport a tool" in said[-1], wiped) == (1, True, True, []), said
+
+
+async def test_their_tool_asks_twice_in_our_agent_and_gets_each_answer() -> None:
+    hints: list[str] = []
+
+    def wipe(tool_context: AdkContext) -> str:
+        """Wipe, and the backups."""
+        given = tool_context.tool_confirmation
+        hints.append(given.hint if given else "")
+        if given is None or given.hint == "Wipe?":
+            tool_context.request_confirmation(hint="Wipe?" if given is None else "The backups?")
+            return "asked"
+        return "all wiped"
+
+    agent = Agent(name="a", model=ScriptedModel(call("wipe"), "Done."), tools=[from_adk(wipe)])
+    runner = Runner(agent)
+    paused = await runner.run("go", session_id="s")
+    for hint in ("Wipe?", "The backups?"):
+        [asked] = paused.pending
+        assert asked.hint == hint
+        await runner.answer("s", asked.call_id, Approve())
+        paused = await runner.resume("s")
+    [result] = [r for m in paused.history if m.kind == "tool" for r in m.results]
+    assert (paused.status, result.text, hints) == (
+        "done",
+        "all wiped",
+        ["", "Wipe?", "The backups?"],
+    )

@@ -36,7 +36,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls, open_ends
+from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls, open_ends, settled
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -134,6 +134,8 @@ class OsSandbox(Sealed):
             )
         if (problem := await walls.probe()) is not None:
             raise StoreError(f"The sandbox does not work on this machine: {problem}.")
+        readable = await in_io_thread(settled, readable, directory, writable)
+        apart = [path for path in readable if path != directory]
         return cls(
             walls,
             directory,
@@ -144,7 +146,7 @@ class OsSandbox(Sealed):
             limits=limits or Limits(),
             writable=writable,
             secrets=secrets,
-            open_ends=await in_io_thread(open_ends, readable),
+            open_ends=await in_io_thread(open_ends, apart),
         )
 
     @property
@@ -335,7 +337,7 @@ class OsSandbox(Sealed):
 
     def _start_python(self, descriptor: int, limits: Limits) -> Process:
         return self._process(
-            [str(PYTHON), "-u", "-c", REPL, str(descriptor)], limits, pass_fds=(descriptor,)
+            [str(PYTHON), "-P", "-u", "-c", REPL, str(descriptor)], limits, pass_fds=(descriptor,)
         )
 
     def _check_open(self) -> None:

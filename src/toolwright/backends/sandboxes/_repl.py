@@ -14,6 +14,7 @@ import linecache
 import os
 import socket
 import sys
+import tokenize  # noqa: F401  a traceback looks for it, when the workspace may have one
 import traceback
 from collections.abc import Awaitable, Callable
 from types import CodeType, ModuleType
@@ -29,6 +30,8 @@ def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     connection.set_inheritable(False)
     sys.argv = [""]
+    # From here on: what this program needs must not be looked for among the code's own modules.
+    sys.path.insert(0, "")
     namespace = _main_module().__dict__
     outside = Outside(connection)
     for number, request in enumerate(iter(outside.receive, None), start=1):

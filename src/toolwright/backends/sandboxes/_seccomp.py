@@ -117,6 +117,8 @@ def _everywhere() -> list[_Rule]:
         *(_Rule(call, nothing) for call in ("openat2", "clone3")),
         # Memory that belongs to no process, so that no limit would count it.
         *(_Rule(call, nothing) for call in ("memfd_create", "memfd_secret")),
+        # Its places are counted for the whole machine.
+        _Rule("io_setup", nothing),
         *(_refusal("shmget", test) for test in _BEYOND_A_PAGE),
         *(_refusal(call, _Test(mode, "has", _SPECIAL_BITS)) for call, mode in _MODES.items()),
         *(_refusal(call, _Test(flags, "has", _CREATING), _Test(flags + 1, "has", _SPECIAL_BITS))
@@ -255,6 +257,7 @@ _SINCE_424 = (
 MACHINES = {
     "x86_64": _Machine(0xC000003E, _named(
         _SINCE_424 +
+        "io_setup 206 "
         "open 2 ioctl 16 shmget 29 shmat 30 shmctl 31 socket 41 socketpair 53 clone 56 semget 64 "
         "semop 65 semctl 66 shmdt 67 msgget 68 msgsnd 69 msgrcv 70 msgctl 71 fcntl 72 creat 85 "
         "chmod 90 fchmod 91 chown 92 fchown 93 lchown 94 ptrace 101 syslog 103 utime 132 mknod 133 "
@@ -276,7 +279,7 @@ MACHINES = {
     )),
     "aarch64": _Machine(0xC00000B7, _named(
         _SINCE_424 +
-        "setxattr 5 lsetxattr 6 fsetxattr 7 getxattr 8 lgetxattr 9 fgetxattr 10 listxattr 11 "
+        "io_setup 0 setxattr 5 lsetxattr 6 fsetxattr 7 getxattr 8 lgetxattr 9 fgetxattr 10 listxattr 11 "
         "llistxattr 12 flistxattr 13 removexattr 14 lremovexattr 15 fremovexattr 16 "
         "lookup_dcookie 18 fcntl 25 inotify_init1 26 inotify_add_watch 27 ioctl 29 ioprio_set 30 mknodat 33 "
         "umount2 39 "

@@ -14,7 +14,7 @@ from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._open import standing_walls
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
 from toolwright.backends.sandboxes._secrets import HostSecret
-from toolwright.backends.sandboxes._walls import PYTHON, Walls
+from toolwright.backends.sandboxes._walls import PYTHON, Walls, python_paths, way_through
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 
@@ -72,7 +72,7 @@ class ServerSandbox:
                 walls,
                 allow_hosts=self.allow_hosts,
                 secrets=self.secrets,
-                readable=(*self.readable, *await in_io_thread(_needed, program, args)),
+                readable=(*self.readable, *await in_io_thread(self._needed, program, args, cache)),
                 writable=cache,
                 limits=self.limits,
             )
@@ -82,6 +82,19 @@ class ServerSandbox:
                 given = {"PATH": path, **_cache_variables(cache), **env}
                 argv, variables = sandbox.behind_walls([program, *args], env=given)
                 yield Confined(argv, variables, walls.limits(replace(self.limits, timeout=None)))
+
+    def _needed(self, program: str, args: Sequence[str], cache: Sequence[Path]) -> list[Path]:
+        own = [*cache, *([Path(self.workspace).resolve()] if self.workspace else [])]
+        known = (*own, *python_paths(), *(Path(path).resolve() for path in self.readable))
+        real = Path(program).resolve()
+        changeable = way_through(Path(program), own) is not None
+        if changeable and not _is_system(real) and not any(map(real.is_relative_to, known)):
+            raise UsageError(
+                f"The program {program!r} lies where the server may change it, and leads to "
+                f"{str(real)!r}: name the directory that this belongs to in readable=, or another "
+                "program."
+            )
+        return _needed(program, args, own)
 
     def _cache(self, program: str, args: Sequence[str]) -> list[Path]:
         if self.cache is None and Path(program).name not in _RUNNERS:
@@ -121,16 +134,17 @@ def _found(command: str) -> str:
     return os.path.abspath(found)
 
 
-def _needed(program: str, args: Sequence[str]) -> list[Path]:
-    """What must be readable for the program to start: itself, its script, and what they belong to."""
-    files = [Path(program), *(Path(arg) for arg in args if os.path.isabs(arg))]
-    paths = [
-        belongings
-        for file in files
-        if file.is_file()
-        for place in (file, file.resolve())
-        for belongings in _belongings(place)
-    ]
+def _needed(program: str, args: Sequence[str], own: Sequence[Path]) -> list[Path]:
+    """What must be readable for the program to start: itself, its script, and what they belong to.
+
+    `own` is what the program may change: where a link in there leads is not made readable for it.
+    """
+    paths: list[Path] = []
+    for file in [Path(program), *(Path(arg) for arg in args if os.path.isabs(arg))]:
+        if file.is_file():
+            changeable = way_through(Path(os.path.abspath(file)), own) is not None
+            for place in (file,) if changeable else (file, file.resolve()):
+                paths += _belongings(place)
     return [path for path in dict.fromkeys(paths) if not _is_system(path)]
 
 

@@ -21,6 +21,8 @@ __all__ = [
     "is_open_end",
     "open_ends",
     "python_paths",
+    "settled",
+    "way_through",
 ]
 
 _MOST_OPEN_ENDS = 1000
@@ -41,6 +43,9 @@ SYSTEM_ETC = (
 """What of /etc programs need to work. Not among it: shadow, ssh, sudoers, private keys beside
 certificates, anyone's settings: if this program is root, what only root may read can be read there."""
 
+_MOST_LINKS = 40
+"""As many as the system follows on one way."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
@@ -53,7 +58,7 @@ class Room:
     packages: Path
     """Readable: Python packages that were installed for this sandbox."""
     readable: tuple[Path, ...] = ()
-    """Further paths that may be read, beside the system's."""
+    """Further paths that may be read, beside the system's; without links that could be changed."""
     open_ends: tuple[Path, ...] = ()
     """Sockets and pipes below these: whoever can read them could talk through them."""
     writable: tuple[Path, ...] = ()
@@ -129,6 +134,58 @@ def open_ends(paths: Sequence[str | Path]) -> tuple[Path, ...]:
             f"at most {_MOST_OPEN_ENDS} can be closed off. Name the directories that are needed."
         )
     return tuple(found)
+
+
+def settled(
+    readable: Sequence[str | Path], workspace: Path, writable: Sequence[str | Path]
+) -> tuple[Path, ...]:
+    """`readable` as it may be looked up again and again, though what runs inside changes the rest.
+
+    A path in a directory that may be changed could be made a link to anywhere: its directory stands
+    for it, and links are followed inside. A `writable` one there is refused.
+    """
+    places: list[Path] = []
+    for path in writable:
+        if way_through(Path(os.path.abspath(path)), (workspace,)) is not None:
+            raise UsageError(
+                f"{str(path)!r} is to be writable and lies in the workspace, where commands could "
+                "make it a link to anywhere; give a directory outside of it."
+            )
+    own_directories = (workspace, *(Path(path).resolve() for path in writable))
+    for path in readable:
+        absolute = Path(os.path.abspath(path))
+        own = way_through(absolute, own_directories)
+        if own is None:
+            places += [absolute]
+        elif absolute.is_relative_to(own):
+            places += [own] if own == workspace else []
+        else:
+            raise UsageError(
+                f"{str(path)!r} leads through {str(own)!r}, where commands can change what it leads "
+                "to; name what is to be readable by its own path."
+            )
+    return tuple(dict.fromkeys(places))
+
+
+def way_through(path: Path, own: Sequence[Path]) -> Path | None:
+    """The first of the directories `own` that the way to `path` comes to, links included."""
+    here, rest, links = Path("/"), [*reversed(path.parts[1:])], 0
+    while True:
+        for directory in own:
+            if here.is_relative_to(directory):
+                return directory
+        if not rest:
+            return None
+        step = here / rest.pop()
+        if step.name == "..":
+            here = here.parent
+        elif links < _MOST_LINKS and step.is_symlink():
+            links += 1
+            target = Path(os.readlink(step))
+            here = Path("/") if target.is_absolute() else here
+            rest += reversed(target.parts[target.is_absolute() :])
+        else:
+            here = step
 
 
 def is_open_end(path: Path) -> bool:

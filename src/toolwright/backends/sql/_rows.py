@@ -25,6 +25,7 @@ from toolwright.messages import (
 
 __all__ = [
     "answer_text",
+    "changed_row",
     "event_rows",
     "open_call",
     "open_calls",
@@ -111,6 +112,15 @@ def pending_row(session_key: int, position: int, opened: Pending) -> dict[str, A
         "body": pending_text(opened),
         "deadline": opened.deadline,
         "closed": False,
+    }
+
+
+def changed_row(changed: Pending) -> dict[str, Any]:
+    """What of a pending call is different now."""
+    return {
+        "call": changed.call_id,
+        "now": pending_text(changed),
+        "until": changed.deadline,
     }
 
 

@@ -193,7 +193,7 @@ ONE_CHANGES_STATE = text(
 CHANGE = (
     update(PENDING)
     .where(PENDING.c.session_key == bindparam("of"), PENDING.c.call_id == bindparam("call"))
-    .values(body=bindparam("now"))
+    .values(body=bindparam("now"), deadline=bindparam("until"))
 )
 USE_ANSWER = (
     update(PENDING)

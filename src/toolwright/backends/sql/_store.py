@@ -527,10 +527,7 @@ class SqlStore(Sealed):
             ]
             connection.execute(sql.INSERT_PENDING, opened)
         if found.changed:
-            changed = [
-                {"of": key, "call": pending.call_id, "now": rows.pending_text(pending)}
-                for pending in found.changed
-            ]
+            changed = [{"of": key} | rows.changed_row(pending) for pending in found.changed]
             connection.execute(sql.CHANGE, changed)
 
 
@@ -546,8 +543,8 @@ def _close_calls(connection: Connection, key: int, found: Changes) -> None:
     for call_id in closed_by(found, zip(calls.values(), told, strict=True)):
         this = {"of": key, "call": call_id}
         if call_id in unused:
-            later = rows.pending_text(replace(calls[call_id], blocking=False))
-            connection.execute(sql.CHANGE, this | {"now": later})
+            later = replace(calls[call_id], blocking=False)
+            connection.execute(sql.CHANGE, this | rows.changed_row(later))
         else:
             connection.execute(sql.CLOSE, this)
 

@@ -14,7 +14,8 @@ except ImportError as error:
 
 __all__ = ["Node", "parsed", "refuse_unreadable", "text_of"]
 
-_LONGEST = 64 * 1024
+_LONGEST = 16 * 1024
+"""The parser takes the square of a length where it finds errors, and nobody can stop it: a second."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
 _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
@@ -24,7 +25,9 @@ _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
 def refuse_unreadable(source: str) -> None:
     """Raise `Refused` for text that no command line has."""
     if len(source) > _LONGEST:
-        raise Refused(f"it is longer than {_LONGEST} characters")
+        raise Refused(
+            f"it is longer than {_LONGEST} characters; write what is long to a file first"
+        )
     if found := _CONTROL.search(source):
         raise Refused(f"it holds the control character {found[0]!r}")
 

@@ -22,7 +22,8 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._openai.servers import OPENAI, OPENAI_URL, address_of, server_at
+from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._secrets import Secrets
@@ -38,8 +39,9 @@ class OpenAIChatModel(Sealed):
 
     `provider` names a kind of server, with its address and its habits (`openai-chat`, `openrouter`,
     `groq`, `mistral`, `deepseek`, `together`, `ollama`, `vllm`, `llamacpp`, `lmstudio`); any other
-    name is only what events and errors show. `calls_in_text` takes calls for calls that the model
-    wrote into its text, where the server does not.
+    name is only what events and errors show. `openai-chat` at an address that is not OpenAI's is a
+    server like any other; `openai` says that OpenAI stands behind it. `calls_in_text` takes calls
+    for calls that the model wrote into its text, where the server does not.
     """
 
     def __init__(
@@ -55,12 +57,12 @@ class OpenAIChatModel(Sealed):
     ) -> None:
         self._model = model
         self._provider = provider
-        self._is_openai = provider == "openai-chat" and base_url is None
-        own = provider == "openai-chat" and not self._is_openai
-        self._server = Server() if own else SERVERS.get(provider, Server())
+        url = address_of(provider, base_url) if client is None else client.base_url
+        self._server = server_at(provider, url)
+        self._address = server_named(url or OPENAI_URL)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
-        self._convert = converter(provider, self._server.demands_reasoning)
+        self._convert = converter(provider, self._server, self._address)
         self._functions = ByIdentity(
             lambda specs: [to_function(spec, strict=self._server.strict) for spec in specs]
         )
@@ -104,6 +106,7 @@ class OpenAIChatModel(Sealed):
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,
+            server=self._address,
         )
 
     async def close(self) -> None:
@@ -125,14 +128,16 @@ class OpenAIChatModel(Sealed):
             body = {"stream_options": {"include_usage": True}} | body
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as chunks:
             async for chunk in chunks:
-                done = done or chunk is DONE
+                if chunk is DONE:
+                    done = True
+                    break
                 with reading(self.name, chunk):
                     reply.hear(chunk)
         with reading(self.name):
             return self._priced(reply.end(done=done))
 
     def _priced(self, message: ModelMessage) -> ModelMessage:
-        if message.usage.cost or not self._is_openai:
+        if message.usage.cost or self._server is not OPENAI:
             return message
         return replace(message, usage=priced(f"openai:{self._model}", message.usage))
 

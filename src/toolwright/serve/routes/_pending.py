@@ -1,7 +1,7 @@
 """The inbox: every call that waits for an answer, of every session and task."""
 
 from toolwright.agent import Runner
-from toolwright.backends import OpenCall
+from toolwright.backends import OpenCall, waited_for
 from toolwright.serve._answers import OpenCallInfo
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._workbench import Workbench
@@ -38,7 +38,7 @@ class PendingRoutes(Routes):
 
 async def _waiting_in_sessions(runner: Runner) -> list[OpenCallInfo]:
     calls = await runner.store.open_calls(runner.app_name)
-    waiting = [call for call in calls if not call.answered]
+    waiting = waited_for(calls)
     titles = {row.scope.session_id: row.title for row in await runner.sessions()} if waiting else {}
     return [_info(call, titles) for call in waiting]
 

@@ -33,6 +33,12 @@ except ImportError as error:
 
 __all__ = ["from_adk", "to_adk"]
 
+_ASKED_AGAIN = (
+    "This call was not finished: a person has approved it, and it asks a second question, {!r}. ADK asks "
+    "about a call once and does not show what is asked after that; export a tool that asks for all it "
+    "needs in one question."
+)
+
 
 def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
     """An ADK tool, or a function for one, as ours.
@@ -134,6 +140,8 @@ class _AdkTool(BaseTool):
 def _answer(output: Output, tool_context: TheirContext) -> dict[str, Any]:
     request = output.request
     if output.status == "pending" and request is not None and request.kind == "confirmation":
+        if tool_context.tool_confirmation is not None:
+            return {"error": _ASKED_AGAIN.format(request.hint)}
         tool_context.request_confirmation(hint=request.hint, payload=request.payload)
         tool_context.actions.skip_summarization = True
         return {"error": "This call needs a person's approval."}

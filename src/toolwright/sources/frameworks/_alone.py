@@ -101,9 +101,9 @@ class LoneRun:
         """As nobody branches it off either."""
         return f"{self.run_id}:{call_id}"
 
-    def pending_id(self, call_id: str) -> str:
+    def pending_id(self, ctx: ToolContext) -> str:
         """Nobody waits for an answer here: the call's own id."""
-        return call_id
+        return ctx.function_call_id
 
     async def open_pending(
         self, ctx: ToolContext, request: PendingRequest, *, ran: bool = False
@@ -125,6 +125,9 @@ class LoneRun:
     async def sample(self, prompt: Prompt, *, instructions: str, max_tokens: int) -> ModelMessage:
         """There is no model to ask."""
         raise self._without("the agent's model")
+
+    async def flush(self) -> None:
+        """Nothing is stored."""
 
     async def check_session(self) -> None:
         """There is none that could be deleted."""
