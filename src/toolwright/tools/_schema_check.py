@@ -6,7 +6,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,6 +46,7 @@ _SIZES = {10_000: 30, 100_000: 320, 1_000_000: 2_000, 5_000_000: 5_000}
 """Work for each letter, by the bytes that an expression takes: all of its states may have to be tried."""
 _MOST_SIZED = 100
 """Expressions whose sizes are looked for one by one."""
+_JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8")
 SHORT = 1_024
 """Letters of a value that is always judged here: so few keep no expression busy for long."""
 _SECONDS = 5.0
@@ -151,10 +151,11 @@ class SchemaCheck(Sealed):
         """The same by a process that is ended when it takes too long: here, nothing could end it."""
         import jsonschema_rs  # noqa: PLC0415 - as below
 
+        from toolwright._own_program import own_program  # noqa: PLC0415 - seldom needed
+
         library = str(Path(jsonschema_rs.__file__).parents[1])
-        program = str(Path(__file__).with_name("_schema_judge.py"))
         asked = {"schema": self._schema, "options": self._options, "value": value, "most": _TOLD}
-        command = [sys.executable, "-I", "-S", program, library, str(math.ceil(_SECONDS))]
+        command = own_program(_JUDGE, library, str(math.ceil(_SECONDS)))
         # Without it, Python does not start on Windows.
         env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
         try:
