@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anthropic
@@ -47,6 +47,33 @@ def google(url: str, key: str) -> genai.Client:
     return genai.Client(api_key=key, http_options=genai.types.HttpOptions(base_url=url))
 
 
+def provider_of(key: str) -> Callable[[], Awaitable[str]]:
+    async def fetch() -> str:
+        return key
+
+    return fetch
+
+
+def fetching(url: str, key: str) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(api_key=provider_of(key), base_url=url, max_retries=0)
+
+
+def azure(url: str, **signed_in: Any) -> openai.AsyncOpenAI:
+    return openai.AsyncAzureOpenAI(azure_endpoint=url, api_version="1", max_retries=0, **signed_in)
+
+
+def exchanged(kind: Any, client: Any, url: str, key: str) -> Model:
+    made = client(api_key="the-key-before", base_url=url, max_retries=0)
+    model: Model = kind("m", client=made, retries=ONCE)
+    made.api_key = key
+    return model
+
+
+def signed(request: Any, key: str) -> Any:
+    request.headers["x-signature"] = key
+    return request
+
+
 BY_CLIENT: dict[str, Callable[[str, str], Model]] = {
     "client-chat": lambda url, key: OpenAIChatModel(
         "m", client=openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0), retries=ONCE
@@ -65,6 +92,52 @@ BY_CLIENT: dict[str, Callable[[str, str], Model]] = {
     ),
     "client-gemini": lambda url, key: GeminiModel(
         "gemini-3", client=google(url, key), retries=ONCE
+    ),
+    # Nobody has told the model these keys: it sees them only in what was sent.
+    "fetched-chat": lambda url, key: OpenAIChatModel("m", client=fetching(url, key), retries=ONCE),
+    "fetched-responses": lambda url, key: OpenAIModel("m", client=fetching(url, key), retries=ONCE),
+    "fetched-pydantic-ai": lambda url, key: PydanticAIModel(
+        TheirModel("m", provider=OpenAIProvider(openai_client=fetching(url, key)))
+    ),
+    "azure-provider": lambda url, key: OpenAIChatModel(
+        "m", client=azure(url, azure_ad_token_provider=provider_of(key)), retries=ONCE
+    ),
+    "azure-token": lambda url, key: OpenAIModel(
+        "m", client=azure(url, azure_ad_token=key), retries=ONCE
+    ),
+    "gateway-chat": lambda url, key: OpenAIChatModel(
+        "m",
+        client=openai.AsyncOpenAI(
+            api_key="none",
+            default_headers={"cf-aig-authorization": f"Bearer {key}"},
+            base_url=url,
+            max_retries=0,
+        ),
+        retries=ONCE,
+    ),
+    "gateway-anthropic": lambda url, key: AnthropicModel(
+        "m",
+        client=anthropic.AsyncAnthropic(
+            api_key="none",
+            default_headers={"x-gateway-token": key},
+            base_url=url,
+            max_retries=0,
+        ),
+        retries=ONCE,
+    ),
+    "exchanged-chat": lambda url, key: exchanged(OpenAIChatModel, openai.AsyncOpenAI, url, key),
+    "exchanged-anthropic": lambda url, key: exchanged(
+        AnthropicModel, anthropic.AsyncAnthropic, url, key
+    ),
+    "signed-anthropic": lambda url, key: AnthropicModel(
+        "m",
+        client=anthropic.AsyncAnthropic(
+            api_key="none",
+            base_url=url,
+            max_retries=0,
+            http_client=anthropic.DefaultAsyncHttpxClient(auth=lambda sent: signed(sent, key)),
+        ),
+        retries=ONCE,
     ),
 }
 
@@ -91,10 +164,11 @@ async def test_an_echoed_key_is_hidden_in_the_error_and_in_what_it_was_raised_fr
 ) -> None:
     for key in KEYS:
         model = (BY_KEY | BY_CLIENT)[kind](wire.url, key)
-        for reply in echoes(key) if key == RANDOM else echoes(key)[:1]:
+        asked = [(reply, listen) for reply in echoes(key) for listen in (None, lambda _: None)]
+        for reply, listen in asked if key == RANDOM else asked[:1]:
             wire.will(reply)
             with pytest.raises(ModelError) as caught:
-                await model.respond(ask())
+                await model.respond(ask(), listen)
             logging.getLogger("of.a.program").exception("It failed", exc_info=caught.value)
             shown = "".join(traceback.format_exception(caught.value))
             # Half of a key is what a text that was cut too early shows.

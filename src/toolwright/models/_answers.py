@@ -8,6 +8,7 @@ import anyio
 
 from toolwright.models._errors import not_a_reply, parsing
 from toolwright.models._exchange import exchange
+from toolwright.models._secrets import hold_sent
 from toolwright.models._sent_errors import refuse_error
 from toolwright.models._sse import EventDecoder
 
@@ -22,6 +23,7 @@ _LONGEST_DRAIN = 0.5
 async def answer_of(response: Any, name: str) -> dict[str, Any]:
     """The object that is the whole answer; `ModelError` for anything else, and for an error."""
     exchange().answered(response.status_code)
+    hold_sent(response)
     body = await response.aread()
     _note(body)
     with parsing(name):
@@ -35,6 +37,7 @@ async def events_of(response: Any, name: str) -> AsyncGenerator[dict[str, Any], 
         yield DONE
         return
     exchange().answered(response.status_code)
+    hold_sent(response)
     decoder = EventDecoder()
     pieces = response.aiter_bytes()
     async for piece in pieces:

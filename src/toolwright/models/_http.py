@@ -11,7 +11,7 @@ import httpx2
 from toolwright.errors import ModelError
 from toolwright.models._errors import broken_off, model_error, not_a_reply, unreachable
 from toolwright.models._exchange import exchange
-from toolwright.models._secrets import Secrets
+from toolwright.models._secrets import Secrets, noticing_requests
 from toolwright.models._sent_errors import refuse_error
 from toolwright.models._sse import Event, EventDecoder
 
@@ -71,7 +71,8 @@ def watching(name: str, secrets: Secrets, *, plainly: bool = False) -> dict[str,
 def transport_errors(name: str) -> Iterator[None]:
     """Turn what the HTTP client itself raises into `ModelError`; some SDKs let it through."""
     try:
-        yield
+        with noticing_requests():
+            yield
     except httpx2.TimeoutException as error:
         raise model_error(
             name, f"timed out: {error!r}", reason="timeout", url=_url(error)

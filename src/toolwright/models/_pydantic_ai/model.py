@@ -19,7 +19,7 @@ from toolwright.models._pydantic_ai.wire import (
     to_definition,
     to_message,
 )
-from toolwright.models._secrets import Secrets
+from toolwright.models._secrets import Secrets, noticing_requests
 from toolwright.models._server_tools import no_equivalent
 
 try:
@@ -192,7 +192,8 @@ def _hear_delta(event: theirs.PartDeltaEvent, calls: dict[int, int], listen: OnD
 def _as_model_errors(name: str) -> Iterator[None]:
     """Turn what pydantic-ai raises into our errors."""
     try:
-        yield
+        with noticing_requests():
+            yield
     except exceptions.UserError as error:
         raise UsageError(f"{name}: {error}") from error
     except exceptions.ContentFilterError as error:
