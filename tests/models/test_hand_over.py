@@ -5,18 +5,21 @@ What is sent is held against the SDKs' own types of requests, unknown keys inclu
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
+from anthropic import AsyncAnthropic
 from anthropic.types.beta.message_create_params import MessageCreateParamsNonStreaming
 from google.genai import types as google_types
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import ConfigDict, TypeAdapter, with_config
-from tests.models.requests import WEATHER, history
+from pydantic_ai.models.anthropic import AnthropicModel as TheirClaude
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from tests.models.requests import WEATHER, answered, history
 from tests.models.test_hostile_servers import OURS
 from tests.models.wire import Wire, running
 
@@ -31,7 +34,7 @@ from toolwright.messages import (
     UserMessage,
     user_message,
 )
-from toolwright.models import OpenAIChatModel
+from toolwright.models import Model, OpenAIChatModel, PydanticAIModel
 from toolwright.models._anthropic.client import server_of
 
 pytestmark = pytest.mark.anyio
@@ -274,6 +277,73 @@ async def test_mistral_is_sent_ids_of_nine_letters_and_digits(wire: Wire) -> Non
     assert (sent, sent[2], len(set(sent))) == (again, "abcDEF123", len(ids))
     assert sent == [result["tool_call_id"] for result in wire.bodies[0]["messages"][2:]]
     assert others == list(ids)
+
+
+CLAUDES: dict[str, Callable[[str], Model]] = {
+    "anthropic": OURS["anthropic"],
+    "pydantic-ai": lambda url: PydanticAIModel(
+        TheirClaude(
+            "claude-5",
+            provider=AnthropicProvider(
+                anthropic_client=AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
+            ),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("claude", CLAUDES)
+@pytest.mark.parametrize("blank", ["", " ", "\n\n", "\t\u3000\r\n"])
+async def test_claude_is_sent_no_text_of_nothing_but_blanks(
+    wire: Wire, blank: str, claude: str
+) -> None:
+    wire.will(REPLIES["anthropic"])
+    call = ToolCall(call_id="c1", name="get_weather", arguments="{}")
+    turns = [ModelMessage(parts=(TextPart(blank), call, TextPart(blank))), answered("Sunny", "")]
+    if claude == "anthropic":
+        turns += [user_message(blank), ModelMessage(parts=(TextPart(blank),)), *turns[:1]]
+        turns += [answered(blank), UserMessage((TextPart(blank), PNG))]
+
+    await CLAUDES[claude](wire.url).respond(
+        history(user_message("Hi"), *turns, user_message("Ok"), instructions=blank)
+    )
+
+    body = wire.bodies[-1]
+    assert all(text.strip() for text in texts_in([body["messages"], body.get("system") or []]))
+    assert all(message["content"] for message in body["messages"])
+    assert body["messages"][1]["content"][0]["type"] == "tool_use"
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts of all text blocks."""
+    if isinstance(value, dict) and value.get("type") == "text":
+        yield value["text"]
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(one)
+
+
+async def test_blanks_that_claude_wrote_are_not_sent_back_to_it(wire: Wire) -> None:
+    blank = {"type": "text", "text": "\n\n", "citations": [{"type": "x"}]}
+    cited = {"type": "text", "text": "Looking.", "citations": [{"type": "y"}]}
+    content = [blank, cited, *REPLIES["anthropic"]["content"][-2:]]
+    wire.will({**REPLIES["anthropic"], "content": content}, REPLIES["anthropic"])
+    model = OURS["anthropic"](wire.url)
+
+    turn = await model.respond(history(user_message("Hi"), tools=(WEATHER,)))
+    await model.respond(history(user_message("Hi"), turn))
+
+    assert wire.bodies[-1]["messages"][1]["content"][0] == cited
+
+
+async def test_a_prompt_of_blanks_is_still_a_turn_of_the_users(wire: Wire) -> None:
+    wire.will(REPLIES["anthropic"])
+    await OURS["anthropic"](wire.url).respond(history(user_message(" ")))
+    (message,) = wire.bodies[-1]["messages"]
+    assert message == {
+        "role": "user",
+        "content": [{"type": "text", "text": "(an empty message)"}],
+    }
 
 
 def check_ids(kind: str, body: Any) -> None:

@@ -62,7 +62,8 @@ class BodyMaker:
         mark = {"cache_control": _CACHE} if request.settings.cache_prompt else {}
         prefix: dict[str, Any] = {}
         tools = [*self._tools(request.tools), *map(self._server_tool, request.server_tools)]
-        if instructions := self._instructions(request):
+        instructions = self._instructions(request)
+        if instructions.strip():  # the API refuses blanks
             prefix["system"] = [{"type": "text", "text": instructions, **mark}]
         elif tools:
             tools[-1] = {**tools[-1], **mark}

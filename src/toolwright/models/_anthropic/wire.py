@@ -32,6 +32,8 @@ __all__ = ["converter", "read_message", "to_tool"]
 PROVIDER = "anthropic"
 Block = dict[str, Any]
 
+_NOTHING = "(an empty message)"
+"""Stands for a user's message without text: left out, it would leave the model to answer itself."""
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -59,7 +61,7 @@ def _to_messages(message: Message) -> list[Block]:
     if isinstance(message, ModelMessage):
         return _model_turn(message)
     if isinstance(message, UserMessage):
-        return _turn("user", _content_blocks(message.parts))
+        return _turn("user", _content_blocks(message.parts) or [_text(_NOTHING)])
     return _turn("user", [_result_block(result) for result in message.results])
 
 
@@ -68,8 +70,12 @@ def _turn(role: str, blocks: list[Block]) -> list[Block]:
 
 
 def _content_blocks(parts: tuple[Content, ...]) -> list[Block]:
-    # The API refuses empty text.
-    return [_content_block(part) for part in parts if not isinstance(part, TextPart) or part.text]
+    return _without_blanks([_content_block(part) for part in parts])
+
+
+def _without_blanks(blocks: list[Block]) -> list[Block]:
+    """The API refuses text of nothing but blanks, also where the model itself has written it."""
+    return [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
 
 
 def _content_block(part: Content) -> Block:
@@ -126,13 +132,13 @@ def _model_blocks(message: ModelMessage, named: Mapping[int, Block]) -> list[Blo
         block = named.get(id(part)) or _model_block(part)
         if block is not None:
             blocks.append({**block, "citations": cited} if cited else block)
-    return blocks
+    return _without_blanks(blocks)
 
 
 def _model_block(part: ModelPart) -> Block | None:
     match part:
         case TextPart():
-            return _text(part.text) if part.text else None
+            return _text(part.text)
         case ToolCall():
             call_id = _call_id(part.call_id)
             return {

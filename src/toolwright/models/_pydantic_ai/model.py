@@ -111,7 +111,7 @@ class PydanticAIModel(Sealed):
             function_tools=self._definitions(request.tools),
             native_tools=[self._native_tool(tool) for tool in request.server_tools],
             instruction_parts=[theirs.InstructionPart(content=instructions)]
-            if instructions
+            if instructions.strip()
             else [],
             **output,
         )

@@ -1,7 +1,8 @@
 """Messages as pydantic-ai has them, and its responses as messages."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -62,8 +63,22 @@ def to_message(message: Message) -> theirs.ModelMessage:
         return theirs.ModelRequest(parts=[prompt])
     if isinstance(message, ModelMessage):
         kept = message.meta.get(_KEPT)
-        return _RESPONSE.validate_python(kept) if kept else _foreign(message)
+        response = _RESPONSE.validate_python(kept) if kept else _foreign(message)
+        return replace(response, parts=_without_blanks(response.parts))
     return theirs.ModelRequest(parts=[_returned(result) for result in message.results])
+
+
+def _without_blanks(
+    parts: Sequence[theirs.ModelResponsePart],
+) -> Sequence[theirs.ModelResponsePart]:
+    """Claude refuses text of nothing but blanks; what a provider signs is kept, and a lone one."""
+    said = [part for part in parts if not _is_blank(part)]
+    return said or parts
+
+
+def _is_blank(part: theirs.ModelResponsePart) -> bool:
+    blank = isinstance(part, theirs.TextPart) and not part.content.strip()
+    return blank and not part.id and not part.provider_details
 
 
 def _content(part: Content) -> theirs.UserContent:
