@@ -203,7 +203,7 @@ async def test_another_providers_turns_are_told_in_plain_words(wire: Wire) -> No
                 "content": [
                     {
                         "type": "tool_use",
-                        "id": "call_1_2",
+                        "id": "call_1_2_LR4K5Q6ENW",
                         "name": "get_weather",
                         "input": {"invalid": "not json"},
                     }
@@ -214,7 +214,7 @@ async def test_another_providers_turns_are_told_in_plain_words(wire: Wire) -> No
                 "content": [
                     {
                         "type": "tool_result",
-                        "tool_use_id": "call_1_2",
+                        "tool_use_id": "call_1_2_LR4K5Q6ENW",
                         "content": [{"type": "text", "text": "bad JSON"}],
                         "is_error": True,
                     }

@@ -50,9 +50,13 @@ async def test_a_habit_is_understood(wire: Wire, habit: Habit) -> None:
         assert texts(deltas, "reasoning") == habit.reasoning
     wire.will(whole(content="Bye"))
     await asked.respond(history(user_message("Hi"), reply, user_message("And?")))
-    turn = wire.bodies[-1]["messages"][1]
-    plain = {"role": "assistant", "content": habit.text or None}
-    assert {key: turn[key] for key in turn if key != "tool_calls"} == {**plain, **habit.sent_back}
+    _, *turns, _ = wire.bodies[-1]["messages"]
+    said = {"role": "assistant", "content": habit.text or (None if habit.calls else "")}
+    # Only thoughts that are not wanted back: that would be a turn of nothing, which is refused.
+    nothing = not (habit.text or habit.calls or habit.sent_back)
+    assert [{key: turn[key] for key in turn if key != "tool_calls"} for turn in turns] == (
+        [] if nothing else [{**said, **habit.sent_back}]
+    )
 
 
 def test_the_guide_has_a_row_for_every_habit() -> None:

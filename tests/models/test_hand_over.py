@@ -27,6 +27,7 @@ from toolwright.messages import (
     BlobPart,
     Message,
     ModelMessage,
+    ReasoningPart,
     TextPart,
     ToolCall,
     ToolMessage,
@@ -279,6 +280,88 @@ async def test_mistral_is_sent_ids_of_nine_letters_and_digits(wire: Wire) -> Non
     assert others == list(ids)
 
 
+TO_EACH: dict[str, Callable[[str], Model]] = {
+    **{kind: OURS[kind] for kind in ("responses", "anthropic", "gemini")},
+    **{
+        provider: lambda url, provider=provider: OpenAIChatModel(
+            "m", provider=provider, base_url=url, api_key="k"
+        )
+        for provider in ("openai", "mistral", "groq", "deepseek", "vllm")
+    },
+}
+TAKES = {
+    "openai": (r"[\s\S]{1,40}", r"[a-zA-Z0-9_-]{1,64}"),
+    "responses": (r"[\s\S]{1,64}", r"[a-zA-Z0-9_-]{1,64}"),
+    "mistral": (r"[a-zA-Z0-9]{9}", r"[a-zA-Z0-9_-]{1,64}"),
+    "anthropic": (r"[a-zA-Z0-9_-]{1,64}", r"[a-zA-Z0-9_-]{1,128}"),
+    "gemini": (r"[\s\S]+", r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}"),
+    "groq": (r"[\s\S]+", r"[a-zA-Z0-9_-]{1,64}"),
+    "deepseek": (r"[\s\S]+", r"[a-zA-Z0-9_-]{1,64}"),
+    "vllm": (r"[\s\S]+", r"[a-zA-Z0-9_.-]{1,128}"),
+}
+"""What each provider says about ids and names when it refuses one."""
+ODD_IDS = ("functions.f:0", "functions.f_0", "x" * 100, "x" * 99 + "y", "call 1/\u00e4", "c1")
+ODD_NAMES = ("default_api.get_weather", "get weather", "wetter_f\u00fcr", "a" * 200, "1$", "")
+
+
+def protocol(onto: str) -> str:
+    return onto if onto in TYPES or onto == "gemini" else "chat"
+
+
+@pytest.mark.parametrize("onto", TO_EACH)
+async def test_ids_and_names_of_calls_are_what_the_provider_takes(wire: Wire, onto: str) -> None:
+    wire.will(REPLIES[protocol(onto)])
+    odd = tuple(zip(ODD_IDS, ODD_NAMES, strict=True))
+    calls = tuple(ToolCall(call_id=one, name=name, arguments="{}") for one, name in odd)
+    answers = tuple(
+        ToolResult(call_id=one, name=name, status="error", content=(TextPart("No."),))
+        for one, name in odd
+    )
+
+    await TO_EACH[onto](wire.url).respond(
+        history(user_message("Hi"), ModelMessage(parts=calls), ToolMessage(answers))
+    )
+
+    ids, answered_ids, names = sent_calls(protocol(onto), wire.bodies[-1])
+    assert ids == answered_ids
+    assert len(set(ids)) == len(names) == len(odd)
+    takes_id, takes_name = TAKES[onto]
+    assert [one for one in ids if not re.fullmatch(takes_id, one, re.ASCII)] == []
+    assert [name for name in names if not re.fullmatch(takes_name, name, re.ASCII)] == []
+
+
+@pytest.mark.parametrize("onto", TO_EACH)
+async def test_a_turn_in_which_nothing_was_said_is_left_out(wire: Wire, onto: str) -> None:
+    wire.will(REPLIES[protocol(onto)])
+    thought = ReasoningPart(text="Hm", provider="other", signature="s")
+    turns = [ModelMessage(parts=parts) for parts in ((), (thought,), (TextPart(""),))]
+
+    await TO_EACH[onto](wire.url).respond(
+        history(user_message("Hi"), *turns, user_message("Still there?"))
+    )
+
+    body = wire.bodies[-1]
+    sent = body.get("messages") or body.get("input") or body["contents"]
+    roles = [message["role"] for message in sent if message["role"] != "user"]
+    assert roles == ([] if onto != "gemini" else ["model"])  # of empty text, which it takes
+    assert "Hm" not in str(sent)
+
+
+async def test_a_server_gets_thoughts_back_that_nothing_followed(wire: Wire) -> None:
+    message = {"role": "assistant", "reasoning_content": "Hm"}
+    wire.will({"choices": [{"finish_reason": "length", "message": message}]}, REPLIES["chat"])
+    model = OURS["chat"](wire.url)
+
+    turn = await model.respond(history(user_message("Hi")))
+    await model.respond(history(user_message("Hi"), turn, user_message("Go on")))
+
+    assert wire.bodies[-1]["messages"][1] == {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": "Hm",
+    }
+
+
 CLAUDES: dict[str, Callable[[str], Model]] = {
     "anthropic": OURS["anthropic"],
     "pydantic-ai": lambda url: PydanticAIModel(
@@ -348,22 +431,31 @@ async def test_a_prompt_of_blanks_is_still_a_turn_of_the_users(wire: Wire) -> No
 
 def check_ids(kind: str, body: Any) -> None:
     """Each result belongs to one call, under the id that the request itself gives it."""
-    if kind == "chat":
-        calls = [c["id"] for m in body["messages"] for c in m.get("tool_calls") or ()]
-        given = [m["tool_call_id"] for m in body["messages"] if m["role"] == "tool"]
-    elif kind == "responses":
-        calls = [i["call_id"] for i in body["input"] if i["type"] == "function_call"]
-        given = [i["call_id"] for i in body["input"] if i["type"] == "function_call_output"]
-    elif kind == "anthropic":
-        blocks = [b for m in body["messages"] for b in m["content"]]
-        calls = [b["id"] for b in blocks if b["type"] == "tool_use"]
-        given = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
-    else:
-        parts = [p for c in body["contents"] for p in c["parts"]]
-        calls = [p["functionCall"].get("id") for p in parts if "functionCall" in p]
-        given = [p["functionResponse"].get("id") for p in parts if "functionResponse" in p]
+    calls, given, _ = sent_calls(kind, body)
     assert len(calls) == 2
     assert calls == given
+
+
+def sent_calls(kind: str, body: Any) -> tuple[list[Any], list[Any], list[str]]:
+    """The ids of the calls and of the results, and the names of the calls."""
+    if kind == "chat":
+        calls = [c for m in body["messages"] for c in m.get("tool_calls") or ()]
+        given = [m["tool_call_id"] for m in body["messages"] if m["role"] == "tool"]
+        return [c["id"] for c in calls], given, [c["function"]["name"] for c in calls]
+    if kind == "responses":
+        calls = [i for i in body["input"] if i["type"] == "function_call"]
+        given = [i["call_id"] for i in body["input"] if i["type"] == "function_call_output"]
+        return [c["call_id"] for c in calls], given, [c["name"] for c in calls]
+    if kind == "anthropic":
+        blocks = [b for m in body["messages"] for b in m["content"]]
+        calls = [b for b in blocks if b["type"] == "tool_use"]
+        given = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+        return [c["id"] for c in calls], given, [c["name"] for c in calls]
+    parts = [p for c in body["contents"] for p in c["parts"]]
+    calls = [p["functionCall"] for p in parts if "functionCall" in p]
+    answers = [p["functionResponse"] for p in parts if "functionResponse" in p]
+    assert [c["name"] for c in calls] == [a["name"] for a in answers]
+    return [c.get("id") for c in calls], [a.get("id") for a in answers], [c["name"] for c in calls]
 
 
 def check_type(kind: str, body: Any) -> None:

@@ -1,7 +1,6 @@
 """Messages as Anthropic's Messages API writes them, and its replies as messages."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -22,6 +21,7 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
+from toolwright.models._call_ids import CallRules
 from toolwright.models._depth import as_object
 from toolwright.models._media import MADE, as_base64, as_made, as_note, as_text, is_note, is_text
 from toolwright.models._prices import priced
@@ -32,6 +32,12 @@ __all__ = ["converter", "read_message", "to_tool"]
 PROVIDER = "anthropic"
 Block = dict[str, Any]
 
+_RULES = CallRules(
+    id_characters=r"a-zA-Z0-9_\-",
+    longest_id=64,
+    name_characters=r"a-zA-Z0-9_\-",
+    longest_name=128,
+)
 _NOTHING = "(an empty message)"
 """Stands for a user's message without text: left out, it would leave the model to answer itself."""
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -53,7 +59,7 @@ def to_tool(spec: ToolSpec) -> Block:
 @cache
 def converter(server: str) -> Callable[[Message], list[Block]]:
     """How a message is sent. The same function each time, so the work is done once."""
-    return sendable(server)(_to_messages)
+    return sendable(server, _RULES)(_to_messages)
 
 
 def _to_messages(message: Message) -> list[Block]:
@@ -100,17 +106,12 @@ def _source(blob: BlobPart) -> Block:
 
 
 def _result_block(result: ToolResult) -> Block:
-    block: Block = {"type": "tool_result", "tool_use_id": _call_id(result.call_id)}
+    block: Block = {"type": "tool_result", "tool_use_id": result.call_id}
     if content := _content_blocks(result.content):
         block["content"] = content
     if result.status in ("error", "denied"):
         block["is_error"] = True
     return block
-
-
-def _call_id(call_id: str) -> str:
-    """The id with only the characters that the API takes; other providers use more."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
 
 
 def _model_turn(message: ModelMessage) -> list[Block]:
@@ -140,10 +141,9 @@ def _model_block(part: ModelPart) -> Block | None:
         case TextPart():
             return _text(part.text)
         case ToolCall():
-            call_id = _call_id(part.call_id)
             return {
                 "type": "tool_use",
-                "id": call_id,
+                "id": part.call_id,
                 "name": part.name,
                 "input": as_object(part.arguments),
             }

@@ -20,7 +20,7 @@ from toolwright.messages import (
     ToolSpec,
     UserMessage,
 )
-from toolwright.models._call_ids import is_made_here
+from toolwright.models._call_ids import CallRules, is_made_here
 from toolwright.models._depth import as_object
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._media import as_text, is_text
@@ -34,6 +34,7 @@ except ImportError as error:
 __all__ = ["Wire", "as_wire", "converter", "side_part", "to_declaration"]
 
 Wire = dict[str, Any]
+_RULES = CallRules(name_characters=r"a-zA-Z0-9_.:\-", longest_name=128, begins_with_letter=True)
 _SIDE = "side_request"
 """Marks a server tool that was asked in a request of its own; to the model it was a function."""
 _INSIDE_RESULTS = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
@@ -60,7 +61,7 @@ def converter(provider: str, server: str, *, newer: bool) -> Callable[[Message],
     it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
-    @sendable(server)
+    @sendable(server, _RULES)
     def to_contents(message: Message) -> list[Wire]:
         return [as_wire(content) for content in _contents(message, provider, newer=newer)]
 

@@ -16,7 +16,6 @@ from toolwright.messages import (
     ToolSpec,
     UserMessage,
 )
-from toolwright.models._call_ids import short_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._media import (
     MADE,
@@ -54,9 +53,8 @@ def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
 @cache
 def converter(provider: str, server: Server, address: str) -> Callable[[Message], list[Wire]]:
     """How `provider` is sent a message. The same function each time, so the work is done once."""
-    call_id: Callable[[str], str] = short_call_id if server.short_ids else str
 
-    @sendable(address)
+    @sendable(address, server.calls)
     def to_messages(message: Message) -> list[Wire]:
         if isinstance(message, UserMessage):
             return [{"role": "user", "content": _content(message.parts)}]
@@ -64,17 +62,7 @@ def converter(provider: str, server: Server, address: str) -> Callable[[Message]
             return _turn(message, provider, server)
         return _results(message)
 
-    def with_ids(message: Message) -> list[Wire]:
-        """The ids of calls and of their results, as the server wants them."""
-        wire = to_messages(message)
-        for one in wire:
-            if "tool_call_id" in one:
-                one["tool_call_id"] = call_id(one["tool_call_id"])
-            for call in one.get("tool_calls", ()):
-                call["id"] = call_id(call["id"])
-        return wire
-
-    return with_ids if server.short_ids else to_messages
+    return to_messages
 
 
 def _content(parts: tuple[Content, ...]) -> str | list[Wire]:
@@ -122,7 +110,9 @@ def _turn(message: ModelMessage, provider: str, server: Server) -> list[Wire]:
     # Nothing may stand between calls and their results.
     shown = [] if message.calls else [part for part in made if not is_note(_piece(part))]
     text = "\n".join([message.text] * bool(message.text) + [as_made(m, m in shown) for m in made])
-    turn = [_assistant(message, text, provider, server)]
+    said = _assistant(message, text, provider, server)
+    # Servers refuse a turn in which nothing is said or called.
+    turn = [said] if text or said.keys() - {"role", "content"} else []
     if shown:
         turn.append({"role": "user", "content": [_text(MADE), *map(_piece, shown)]})
     return turn
@@ -137,6 +127,8 @@ def _assistant(message: ModelMessage, text: str, provider: str, server: Server) 
     for part in message.parts:
         if isinstance(part, ReasoningPart) and part.provider == provider:
             wire |= part.meta.get("fields", {})
+    if wire["content"] is None and not message.calls:
+        wire["content"] = ""
     return wire
 
 

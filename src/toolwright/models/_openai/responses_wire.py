@@ -22,7 +22,7 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
-from toolwright.models._call_ids import new_call_id
+from toolwright.models._call_ids import CallRules, new_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._media import MADE, as_data_url, as_note, as_text, is_text
@@ -37,6 +37,7 @@ CLIENT_SEARCH = "tool_search"
 """The tool that answers when a model searches for tools and leaves the search to its client."""
 Item = dict[str, Any]
 REASONING_GAP = "\n\n"
+_RULES = CallRules(longest_id=64, name_characters=r"a-zA-Z0-9_\-", longest_name=64)
 _INTERPRETER = "code_interpreter_call"
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
 """The fields of a call that are read; the others are kept and sent back."""
@@ -57,7 +58,7 @@ def to_function(spec: ToolSpec) -> Item:
 @cache
 def converter(server: str) -> Callable[[Message], list[Item]]:
     """How a message is sent. The same function each time, so the work is done once."""
-    return sendable(server)(_to_items)
+    return sendable(server, _RULES)(_to_items)
 
 
 def _to_items(message: Message) -> list[Item]:

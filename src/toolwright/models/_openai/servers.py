@@ -6,11 +6,17 @@ habit travels with the model and the proxy as much as with the server.
 
 import os
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
+from toolwright.models._call_ids import CallRules, short_call_id
 from toolwright.models._keys import given_address
 
 __all__ = ["OPENAI", "OPENAI_URL", "SERVERS", "Server", "address_of", "server_at"]
+
+
+_ANY_TOOLS = CallRules()
+"""Names that a tool can have here: what a server does not refuse for a tool, it takes for a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +39,8 @@ class Server:
     """A text that begins with `<think>` begins with reasoning."""
     demands_reasoning: str | None = None
     """The field without which a turn with calls is refused, also when another model made it."""
-    short_ids: bool = False
-    """An id of a call is nine letters and digits, also of one that another model made."""
+    calls: CallRules = _ANY_TOOLS
+    """What ids and names of calls it takes, also of those that another model made."""
 
 
 def _server(name: str, base_url: str, **habits: object) -> Server:
@@ -47,24 +53,33 @@ def _server(name: str, base_url: str, **habits: object) -> Server:
     )
 
 
-OPENAI = Server(limit="max_completion_tokens", strict=True, splits_thoughts=False)
+_STRICT_NAMES: Any = {"name_characters": r"a-zA-Z0-9_\-", "longest_name": 64}
+OPENAI = Server(
+    limit="max_completion_tokens",
+    strict=True,
+    splits_thoughts=False,
+    calls=CallRules(longest_id=40, **_STRICT_NAMES),
+)
+_HOSTED = CallRules(**_STRICT_NAMES)
 SERVERS = {
     "openai": OPENAI,
     "openai-chat": OPENAI,
-    "openrouter": _server("openrouter", "https://openrouter.ai/api/v1"),
-    "groq": _server("groq", "https://api.groq.com/openai/v1", limit="max_completion_tokens"),
+    "openrouter": _server("openrouter", "https://openrouter.ai/api/v1", calls=_HOSTED),
+    "groq": _server(
+        "groq", "https://api.groq.com/openai/v1", limit="max_completion_tokens", calls=_HOSTED
+    ),
     # Mistral refuses every field that it does not know, and sends the usage unasked.
     "mistral": _server(
         "mistral",
         "https://api.mistral.ai/v1",
         seed="random_seed",
         asks_for_usage=False,
-        short_ids=True,
+        calls=CallRules(make_id=short_call_id, **_STRICT_NAMES),
     ),
     "deepseek": _server(
-        "deepseek", "https://api.deepseek.com", demands_reasoning="reasoning_content"
+        "deepseek", "https://api.deepseek.com", demands_reasoning="reasoning_content", calls=_HOSTED
     ),
-    "together": _server("together", "https://api.together.xyz/v1"),
+    "together": _server("together", "https://api.together.xyz/v1", calls=_HOSTED),
     "ollama": _server("ollama", "http://localhost:11434/v1", needs_key=False),
     "vllm": _server("vllm", "http://localhost:8000/v1", needs_key=False),
     "llamacpp": _server("llamacpp", "http://localhost:8080/v1", needs_key=False),
