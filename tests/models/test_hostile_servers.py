@@ -10,7 +10,10 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from pydantic_ai.models.anthropic import AnthropicModel as TheirClaude
 from pydantic_ai.models.openai import OpenAIChatModel as TheirModel
+from pydantic_ai.models.openai import OpenAIResponsesModel as TheirResponses
+from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.models.requests import ask
 from tests.models.wire import Reply, Wire, sse
@@ -621,3 +624,91 @@ def test_an_empty_base_url_is_refused_rather_than_taken_for_the_providers_own(ki
     for empty in ("", " "):
         with pytest.raises(UsageError, match="is no address"):
             OURS[kind](empty)
+
+
+def their_claude(url: str) -> Model:
+    client = anthropic.AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
+    provider = AnthropicProvider(anthropic_client=client)
+    return PydanticAIModel(TheirClaude("claude-5", provider=provider))
+
+
+def their_responses(url: str) -> Model:
+    provider = OpenAIProvider(base_url=url, api_key="k")
+    return PydanticAIModel(TheirResponses("gpt-5", provider=provider))
+
+
+ALL |= {"pydantic-ai claude": their_claude, "pydantic-ai responses": their_responses}
+THEIRS = ("pydantic-ai", "pydantic-ai claude", "pydantic-ai responses")
+
+
+def chat_chunk(delta: Any, finish: str | None = None) -> Any:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return {**chunk, "choices": [choice]}
+
+
+CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+STARTED = {
+    "id": "m1", "type": "message", "role": "assistant", "model": "claude-5", "content": [],
+    "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+}  # fmt: skip
+MADE: dict[str, Any] = {
+    "id": "r1", "object": "response", "created_at": 1, "model": "gpt-5", "output": [],
+    "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+}  # fmt: skip
+ITEM = {"type": "message", "id": "m1", "role": "assistant", "status": "in_progress", "content": []}
+PART = {"type": "output_text", "text": "", "annotations": []}
+AT = {"item_id": "m1", "output_index": 0, "content_index": 0}
+THEIR_STREAMS: dict[str, list[Any]] = {
+    "pydantic-ai": [
+        chat_chunk({"role": "assistant", "content": "Your balance is not"}),
+        chat_chunk({"content": " below 0", "tool_calls": [CALL]}),
+        chat_chunk({}, "tool_calls"),
+    ],
+    "pydantic-ai claude": [
+        {"type": "message_start", "message": STARTED},
+        BLOCK,
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Your balance is not"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+    ],
+    "pydantic-ai responses": [
+        {"type": "response.created", "response": {**MADE, "status": "in_progress"}, "sequence_number": 0},
+        {"type": "response.output_item.added", "output_index": 0, "item": ITEM, "sequence_number": 1},
+        {"type": "response.content_part.added", **AT, "part": PART, "sequence_number": 2},
+        {"type": "response.output_text.delta", **AT, "delta": "Your balance is not", "logprobs": [], "sequence_number": 3},
+        {"type": "response.completed", "response": {**MADE, "status": "completed"}, "sequence_number": 4},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", THEIRS)
+async def test_of_a_stream_that_breaks_off_pydantic_ai_is_believed_nothing(
+    wire: Wire, kind: str
+) -> None:
+    events = THEIR_STREAMS[kind]
+    for length in range(1, len(events)):
+        error = await failure(wire, kind, True, sse(*events[:length]))
+        assert (error.reason, error.retryable) == ("connection", True)
+        assert f"[{wire.url}" in str(error)
+    wire.will(sse(*events))
+    reply = await made_once(kind, wire).respond(ask(), lambda delta: None)
+    assert "Your balance is not" in reply.text
+
+
+@pytest.mark.parametrize("kind", THEIRS)
+async def test_what_is_no_reply_is_sorted_alike_behind_pydantic_ai(wire: Wire, kind: str) -> None:
+    as_json = {"content-type": "application/json"}
+    expected = [
+        ("protocol", Reply(raw=PAGE)),
+        ("protocol", Reply(body={"other": "shape"})),
+        ("protocol", Reply(body=[None])),
+        ("connection", Reply(raw=b'{"id": "r1", "cho', headers=as_json)),
+        ("connection", Reply(raw=b"", headers=as_json)),
+        ("auth", Reply(body={"error": {"message": "Who?"}}, status=401)),
+    ]
+    errors = await failures(wire, kind, False, *(reply for _, reply in expected))
+    assert [error.reason for error in errors] == [reason for reason, _ in expected]
+    assert all(f"[{wire.url}" in str(error) for error in errors)
+    assert errors[-1].status == 401

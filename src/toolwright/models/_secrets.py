@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import Redactor
 
-__all__ = ["Secrets", "hidden", "hiding", "hold_sent", "noticing_requests"]
+__all__ = ["Secrets", "errors_behind", "hidden", "hiding", "hold_sent", "noticing_requests"]
 
 _SHORTEST = 8
 """Below this a key is a word for none, such as `none`, `EMPTY` or `ollama`."""
@@ -112,7 +112,7 @@ def noticing_requests() -> Iterator[None]:
         yield
     except Exception as error:
         _asked.get().look_again()
-        for one in _chain(error):
+        for one in errors_behind(error):
             hold_sent(one)
             hold_sent(_attribute(one, "response"))
         raise
@@ -157,13 +157,13 @@ def _behind(error: BaseException) -> BaseException | None:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    for one in _chain(error):
+    for one in errors_behind(error):
         yield str(one)
         yield from getattr(one, "__notes__", ())
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and all that are behind it."""
+def errors_behind(error: BaseException) -> Iterator[BaseException]:
+    """The error itself, and all that are behind it."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()  # an error may be raised from another one that it caused
     while waiting:

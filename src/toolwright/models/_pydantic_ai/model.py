@@ -1,5 +1,6 @@
 """A bridge to every model that pydantic-ai has: Bedrock, Mistral, Groq, Cohere, xAI and more."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -9,7 +10,8 @@ from toolwright.errors import ModelError, UsageError
 from toolwright.messages import ModelMessage, ServerTool
 from toolwright.models._ask import Retries, ask
 from toolwright.models._by_identity import ByIdentity
-from toolwright.models._errors import model_error
+from toolwright.models._errors import broken_off, model_error, not_a_reply, parsing
+from toolwright.models._exchange import exchange
 from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._pydantic_ai.wire import (
@@ -19,7 +21,7 @@ from toolwright.models._pydantic_ai.wire import (
     to_definition,
     to_message,
 )
-from toolwright.models._secrets import Secrets, noticing_requests
+from toolwright.models._secrets import Secrets, errors_behind, noticing_requests
 from toolwright.models._server_tools import no_equivalent
 
 try:
@@ -55,6 +57,17 @@ _REASONS = (
 """What pydantic-ai has found out about an error already."""
 
 
+_OTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError, AssertionError, RecursionError)
+_NO_REPLY = ("Invalid response", "Expected a JSON")
+_NO_END = "response ended without"
+"""Only the words tell a reply of another shape from a stream that held none, or only a part."""
+_FIRST_ERROR = 400
+_NEVER_SAYS_WHY = frozenset({"snowflake"})
+"""Servers of which a stream that broke off cannot be told from a whole one."""
+_NO_WORD_KEPT = frozenset({"xai"})
+"""Of these pydantic-ai has the reason only in its own words."""
+
+
 class PydanticAIModel(Sealed):
     """A pydantic-ai model, or its name, as a model for our agents.
 
@@ -64,6 +77,8 @@ class PydanticAIModel(Sealed):
     def __init__(self, model: TheirModel | str, *, retries: Retries | None = None) -> None:
         self._model = _inferred(model)
         self._retries = retries or Retries(attempts=1)
+        # One that falls back on others has an address for each of them.
+        self._address = None if hasattr(self._model, "models") else self._model.base_url
         self._secrets = Secrets(self.name)
         self._secrets.hold_client(getattr(self._model, "client", None))
         self._definitions = ByIdentity(lambda specs: [to_definition(spec) for spec in specs])
@@ -83,11 +98,13 @@ class PydanticAIModel(Sealed):
         }
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with _as_model_errors(self.name):
+            exchange().asked(self._address)
+            with _as_model_errors(self.name, asks_a_server=self._address is not None):
                 if listen is None:
                     response = await model_request(**asked)
                 else:
                     response = await _streamed(asked, listen)
+                    _check_end(response, self.name)
             return read_response(response, self.name)
 
         return await ask(
@@ -188,8 +205,25 @@ def _hear_delta(event: theirs.PartDeltaEvent, calls: dict[int, int], listen: OnD
         listen(Delta(kind="call", index=index, text=as_json(delta.args_delta)))
 
 
+def _check_end(response: theirs.ModelResponse, name: str) -> None:
+    """Refuse a stream that a server broke off: pydantic-ai takes what has come for the reply."""
+    from_server = response.provider_url is not None
+    if response.state != "complete" or (from_server and not _says_why_it_ends(response)):
+        raise broken_off(name, "the stream ended before the reply did")
+
+
+def _says_why_it_ends(response: theirs.ModelResponse) -> bool:
+    """Whether the server did: without its own word, `stop` is pydantic-ai's guess."""
+    if response.provider_name in _NEVER_SAYS_WHY or "finish_reason" in (
+        response.provider_details or {}
+    ):
+        return True
+    guessed = response.finish_reason == "stop" and response.provider_name not in _NO_WORD_KEPT
+    return response.finish_reason is not None and not guessed
+
+
 @contextmanager
-def _as_model_errors(name: str) -> Iterator[None]:
+def _as_model_errors(name: str, *, asks_a_server: bool) -> Iterator[None]:
     """Turn what pydantic-ai raises into our errors."""
     try:
         with noticing_requests():
@@ -201,16 +235,62 @@ def _as_model_errors(name: str) -> Iterator[None]:
     except exceptions.ModelAPIError as error:
         raise _from_api_error(name, error) from error
     except exceptions.AgentRunError as error:
-        raise model_error(name, str(error), reason="server") from error
+        raise _from_behaviour(name, error) from error
+    except _OTHER_SHAPE as error:
+        # pydantic-ai reads replies as they should be, and stumbles over others.
+        if not asks_a_server:
+            raise
+        raise _unreadable(name, error) from error
 
 
 def _from_api_error(name: str, error: exceptions.ModelAPIError) -> ModelError:
+    status = next((found for found in map(_status, errors_behind(error)) if found), None)
+    if status is not None:
+        exchange().answered(status)
+    unread = _unparsed(name, error)
+    if unread is not None:
+        return unread
+    if error.message.startswith(_NO_REPLY) or (status is not None and status < _FIRST_ERROR):
+        return not_a_reply(name, error.message)
+    if _NO_END in error.message:
+        return broken_off(name, error.message)
     wait = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
     return model_error(
         name,
         error.message,
         codes=(error.provider_error_code, error.provider_error_type),
-        status=getattr(error, "status_code", None),
+        status=status,
         reason=next((reason for kind, reason in _REASONS if isinstance(error, kind)), None),
         headers=wait,
     )
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _from_behaviour(name: str, error: exceptions.AgentRunError) -> ModelError:
+    if _NO_END in str(error):
+        return broken_off(name, str(error))
+    if str(error).startswith(_NO_REPLY):
+        return _unparsed(name, error) or not_a_reply(name, str(error))
+    return model_error(name, str(error), reason="server")
+
+
+def _unreadable(name: str, error: Exception) -> ModelError:
+    return _unparsed(name, error) or not_a_reply(
+        name, f"JSON of another shape ({type(error).__name__}: {error})"
+    )
+
+
+def _unparsed(name: str, error: BaseException) -> ModelError | None:
+    """The error for JSON that broke off, or is none; None where the JSON was read."""
+    for one in errors_behind(error):
+        if isinstance(one, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+            try:
+                with parsing(name):
+                    raise one
+            except ModelError as found:
+                return found
+    return None
