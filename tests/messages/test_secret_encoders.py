@@ -6,7 +6,8 @@ import json
 import quopri
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from threading import Thread
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape, quoteattr
 
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.messages import REDACTED, Redactor
+from toolwright._spellings import Spellings
+from toolwright.messages import REDACTED, Redactor, _redact
 
 Encoder = Callable[[str], str]
 
@@ -113,3 +115,22 @@ def test_a_form_in_another_encoding_never_cuts_a_letter_in_two() -> None:
 def test_many_places_are_taken_out_in_one_pass() -> None:
     text = "a&amp;b-secret-1 " * 20_000
     assert Redactor(["a&b-secret-1"]).exact(text) == f"{REDACTED} " * 20_000
+
+
+def test_secrets_that_two_threads_add_are_both_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor, first, second = Redactor(), "Zq7mB2xWn4Lp", "RtY6vKc3HsD8"
+    other = Thread(target=redactor.add, args=(second,))
+    work_out = _redact.Spellings
+
+    def slowly(forms: Iterable[bytes]) -> Spellings:
+        spellings = work_out(forms)
+        if not other.ident:
+            other.start()
+            other.join(0.05)  # it has to wait for the first; else it is over at once
+        return spellings
+
+    monkeypatch.setattr(_redact, "Spellings", slowly)
+    redactor.add(first)
+    other.join()
+
+    assert redactor.exact(f"{first} {second}") == f"{REDACTED} {REDACTED}"

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from threading import RLock
 from typing import Any
 
 from toolwright._sealed import Sealed
@@ -16,6 +17,7 @@ __all__ = ["REDACTED", "Redactor", "redact"]
 REDACTED = "[redacted]"
 """What is shown in place of a secret."""
 _MARK = REDACTED.encode()
+_adding = RLock()
 _PATTERNS = (
     (re.compile(r"\b(Bearer|Basic|Token)\s+[A-Za-z0-9\-._~+/]{8,}=*", re.I), rf"\1 {REDACTED}"),
     (re.compile(r"(://[^\s/:@]+):[^\s/@]+@"), rf"\1:{REDACTED}@"),
@@ -66,11 +68,13 @@ class Redactor(Sealed):
 
     def add(self, secret: str) -> None:
         """Hide this value from now on. Very short ones are left alone: they would hide words."""
-        if len(secret) >= 4 and secret not in self._secrets:
-            self._secrets.add(secret)
-            self._forms |= dict.fromkeys(forms_of(secret))
-            self._spellings = Spellings(self._forms)
-            keep_out_of_logs(self)
+        # Of two threads the slower one would put back what it knew before the other.
+        with _adding:
+            if len(secret) >= 4 and secret not in self._secrets:
+                self._forms |= dict.fromkeys(forms_of(secret))
+                self._spellings = Spellings(self._forms)
+                self._secrets.add(secret)
+                keep_out_of_logs(self)
 
     def exact(self, text: str, between: Callable[[], None] | None = None) -> str:
         """`text` without the known secrets, however they are encoded; nothing else is touched.
