@@ -16,6 +16,7 @@ from tests.models.test_odd_shapes import Answering
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, ReasoningPart, ToolCall
 from toolwright.models import Delta, Model
+from toolwright.models._openai.chat_reply import _Call
 
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 tagged = st.sampled_from(
@@ -230,3 +231,25 @@ def test_a_part_of_a_stream_is_a_retryable_error_and_no_message(kind: str) -> No
         assert caught.value.retryable, str(caught.value)
 
     check()
+
+
+@given(st.data())
+def test_a_call_is_whole_when_its_json_is_whatever_pieces_it_came_in(data: st.DataObject) -> None:
+    value = st.recursive(st.text('"\\\\{}[]a') | st.integers(), st.lists, max_leaves=4)
+    whole = json.dumps(data.draw(st.dictionaries(st.text('"\\\\{}a'), value, max_size=3)))
+    text = (
+        data.draw(st.sampled_from(["", "\n"])) + whole + data.draw(st.sampled_from(["", " ", "x"]))
+    )
+    call, rest = _Call(), text
+    while rest:
+        size = data.draw(st.integers(1, 5))
+        call.arguments.append(rest[:size])
+        rest = rest[size:]
+        assert call.is_whole() == is_object("".join(call.arguments))
+
+
+def is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

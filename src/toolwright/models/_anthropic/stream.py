@@ -20,6 +20,7 @@ class StreamedMessage:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._calls: dict[int, int] = {}
         """Position among the blocks to position among the calls."""
+        self._cited: dict[int, list[Any]] = {}
         self._json: dict[int, list[str]] = {}
         """Pieces of the arguments, by block."""
         self._message: dict[str, Any] = {}
@@ -77,7 +78,9 @@ class StreamedMessage:
             case "signature_delta":
                 block["signature"] = (block.get("signature") or "") + delta["signature"]
             case "citations_delta":
-                block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+                if index not in self._cited:  # a list of our own, to add to
+                    self._cited[index] = block["citations"] = [*(block.get("citations") or ())]
+                self._cited[index].append(delta["citation"])
             case "input_json_delta":
                 self._json.setdefault(index, []).append(delta["partial_json"])
                 if index in self._calls:

@@ -1,6 +1,7 @@
 """Read a Chat Completions reply, whole or in chunks, from OpenAI and from all that copy it."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +34,9 @@ _FINISH: dict[str, FinishReason] = {
 }
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort"})
 """Ends that are the server's failure: OpenRouter's, DeepSeek's, vLLM's."""
+_SIGNS = re.compile(r'\\[\s\S]?|["{}]')
+"""Of JSON: brackets, quotes, and what is escaped, of which a piece may have only the first half."""
+_ESCAPE = "\\"
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put their reasoning; some in both, while they rename one. OpenAI keeps it back."""
 
@@ -256,15 +260,43 @@ class _Call:
         self.name = ""
         self.arguments: list[str] = []
 
+        self._scanned = 0
+        self._size = 0
+        self._open: int | None = None
+        """Brackets that are not closed yet; None before the first."""
+        self._in_text = self._escapes = self._never_whole = False
+
     def is_whole(self) -> bool:
-        try:
-            return isinstance(json.loads("".join(self.arguments)), dict)
-        except (ValueError, RecursionError):
+        """Asked with every piece from some servers, so each piece is looked at only once."""
+        self._scan()
+        if self._open != 0 or self._in_text or self._never_whole:
             return False
+        try:
+            whole = isinstance(json.loads("".join(self.arguments)), dict)
+        except (ValueError, RecursionError):
+            whole = False
+        # What is closed and no object becomes none by what follows.
+        self._never_whole = not whole
+        return whole
 
     def is_told_again(self, arguments: Any) -> bool:
         """Whether all of the call has come before; some servers repeat it at the end."""
-        return bool(arguments) and arguments == "".join(self.arguments) and self.is_whole()
+        self._scan()
+        if not isinstance(arguments, str) or not 0 < len(arguments) == self._size:
+            return False
+        return arguments == "".join(self.arguments) and self.is_whole()
+
+    def _scan(self) -> None:
+        for piece in self.arguments[self._scanned :]:
+            self._size += len(piece)
+            unread, self._escapes = piece[1:] if self._escapes else piece, False
+            for sign in _SIGNS.findall(unread):
+                if sign == '"':
+                    self._in_text = not self._in_text
+                elif not self._in_text and sign in "{}":
+                    self._open = (self._open or 0) + (1 if sign == "{" else -1)
+                self._escapes = sign == _ESCAPE
+        self._scanned = len(self.arguments)
 
 
 class _Calls:
