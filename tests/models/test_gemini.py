@@ -550,8 +550,11 @@ async def test_a_model_that_only_searches_is_stopped(wire: Wire) -> None:
     search = {"functionCall": {"name": "google_search", "args": {"request": "Oslo?"}}}
     wire.will(*[response(search), response({"text": "It rains."})] * 8)
 
-    with pytest.raises(ModelError, match="still only calls server tools"):
+    with pytest.raises(ModelError, match="still only calls server tools") as caught:
         await model(wire).respond(ask(tools=(WEATHER,), server_tools=(google_search,)))
+
+    assert f"[{wire.url}]" in str(caught.value)
+    assert caught.value.status == 200
 
 
 async def test_a_tool_of_ones_own_cannot_have_a_server_tools_name(wire: Wire) -> None:

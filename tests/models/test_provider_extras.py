@@ -146,8 +146,11 @@ async def test_a_reply_that_only_pauses_is_given_up(wire: Wire, monkeypatch: Any
     monkeypatch.setattr(anthropic_model, "_MOST_PAUSES", 3)
     wire.will(*[message({"type": "text", "text": "…"}, stop="pause_turn")] * 4)
 
-    with pytest.raises(ModelError, match="paused 3 times without an end"):
+    with pytest.raises(ModelError, match="paused 3 times without an end") as caught:
         await claude(wire).respond(ask())
+
+    assert (caught.value.retryable, caught.value.status) == (False, 200)
+    assert f"[{wire.url}]" in str(caught.value)
 
 
 async def test_a_block_from_the_future_is_kept_without_a_warning(wire: Wire) -> None:
@@ -241,7 +244,8 @@ async def test_a_response_that_stays_in_the_background_is_a_timeout(
     with pytest.raises(ModelError, match=r"not finished in the background within 60") as caught:
         await gpt(wire).respond(ask(settings=ModelSettings(timeout=60)))
 
-    assert (caught.value.reason, len(wire.requests)) == ("timeout", 1)
+    assert (caught.value.reason, caught.value.status, len(wire.requests)) == ("timeout", 200, 1)
+    assert f"[{wire.url}]" in str(caught.value)
 
 
 async def test_a_call_without_an_id_or_with_an_object_is_one(wire: Wire) -> None:

@@ -69,9 +69,10 @@ class AnthropicModel(Sealed):
                 return reply
             more = {**body, "messages": [*body["messages"], *self._bodies.convert(reply)]}
             reply = _joined(reply, await self._ask(more, request, on_delta))
-        raise model_error(
-            self.name, f"the reply paused {_MOST_PAUSES} times without an end", reason="server"
-        )
+        # Not to be sent again: that would be as many requests once more.
+        what = f"the reply paused {_MOST_PAUSES} times without an end"
+        url = self._client.get().base_url
+        raise model_error(self.name, what, reason="unknown", status=200, url=url)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""

@@ -23,7 +23,7 @@ try:
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["Connection", "as_model_errors", "connector", "server_of", "wants_vertex"]
+__all__ = ["Connection", "address_of", "as_model_errors", "connector", "server_of", "wants_vertex"]
 
 _TIMEOUT_MS = 600_000
 # What Google adds to its API is kept as it comes, and is no news for whoever runs a program.
@@ -81,10 +81,15 @@ def connector(
     return connect
 
 
+def address_of(client: Any) -> str | None:
+    """Where the SDK's client sends its requests."""
+    inner = getattr(getattr(client, "_api_client", None), "_http_options", None)
+    return getattr(inner, "base_url", None)
+
+
 def server_of(provider: str, base_url: str | None, client: Any = None) -> str:
     """The server that wrote what a model writes: Google's own has one name, wherever it is."""
-    inner = getattr(getattr(client, "_api_client", None), "_http_options", None)
-    server = server_named(base_url or getattr(inner, "base_url", None) or "https://.googleapis.com")
+    server = server_named(base_url or address_of(client) or "https://.googleapis.com")
     return provider if server.endswith(".googleapis.com") else server
 
 

@@ -16,6 +16,7 @@ from toolwright.models._errors import model_error
 from toolwright.models._exchange import exchange
 from toolwright.models._gemini.client import (
     Connection,
+    address_of,
     as_model_errors,
     connector,
     server_of,
@@ -194,7 +195,8 @@ class GeminiModel(Sealed):
             if not side.wants(turn) or so_far.calls:
                 return so_far
         what = f"after {_SIDE_ROUNDS} rounds the model still only calls server tools"
-        raise model_error(self.name, what)
+        url = address_of(self._connection.get().client)
+        raise model_error(self.name, what, status=200, url=url)
 
     async def _ask_apart(
         self, timeout: float | None, question: str, tool: types.Tool

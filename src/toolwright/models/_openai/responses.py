@@ -135,12 +135,12 @@ class OpenAIModel(Sealed):
 
         Each look at it is a request of its own, so that a look that fails is all that is repeated.
         """
-        wait, waited = _FIRST_LOOK, 0.0
+        wait, began = _FIRST_LOOK, anyio.current_time()
         while path := reply.meta.get("unfinished"):
-            waited += wait
-            if timeout is not None and waited > timeout:
+            if timeout is not None and anyio.current_time() + wait - began > timeout:
                 what = f"the response was not finished in the background within {timeout} seconds"
-                raise model_error(self.name, what, reason="timeout")
+                url = self._client.get().base_url
+                raise model_error(self.name, what, reason="timeout", status=200, url=url)
             await anyio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
             reply = await self._ask(partial(self._look, path), on_delta, timeout)
