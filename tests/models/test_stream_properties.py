@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -16,6 +17,7 @@ from tests.models.test_odd_shapes import Answering
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, ReasoningPart, ToolCall
 from toolwright.models import Delta, Model
+from toolwright.models._openai import chat_reply
 from toolwright.models._openai.chat_reply import _Call
 
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -253,3 +255,16 @@ def is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except ValueError:
         return False
+
+
+def test_pieces_that_repeat_a_calls_name_are_not_parsed_again_with_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    monkeypatch.setattr(chat_reply, "json", SimpleNamespace(loads=parsed.append))
+    call = _Call()
+    for piece in ['{"a": "', *["}xy{"] * 500]:
+        call.arguments.append(piece)
+        assert not call.is_whole()
+        assert not call.is_told_again("xy")
+    assert parsed == []
