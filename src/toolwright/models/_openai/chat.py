@@ -56,6 +56,7 @@ class OpenAIChatModel(Sealed):
         self._model = model
         self._provider = provider
         self._is_openai = provider == "openai-chat" and base_url is None
+        self._has_list_price = base_url is None and provider in SERVERS
         own = provider == "openai-chat" and not self._is_openai
         self._server = Server() if own else SERVERS.get(provider, Server())
         self._calls_in_text = calls_in_text
@@ -132,9 +133,11 @@ class OpenAIChatModel(Sealed):
             return self._priced(reply.end(done=done))
 
     def _priced(self, message: ModelMessage) -> ModelMessage:
-        if message.usage.cost or not self._is_openai:
+        """With what it cost, where the server did not say and is the one that its name stands for."""
+        if message.usage.cost or not self._has_list_price:
             return message
-        return replace(message, usage=priced(f"openai:{self._model}", message.usage))
+        provider = "openai" if self._is_openai else self._provider
+        return replace(message, usage=priced(f"{provider}:{self._model}", message.usage))
 
     # -- the request --------------------------------------------------------------------------
 
