@@ -44,7 +44,8 @@ _FINISH: dict[str, FinishReason] = {
 
 def to_tool(spec: ToolSpec) -> Block:
     """A tool as the API wants it."""
-    return {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
+    tool = {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
+    return {**tool, "input_examples": list(spec.examples)} if spec.examples else tool
 
 
 @sendable
