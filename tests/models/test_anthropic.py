@@ -104,6 +104,7 @@ async def test_a_plain_question_is_sent_with_cache_marks_and_its_answer_read(wir
                             },
                             "required": ["city"],
                         },
+                        "cache_control": {"type": "ephemeral"},
                     }
                 ],
             }

@@ -9,7 +9,7 @@ from toolwright.messages import Usage
 from toolwright.models._list_prices import LIST_PRICES
 from toolwright.models._price import Price, cost_of
 
-__all__ = ["Price", "priced", "set_price"]
+__all__ = ["Price", "price_of", "priced", "set_price"]
 
 _SUFFIX = re.compile(r"(-latest|-preview|-exp|-\d{3}|-\d{2}-\d{4}|-\d{4}-\d{2}-\d{2}|-\d{8})*")
 """What a release adds to a model's name without changing its price."""
@@ -23,10 +23,15 @@ def set_price(name: str, price: Price) -> None:
 
 def priced(name: str, usage: Usage, written_for_an_hour: int = 0) -> Usage:
     """The usage of one request with its cost, or as it is where no price is known."""
-    price = _listed(name, _OWN) or _maintained()(name) or _listed(name, LIST_PRICES)
+    price = price_of(name)
     return (
         usage if price is None else replace(usage, cost=cost_of(price, usage, written_for_an_hour))
     )
+
+
+def price_of(name: str) -> Price | None:
+    """What `provider:model` costs now, where that is known."""
+    return _listed(name, _OWN) or _maintained()(name) or _listed(name, LIST_PRICES)
 
 
 @cache
