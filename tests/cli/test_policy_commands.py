@@ -1,11 +1,13 @@
 """`policy explain`, `lock` and `check --locked`."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from toolwright.cli import main
+from toolwright.serve import ServeSettings
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +71,25 @@ def test_a_lock_holds_until_something_moves(
     assert does(monkeypatch, "check", "--locked") not in (0, None)
     assert "skill:tidy: SKILL.md has changed" in capsys.readouterr().out
     assert does(monkeypatch, "check") == 0
+
+
+def test_what_is_explained_is_what_the_commands_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    (here / "paying.py").write_text(
+        "from toolwright import Agent, Rule, rules, tool\n"
+        "from toolwright.testing import ScriptedModel\n"
+        "@tool\ndef pay(cents: int) -> str:\n    'Pay.'\n    return 'paid'\n"
+        "mine = rules(Rule.deny('pay', user='me'), otherwise='allow')\n"
+        "agent = Agent(name='a', model=ScriptedModel(), tools=[pay], policy=mine)\n"
+    )
+    monkeypatch.setattr("sys.path", [str(here), *sys.path])
+    words = ("pay", "cents=5", "--agent", "paying:agent")
+    assert does(monkeypatch, "policy", "explain", *words) == 0
+    assert "pay: is denied" in capsys.readouterr().out
+    assert does(monkeypatch, "tools", "call", *words) == 1
+    assert json.loads(capsys.readouterr().out)["status"] == "denied"
+    served: list[ServeSettings] = []
+    monkeypatch.setattr("toolwright.cli._serve.serve_app", lambda _, it, say: served.append(it))
+    assert does(monkeypatch, "serve", "paying:agent") == 0
+    assert [settings.user_id for settings in served] == ["me"]

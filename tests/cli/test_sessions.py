@@ -76,7 +76,7 @@ def test_sessions_are_listed_shown_and_deleted(desk: Path) -> None:
     shown = here("sessions", "show", session, *DESK_AGENT, cwd=desk).stdout
     assert f"> {WIPE}" in shown
     assert '[wipe] {"scope": "staging"}' in shown
-    assert "waits: c1  wipe (confirmation)" in shown
+    assert "waits    │ c1  wipe (confirmation)" in shown
     events = here("sessions", "show", session, "--json", *DESK_AGENT, cwd=desk).stdout
     assert json.loads(events.splitlines()[0])["type"] == "run_started"
 
@@ -235,8 +235,8 @@ def test_only_what_can_be_remembered_is_offered() -> None:
 
 def test_a_question_names_its_rule_and_the_words_that_look_like_others() -> None:
     shown = question(replace(CONFIRM, arguments={"to": "p\u0430ypal"}))
-    assert "(asked by a rule)" in shown
-    assert "letters that look like others: “p\u0430ypal” has \u0430 (U+0430)" in shown
+    assert "asked by │ a rule" in shown
+    assert "careful  │ letters that look like others: “p\u0430ypal” has \u0430 (U+0430)" in shown
     assert "careful" not in question(replace(CONFIRM, arguments={"to": "Москва, Größe"}))
 
 
@@ -263,9 +263,8 @@ def test_arguments_are_shown_in_full_with_nothing_that_a_terminal_obeys(
     shown = shown_json(arguments, indent=2)
     assert json.loads(shown) == arguments
     assert shown.replace("\n", "").isprintable()
-    assert shown_json(arguments, indent=2) in question(
-        Pending(call_id="c", name="t", kind="confirmation", arguments=arguments)
-    )
+    asked = question(Pending(call_id="c", name="t", kind="confirmation", arguments=arguments))
+    assert shown in "".join({"│": "\n", "┊": ""}[row[9]] + row[11:] for row in asked.split("\n"))
 
 
 def test_a_session_that_another_process_holds_is_refused_once_with_the_reason(desk: Path) -> None:
@@ -297,9 +296,9 @@ def test_options_that_are_numbers_are_not_chosen_by_number() -> None:
         return Pending(call_id="c", name="n", kind="choice", payload={"options": [*options]})
 
     colours, numbers = choice("red", "blue"), choice("3", "1", "2")
-    assert "1. red\n2. blue" in question(colours)
+    assert "│ 1. red\n         │ 2. blue" in question(colours)
     assert [parse_answer(colours, text) for text in ("2", "red")] == ["blue", "red"]
-    assert "- 3\n- 1\n- 2" in question(numbers)
+    assert "│ - 3\n         │ - 1\n         │ - 2" in question(numbers)
     read = {text: parse_answer(numbers, text) for text in ("1", "2", "3")}
     assert {text: str(value) for text, value in read.items()} == {"1": "1", "2": "2", "3": "3"}
     # Numbers that no option has stay: here nothing can be meant in two ways.

@@ -107,8 +107,8 @@ def test_a_task_is_shown_answered_and_its_worker_drained(
     with worker(office) as process:
         wait_for(task_id, "PENDING_TOOL_RESULTS")
         shown = tasks("show", task_id)
-        call_id = shown.partition("waits: ")[2].split()[0]
-        assert f"waits: {call_id}  ask (result)" in shown
+        call_id = shown.partition("waits    │ ")[2].split()[0]
+        assert f"waits    │ {call_id}  ask (result)" in shown
         assert tasks("answer", task_id, call_id, "yes") == "accepted"
         tasks("answer", task_id, call_id, "no", check=2)
         wait_for(task_id, "COMPLETED")
@@ -155,8 +155,8 @@ def test_a_confirmation_is_answered_with_words_after_its_arguments_were_shown(
 
     anyio.run(work)
     shown = tasks("show", task_id)
-    call_id = shown.partition("waits: ")[2].split()[0]
-    assert f"waits: {call_id}  wipe (confirmation)" in shown
+    call_id = shown.partition("waits    │ ")[2].split()[0]
+    assert f"waits    │ {call_id}  wipe (confirmation)" in shown
     assert '"scope": "staging"' in shown
     assert f"toolwright tasks answer {task_id} {call_id} approve\n" in shown
     assert "or, in place of approve: reject REASON" in shown

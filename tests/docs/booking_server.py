@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 
+from toolwright.messages import Given
 from toolwright.serve.mcp import McpServer
 from toolwright.tools import Output, ToolContext, tool
 
@@ -13,9 +14,10 @@ GUESTS = {"type": "object", "properties": {"guests": {"type": "integer"}}, "requ
 @tool
 def book_table(restaurant: str, tool_context: ToolContext) -> Any:
     """Book a table."""
-    if tool_context.tool_confirmation is None:
-        return Output.pending(kind="confirmation", hint="How many of you?", schema=GUESTS)
-    return f"{restaurant}: a table for {tool_context.tool_confirmation.payload['guests']}."
+    for _, answer in tool_context.answers:
+        assert isinstance(answer, Given)
+        return f"{restaurant}: a table for {answer.value['guests']}."
+    return Output.pending(kind="input", hint="How many of you?", schema=GUESTS, rerun=True)
 
 
 if __name__ == "__main__":

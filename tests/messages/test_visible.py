@@ -153,7 +153,7 @@ def test_words_of_one_alphabet_are_no_lookalikes(text: str) -> None:
 def test_more_look_alikes_than_are_named_are_counted() -> None:
     lines = pretences({"note": " ".join(f"w{n}\u0430" for n in range(7))}, "p\u0430ypal")
     assert len([line for line in lines if "others: “" in line]) == 5
-    assert lines[-1] == "(careful: letters that look like others in more words: 3.)"
+    assert lines[-1] == "letters that look like others in more words: 3."
 
 
 def test_words_from_right_to_left_are_told() -> None:

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 from tests.models.compatible import HABITS, PARIS, USAGE, Habit, chunk, piece, whole
 from tests.models.requests import WEATHER, answered, ask, called, history, texts
@@ -13,14 +15,15 @@ from toolwright.errors import ModelError
 from toolwright.messages import ReasoningPart, user_message
 from toolwright.models import Delta, ModelSettings, OpenAIChatModel, Retries
 from toolwright.models._openai.chat_reply import ChatReply
+from toolwright.models._openai.thoughts import Thoughts
 
 pytestmark = pytest.mark.anyio
+ONCE = Retries(attempts=1)
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
 
 
 def model(wire: Wire, provider: str = "own", **settings: Any) -> OpenAIChatModel:
-    retries = Retries(attempts=1)
-    return OpenAIChatModel("m", provider=provider, base_url=wire.url, retries=retries, **settings)
+    return OpenAIChatModel("m", provider=provider, base_url=wire.url, retries=ONCE, **settings)
 
 
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: f"{habit.server}: {habit.what}")
@@ -163,14 +166,118 @@ async def test_the_common_formats_are_known(wire: Wire, written: str, before: st
     )
 
 
-async def test_openai_itself_may_write_about_the_tag(wire: Wire, monkeypatch: Any) -> None:
+ODD_WHOLES: dict[str, tuple[Any, tuple[str, list[str], float]]] = {
+    "texts in a list": (whole(content=["H", "i"]), ("Hi", [], 0.0)),
+    "output_text in a list": (whole(content=[{"type": "output_text", "text": "Hi"}]), ("Hi", [], 0.0)),
+    "a text without a type": (whole(content=[{"text": "Hi"}]), ("Hi", [], 0.0)),
+    "a cost as a text": ({**whole(content="Hi"), "usage": {"cost": "0.25"}}, ("Hi", [], 0.25)),
+    "a number for an id": (
+        whole(tool_calls=[{"id": 5, "function": {"name": "f", "arguments": "{}"}}]),
+        ("", ["5"], 0.0),
+    ),
+    "two replies": (
+        {"choices": [
+            {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"},
+            {"index": 1, "message": {"content": "Ho"}, "finish_reason": "length"},
+        ]},
+        ("Hi", [], 0.0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_WHOLES)
+async def test_small_liberties_are_read(wire: Wire, odd: str) -> None:
+    body, (text, ids, cost) = ODD_WHOLES[odd]
+    wire.will(body)
+
+    reply = await model(wire).respond(ask())
+
+    assert (reply.text, [call.call_id for call in reply.calls], reply.usage.cost) == (
+        text,
+        ids,
+        cost,
+    )
+    assert reply.finish_reason in ("stop", "calls")
+
+
+async def test_of_two_streamed_replies_the_first_is_read(wire: Wire) -> None:
+    choices = [
+        {"index": index, "delta": {"content": text}, "finish_reason": finish}
+        for text, finish in (("H", None), ("i", "stop"))
+        for index in (0, 1)
+    ]
+    wire.will(sse(*({"choices": [choice]} for choice in choices), done="[DONE]"))
+    deltas: list[Delta] = []
+
+    reply = await model(wire).respond(ask(), deltas.append)
+
+    assert (reply.text, texts(deltas)) == ("Hi", "Hi")
+
+
+@pytest.mark.parametrize("opening", ["", "<think>a</think>"])
+def test_blanks_before_the_first_word_are_kept_apart(opening: str) -> None:
+    thoughts = Thoughts()
+    said = [*thoughts.hear(opening)]
+    said += [piece for _ in range(3) for piece in thoughts.hear("\n")]
+
+    assert thoughts._held == ""  # else each piece would be looked at with all before it
+    said += [*thoughts.hear("b "), *thoughts.hear(" "), *thoughts.end()]
+    begun = [("reasoning", "a"), ("text", "b ")] if opening else [("text", "\n\n\nb ")]
+    assert said == [*begun, ("text", " ")]
+
+
+def by_variable(url: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChatModel:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("OPENAI_BASE_URL", wire.url)
-    wire.will(whole(content="<think> is a tag."))
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    return OpenAIChatModel("m", retries=ONCE)
 
-    reply = await OpenAIChatModel("gpt-5", retries=Retries(attempts=1)).respond(ask())
 
-    assert reply.text == "<think> is a tag."
+def by_client(url: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChatModel:
+    client = openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0)
+    return OpenAIChatModel("m", client=client, retries=ONCE)
+
+
+def by_argument(url: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIChatModel:
+    return OpenAIChatModel("m", base_url=url, retries=ONCE)
+
+
+@pytest.mark.parametrize("made", [by_variable, by_client, by_argument])
+async def test_a_server_is_known_by_its_address_however_that_is_given(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, made: Any
+) -> None:
+    wire.will(whole(content="<think>Hm</think>Hi"))
+
+    reply = await made(wire.url, monkeypatch).respond(ask(settings=ModelSettings(max_tokens=9)))
+
+    assert [part.text for part in reply.parts] == ["Hm", "Hi"]
+    assert wire.bodies[0]["max_tokens"] == 9
+
+
+def at(address: str) -> OpenAIChatModel:
+    """A model at an address that is not connected to."""
+    answer = whole(content="<think> is a tag.")
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=answer))
+    client = openai.AsyncOpenAI(
+        api_key="k", base_url=address, http_client=httpx2.AsyncClient(transport=transport)
+    )
+    return OpenAIChatModel("m", client=client, retries=ONCE)
+
+
+@pytest.mark.parametrize(
+    ("address", "openais"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("https://mine.openai.azure.com/openai/v1", True),
+        ("https://notapi.openai.com/v1", False),
+        ("https://api.openai.com.example/v1", False),
+        ("https://gateway.example/api.openai.com", False),
+    ],
+)
+async def test_openai_itself_may_write_about_the_tag(address: str, openais: bool) -> None:
+    reply = await at(address).respond(ask())
+
+    assert reply.parts[0].kind == ("text" if openais else "reasoning")
 
 
 @pytest.mark.parametrize(

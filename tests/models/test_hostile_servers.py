@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import anthropic
 import httpx2
 import openai
 import pytest
@@ -27,6 +28,7 @@ from toolwright.models import (
 )
 from toolwright.models._depth import text_is_too_deep
 from toolwright.models._secrets import Secrets
+from toolwright.models._sse import EventDecoder
 
 pytestmark = pytest.mark.anyio
 
@@ -51,10 +53,17 @@ each_of_ours = pytest.mark.parametrize("kind", OURS)
 each_way = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
 
+def made_once(kind: str, wire: Wire) -> Model:
+    """One model for all that a test sends: making a client takes longer than asking it."""
+    if kind not in wire.models:
+        wire.models[kind] = ALL[kind](wire.url)
+    return wire.models[kind]
+
+
 async def failures(wire: Wire, kind: str, streamed: bool, *replies: Reply) -> list[ModelError]:
     """What the model raises when the server answers with each of these."""
     wire.will(*replies)
-    model = ALL[kind](wire.url)
+    model = made_once(kind, wire)
     raised = []
     for _ in replies:
         with pytest.raises(ModelError, match=f"^{model.name}: ") as caught:
@@ -113,6 +122,22 @@ async def test_a_body_that_is_shorter_than_announced_may_be_asked_for_again(
     assert "broke off" in str(error)
 
 
+GIVEN: dict[str, Callable[[str], Model]] = {
+    "chat with a client": lambda url: OpenAIChatModel("m", client=openais(url), retries=ONCE),
+    "responses with a client": lambda url: OpenAIModel("m", client=openais(url), retries=ONCE),
+    "anthropic with a client": lambda url: AnthropicModel(
+        "m",
+        client=anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0),
+        retries=ONCE,
+    ),
+}
+ALL |= GIVEN
+
+
+def openais(url: str) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0)
+
+
 EVENTS: dict[str, Any] = {
     "chat": {"choices": [{"delta": {"content": "H"}}]},
     "responses": {"type": "response.output_text.delta", "delta": "H"},
@@ -121,11 +146,100 @@ EVENTS: dict[str, Any] = {
 }
 
 
-@each_of_ours
+each_read_by_us = pytest.mark.parametrize("kind", [*OURS, *GIVEN])
+
+
+def first_event(kind: str) -> Any:
+    return EVENTS[kind.partition(" ")[0]]
+
+
+def told_where(error: ModelError, wire: Wire, *shown: str) -> bool:
+    """Whether the error has the address, the status and what came."""
+    return error.status == 200 and all(
+        text in str(error) for text in ("HTTP 200", f"[{wire.url}]", *shown)
+    )
+
+
+@each_read_by_us
 async def test_a_stream_that_ends_too_early_may_be_asked_for_again(wire: Wire, kind: str) -> None:
-    error = await failure(wire, kind, True, sse(EVENTS[kind]))
+    error = await failure(wire, kind, True, sse(first_event(kind)))
 
     assert (error.reason, error.retryable) == ("connection", True)
+    assert told_where(error, wire, "the stream ended before the reply did, after '")
+
+
+OTHER_SHAPES = ({"message": "Welcome"}, {"detail": "Welcome"}, ["Welcome"], "Welcome")
+
+
+@each_way
+@each_read_by_us
+async def test_json_of_another_shape_is_shown_with_a_hint(
+    wire: Wire, kind: str, streamed: bool
+) -> None:
+    replies = [Reply(body=body) for body in OTHER_SHAPES[:3]]
+    if streamed:
+        replies += [sse(body) for body in OTHER_SHAPES]
+        replies += [sse(body, done="[DONE]") for body in OTHER_SHAPES]
+        replies += [sse({"type": "brand_new", "text": "Welcome"})]
+
+    for error in await failures(wire, kind, streamed, *replies):
+        assert (error.reason, error.retryable) == ("protocol", False), str(error)
+        assert told_where(error, wire, "Welcome", "check base_url")
+
+
+SENT_ERRORS: dict[str, tuple[Any, str]] = {
+    "openai": ({"error": {"message": "No.", "type": "x", "code": "invalid_api_key"}}, "auth"),
+    "anthropic": ({"type": "error", "error": {"type": "overloaded_error", "message": "No."}}, "overloaded"),
+    "google": ({"error": {"code": 429, "message": "No.", "status": "RESOURCE_EXHAUSTED"}}, "rate_limit"),
+    "vllm": ({"object": "error", "message": "No.", "type": "BadRequestError", "code": 400}, "bad_request"),
+    "flat": ({"type": "error", "code": 429, "message": "No."}, "rate_limit"),
+    "bare": ({"message": "No.", "code": "rate_limit_exceeded"}, "rate_limit"),
+    "status as a text": ({"error": {"message": "No.", "code": "503"}}, "overloaded"),
+    "unknown code, known type": ({"error": {"message": "No.", "code": "x", "type": "billing_error"}}, "rate_limit"),
+    "too long": ({"error": {"message": "No. The prompt is too long"}}, "context_too_long"),
+    "unknown": ({"error": {"message": "No.", "type": "brand_new_error"}}, "server"),
+    "text": ({"error": "No."}, "server"),
+    "text with a status": ({"error": "No.", "status": 401}, "auth"),
+    "flag": ({"error": True, "message": "No.", "code": 504}, "timeout"),
+    "without a message": ({"error": {"why": "No."}}, "server"),
+}  # fmt: skip
+
+
+@each_way
+@each_read_by_us
+async def test_an_error_under_http_200_is_one_by_its_code(
+    wire: Wire, kind: str, streamed: bool
+) -> None:
+    for sent, (body, reason) in SENT_ERRORS.items():
+        replies = [Reply(body=body)]
+        if streamed:
+            unnamed = f"data: {json.dumps(body)}\n\n".encode()
+            replies += [sse(first_event(kind), body), page(unnamed, "text/event-stream")]
+
+        for error in await failures(wire, kind, streamed, *replies):
+            assert (sent, error.reason) == (sent, reason), str(error)
+            assert told_where(error, wire, "No.")
+
+
+@each_read_by_us
+async def test_an_event_with_the_name_of_an_error_is_one(wire: Wire, kind: str) -> None:
+    events = [b'event: error\ndata: {"text": "No."}\n\n', b'event: error\ndata: "No."\n\n']
+
+    for error in await failures(wire, kind, True, *(page(e, "text/event-stream") for e in events)):
+        assert (error.reason, told_where(error, wire, "No.")) == ("server", True)
+
+
+@each_of_ours
+async def test_what_an_error_was_raised_from_is_no_circle(wire: Wire, kind: str) -> None:
+    for reply in (page(PAGE), page(b""), Reply(status=302, headers={"location": "https://x.y/"})):
+        waiting: list[BaseException | None] = [await failure(wire, kind, False, reply)]
+        seen: list[BaseException] = []
+        while waiting:
+            error = waiting.pop()
+            if error is not None:
+                assert error not in seen
+                seen.append(error)
+                waiting += {id(e): e for e in (error.__cause__, error.__context__)}.values()
 
 
 @each_of_ours
@@ -153,7 +267,7 @@ async def test_a_redirect_elsewhere_is_not_followed(wire: Wire, kind: str, strea
     assert len(wire.requests) == len(places)
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic"])
+@each_of_ours
 async def test_a_redirect_on_the_same_server_is_followed(wire: Wire, kind: str) -> None:
     moved = Reply(status=308, headers={"location": "/elsewhere"})
     wire.will(moved, page(PAGE))
@@ -163,6 +277,43 @@ async def test_a_redirect_on_the_same_server_is_followed(wire: Wire, kind: str) 
 
     assert wire.requests[1].path == "/elsewhere"
     assert wire.bodies[0] == wire.bodies[1]
+
+
+@each_of_ours
+async def test_a_redirect_that_leads_to_itself_is_a_protocol_error(wire: Wire, kind: str) -> None:
+    error = await failure(
+        wire, kind, False, Reply(status=307, headers={"location": "/"}, stays=True)
+    )
+
+    assert (error.reason, error.retryable) == ("protocol", False)
+    assert "a redirect that leads to another one" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "followed"),
+    [
+        ("http://h/a", "/b", True),
+        ("http://h:8000/a", "http://h:8000/b", True),
+        ("http://h/a", "https://h/a", True),
+        ("http://h:8000/a", "https://h:8443/a", False),
+        ("http://h:8000/a", "https://h/a", False),
+        ("https://h/a", "https://h:8443/a", False),
+        ("https://h/a", "http://h/a", False),
+        ("https://h/a", "https://h.example/a", False),
+    ],
+)
+async def test_a_redirect_is_followed_to_the_same_port_or_from_http_to_https(
+    here: str, there: str, followed: bool
+) -> None:
+    request = httpx2.Request("POST", here)
+    moved = httpx2.Response(307, headers={"location": there}, content=b"", request=request)
+    [hook] = _http.watching("test", Secrets("test"))["response"]
+
+    if followed:
+        await hook(moved)
+    else:
+        with pytest.raises(ModelError, match="which is not followed"):
+            await hook(moved)
 
 
 @each_way
@@ -241,7 +392,7 @@ ODD = (
 
 
 @each_way
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [*OURS, "pydantic-ai"])
 async def test_anything_else_is_a_model_error_too(
     wire: Wire, kind: str, streamed: bool, no_collection: None
 ) -> None:
@@ -374,12 +525,72 @@ def test_brackets_in_texts_are_no_levels() -> None:
     assert text_is_too_deep("[" * 101 + '"' + '\\"' * 100_000)
 
 
-async def test_a_byte_order_mark_hides_no_event(wire: Wire) -> None:
-    last = {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]}
-    events = "".join(f"data: {json.dumps(event)}\n\n" for event in (EVENTS["chat"], last))
-    wire.will(page(b"\xef\xbb\xbf" + events.encode(), "text/event-stream"))
+STREAMS: dict[str, list[Any]] = {
+    "chat": [
+        {"choices": [{"delta": {"content": "H"}}]},
+        {"choices": [{"delta": {"content": "i"}, "finish_reason": "stop"}]},
+    ],
+    "responses": [
+        {"type": "response.output_text.delta", "delta": "Hi"},
+        {
+            "type": "response.completed",
+            "response": {
+                "status": "completed",
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}],
+            },
+        },
+    ],
+    "anthropic": [
+        {"type": "message_start", "message": {"type": "message", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "Hi"},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [
+        {"candidates": [{"content": {"parts": [{"text": "H"}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "i"}]}, "finishReason": "STOP"}]},
+    ],
+}
+ASIDES = (
+    "retry: 3000\n\n", "id: 7\n\n", ": a comment\n\n", "event: ping\n\n", "data\n\n", "data:\n\n",
+    "event: ping\ndata:\n\n", "event: ping\ndata: no JSON\n\n", "unheard: of\n\n",
+)  # fmt: skip
+MARK = "\ufeff"
 
-    assert (await OURS["chat"](wire.url).respond(ask(), lambda delta: None)).text == "Hi"
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=ascii)
+@each_read_by_us
+async def test_every_legal_form_of_a_stream_is_read(wire: Wire, kind: str, end: str) -> None:
+    events = [json.dumps(event, indent=1) for event in STREAMS[kind.partition(" ")[0]]]
+    written = ["".join(f"data:{line}\n" for line in event.split("\n")) + "\n" for event in events]
+    forms = [
+        "".join(written),
+        MARK + "".join(written),
+        ": begin\n\n" + "".join(one + "".join(ASIDES) for one in written),
+        "".join(f"id: 1\nretry: 5\nevent: \n{one}" for one in written),
+    ]
+    wire.will(*(page(form.replace("\n", end).encode(), "text/event-stream") for form in forms))
+    model = made_once(kind, wire)
+
+    for form in forms:
+        assert (await model.respond(ask(), lambda delta: None)).text == "Hi", form
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_stream_means_the_same_in_any_pieces(size: int) -> None:
+    stream = b"\xef\xbb\xbfdata: a\r\ndata:b\r\n\r\nevent: x\rdata:  c\r\r:\n\ndata: d\n\ndata: e"
+    decoder = EventDecoder()
+    pieces = (stream[at : at + size] for at in range(0, len(stream), size))
+
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+
+    assert events == [("", b"a\nb"), ("x", b" c"), ("", b"d")]
+    assert list(decoder.end()) == [("", b"e")]
 
 
 async def test_a_byte_order_mark_may_come_in_pieces() -> None:
@@ -401,7 +612,8 @@ async def test_a_usage_that_cannot_be_counted_is_not_believed(wire: Wire, count:
 
     error = await failure(wire, "chat", False, page(body.encode(), "application/json"))
 
-    assert (error.reason, "a usage of input_tokens" in str(error)) == ("protocol", True)
+    assert error.reason == "protocol"
+    assert told_where(error, wire, "a usage of input_tokens")
 
 
 @each_of_ours

@@ -149,17 +149,17 @@ class Answering:
         self.pieces: list[bytes] | None = None
         """The body in chunks of its own making."""
         self.kind = "application/json"
-        self.http = httpx2.AsyncClient(
-            transport=httpx2.MockTransport(self.answer),
-            event_hooks=watching("test", Secrets("test")),
-        )
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:
         content = self.body if self.pieces is None else _stream(self.pieces)
         return httpx2.Response(200, content=content, headers={"content-type": self.kind})
 
     def model(self, kind: str) -> Model:
-        url, http = "http://127.0.0.1:9", self.http
+        url = "http://127.0.0.1:9"
+        http = httpx2.AsyncClient(
+            transport=httpx2.MockTransport(self.answer),
+            event_hooks=watching("test", Secrets("test"), plainly=kind == "gemini"),
+        )
         if kind in ("chat", "responses"):
             client = openai.AsyncOpenAI(api_key="k", base_url=url, http_client=http, max_retries=0)
             made = OpenAIChatModel if kind == "chat" else OpenAIModel

@@ -443,7 +443,7 @@ async def test_pieces_are_handed_on_and_the_message_is_whole(wire: Wire) -> None
 
     assert wire.bodies[0]["stream"] is True
     assert texts(deltas) == reply.text == "Let me look."
-    assert texts(deltas, "reasoning") == "Rain"
+    assert texts(deltas, "reasoning") == "Rain is likely."
     assert [(d.index, d.name, d.text) for d in deltas if d.kind == "call"] == [
         (0, "get_weather", ""),
         (0, "", '{"city": "Oslo"}'),

@@ -26,7 +26,6 @@ from toolwright.models import (
     OpenAIChatModel,
     Retries,
     google_search,
-    resolve_model,
 )
 
 pytestmark = pytest.mark.anyio
@@ -109,15 +108,12 @@ async def test_a_question_is_sent_and_its_answer_read(wire: Wire) -> None:
     )
 
 
-async def test_openai_itself_is_asked_in_its_own_dialect(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", wire.url)
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
+async def test_openai_itself_is_asked_in_its_own_dialect(wire: Wire) -> None:
     wire.will(completion(content="Hi."))
 
     settings = ModelSettings(max_tokens=50, tool_choice="get_weather", parallel_tool_calls=False)
-    reply = await resolve_model("openai-chat:gpt-4.1").respond(
+    openais = OpenAIChatModel("gpt-4.1", provider="openai", base_url=wire.url)
+    reply = await openais.respond(
         ask(tools=(WEATHER,), output_schema={"type": "object", "properties": {}}, settings=settings)
     )
 

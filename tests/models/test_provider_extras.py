@@ -8,7 +8,7 @@ import anthropic
 import openai
 import pytest
 from tests.models.requests import WEATHER, ask, history, results, texts
-from tests.models.wire import Wire, sse
+from tests.models.wire import Reply, Wire, sse
 
 from toolwright import Agent
 from toolwright.errors import ModelError
@@ -201,6 +201,76 @@ async def test_a_response_in_the_background_is_awaited(
         "/responses/r1",
         "/responses/r1",
     ]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_look_that_fails_is_repeated_and_the_response_is_not_started_again(
+    wire: Wire, monkeypatch: Any, streamed: bool
+) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 0.0)
+    busy = Reply(body={"error": {"message": "busy"}}, status=503)
+    looks = [busy, busy, response(status="queued"), busy, busy, response(said("Done."))]
+    wire.will(response(status="queued"), *looks)
+    model = OpenAIModel(
+        "gpt-5", base_url=wire.url, api_key="k", retries=Retries(attempts=3, first_wait=0.0)
+    )
+
+    reply = await model.respond(ask(), (lambda delta: None) if streamed else None)
+
+    assert reply.text == "Done."
+    paths = [request.path for request in wire.requests]
+    assert paths == ["/responses", *["/responses/r1"] * len(looks)]
+
+
+async def test_looks_that_keep_failing_end_the_wait(wire: Wire, monkeypatch: Any) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 0.0)
+    wire.will(response(status="queued"), Reply(body={"error": {"message": "busy"}}, status=503))
+
+    with pytest.raises(ModelError, match="busy"):
+        await gpt(wire).respond(ask())
+
+    assert [request.path for request in wire.requests] == ["/responses", "/responses/r1"]
+
+
+async def test_a_response_that_stays_in_the_background_is_a_timeout(
+    wire: Wire, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(responses, "_FIRST_LOOK", 61.0)
+    wire.will(response(status="queued"))
+
+    with pytest.raises(ModelError, match=r"not finished in the background within 60") as caught:
+        await gpt(wire).respond(ask(settings=ModelSettings(timeout=60)))
+
+    assert (caught.value.reason, len(wire.requests)) == ("timeout", 1)
+
+
+async def test_a_call_without_an_id_or_with_an_object_is_one(wire: Wire) -> None:
+    wire.will(
+        response(
+            {"type": "function_call", "id": "fc", "name": "f", "arguments": {"a": 1}},
+            {"type": "function_call", "name": "f"},
+        )
+    )
+
+    first, second = (await gpt(wire).respond(ask())).calls
+
+    assert (first.call_id, first.arguments) == ("fc", '{"a": 1}')
+    assert (bool(second.call_id), second.arguments) == (True, "{}")
+
+
+async def test_a_usage_of_null_takes_nothing_away(wire: Wire) -> None:
+    for start, end in (({"input_tokens": 3}, None), (None, {"input_tokens": 3})):
+        wire.will(
+            sse(
+                {"type": "message_start", "message": {**message(), "usage": start}},
+                {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": end},
+                {"type": "message_stop"},
+            )
+        )
+
+        reply = await claude(wire).respond(ask(), lambda delta: None)
+
+        assert reply.usage.input_tokens == 3
 
 
 async def test_images_of_the_interpreter_are_parts_and_go_back_once(wire: Wire) -> None:

@@ -30,6 +30,8 @@ class Reply:
     hang: bool = False
     done: str = ""
     """What OpenAI's older protocol sends after the last event."""
+    stays: bool = False
+    """Whether it is the answer to everything that is still asked."""
     raw: bytes | None = None
     """The body byte for byte, in place of JSON or events."""
 
@@ -48,6 +50,8 @@ class Wire:
         self.disconnected = anyio.Event()
         """Set when the client closes the connection during a stream."""
         self.url = ""
+        self.models: dict[str, Any] = {}
+        """Those that were made to ask this provider, by a name of the test's."""
 
     def will(self, *replies: Any) -> None:
         """Answer with these next; a dict is a JSON body."""
@@ -62,7 +66,7 @@ class Wire:
         """Answer one connection's one request."""
         try:
             self.requests.append(await _read(reader))
-            reply = self.replies.pop(0)
+            reply = self.replies[0] if self.replies[0].stays else self.replies.pop(0)
             writer.write(_head(reply))
             for event in reply.events:
                 writer.write(_event(event))

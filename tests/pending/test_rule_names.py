@@ -401,7 +401,7 @@ async def test_an_agent_may_be_named_that_is_around_the_one_whose_rule_it_is() -
     assert ran == []
 
 
-ODD = ["team[a]", "[admin]", "[!x]", "a*b", "who?", "CORP\\bob", "a\nb", "{a,b}", "^a$", "a.b", ""]
+ODD = ["team[a]", "[admin]", "[!x]", "a*b", "who?", "CORP\\bob", "a\nb", "{a,b}", "^a$", "a.b"]
 
 
 @pytest.mark.parametrize("user", ODD)
@@ -410,6 +410,14 @@ async def test_a_rule_about_somebody_fits_whatever_signs_their_name_has(user: st
         policy = rules(Rule.deny("drop_table", **setting), otherwise="allow")  # type: ignore[arg-type]
         await Runner(root([drop_table]), policy=policy).run("go", user_id=user)
         assert ran == []
+
+
+async def test_somebody_without_a_name_is_told_by_a_condition() -> None:
+    with pytest.raises(UsageError, match=r"when=.call\.user == ''"):
+        Rule.deny("drop_table", user="")
+    policy = rules(Rule.deny("drop_table", when="call.user == ''"), otherwise="allow")
+    await Runner(root([drop_table]), policy=policy).run("go", user_id="")
+    assert ran == []
 
 
 @pytest.mark.parametrize(
@@ -437,6 +445,7 @@ def test_what_is_no_name_is_refused_where_it_is_written(wrong: Any) -> None:
         lambda: Rule.ask("drop_table", wrong),
         lambda: Rule("deny", (wrong,)),
         lambda: Rule.deny(agent=0 if wrong is None else wrong),  # type: ignore[arg-type]
+        lambda: Rule.deny(user=0 if wrong is None else wrong),  # type: ignore[arg-type]
     ]
     for make in makes:
         with pytest.raises(UsageError, match=r"A rule names|Rule takes"):

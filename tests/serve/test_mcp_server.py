@@ -28,6 +28,7 @@ from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     AuthenticatedFunctionTool,
     FunctionTool,
+    Output,
     ToolContext,
     Toolset,
     deferred_tool,
@@ -520,30 +521,94 @@ def test_what_is_no_clear_yes_or_no_to_an_elicitation_is_refused(said: Any) -> N
 
 
 NESTED = {"type": "object", "properties": {"by": {"type": "object"}}, "required": ["by"]}
-FLAT = {"type": "object", "properties": {"by": {"type": "string"}}}
+FLAT = {"type": "object", "properties": {"by": {"type": "string"}}, "required": ["by"]}
+OWN = {"type": "object", "properties": {"approve": {"type": "string"}}}
+YES_OR_NO = {"type": "string", "enum": ["yes", "no"]}
+BARE = {"type": "object"}
+SAID_YES: dict[str, Any] = {"approve": True}
+SAID_NO: dict[str, Any] = {"approve": False}
 
 
 @pytest.mark.parametrize(
-    ("schema", "content", "payload"),
+    ("schema", "content", "answer"),
     [
-        (FLAT, {"by": "ann"}, {"by": "ann"}),
-        (FLAT, {}, {}),
-        (FLAT, {"by": "ann", "approve": False}, None),
-        (NESTED, {"answer": '{"by": {}}'}, {"by": {}}),
-        (NESTED, {}, None),
-        (NESTED, {"answer": "{}", "approve": False}, None),
+        (FLAT, {**SAID_YES, "by": "ann"}, Approve(payload={"by": "ann"})),
+        (FLAT, {**SAID_NO, "by": "ann"}, Reject()),
+        (FLAT, SAID_NO, Reject()),
+        (FLAT, SAID_YES, Approve(payload={})),  # what is missing, the runner refuses
+        (NESTED, {**SAID_YES, "answer": '{"by": {}}'}, Approve(payload={"by": {}})),
+        (NESTED, {**SAID_NO, "answer": '{"by": {}}'}, Reject()),
+        (NESTED, SAID_NO, Reject()),
+        (OWN, {**SAID_YES, "answer": '{"approve": "no"}'}, Approve(payload={"approve": "no"})),
+        (OWN, {**SAID_NO, "answer": '{"approve": "yes"}'}, Reject()),
+        (YES_OR_NO, {**SAID_YES, "answer": "no"}, Approve(payload="no")),
+        (YES_OR_NO, {**SAID_NO, "answer": "yes"}, Reject()),
+        (BARE, SAID_NO, Reject()),
+        (None, SAID_YES, Approve()),
+        (None, SAID_NO, Reject()),
     ],
     ids=str,
 )
-def test_a_form_beside_a_yes_is_filled_in_as_it_was_shown(
-    schema: dict[str, Any], content: dict[str, Any], payload: Any
+def test_only_approve_says_yes_whatever_is_filled_in_beside_it(
+    schema: dict[str, Any] | None, content: dict[str, Any], answer: Any
+) -> None:
+    from toolwright.serve.mcp._elicit import answer_from, question_for
+
+    pending = Pending(call_id="c", name="t", kind="confirmation", schema=schema)
+    form: Any = question_for(pending)
+    assert form.requested_schema["properties"]["approve"]["type"] == "boolean"
+    assert form.requested_schema["required"][0] == "approve"
+    assert set(content) <= set(form.requested_schema["properties"])
+    result = types.ElicitResult.model_construct(action="accept", content=content)
+    assert answer_from(pending, result) == answer
+
+
+@pytest.mark.parametrize("schema", [FLAT, NESTED, OWN, YES_OR_NO, BARE, None], ids=str)
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"by": "ann"},
+        {"answer": "yes"},
+        {"approve": "yes"},
+        {"approve": 1},
+        {**SAID_YES, "on": 1},
+    ],
+    ids=str,
+)
+def test_a_form_without_a_clear_yes_or_no_is_refused(
+    schema: dict[str, Any] | None, content: dict[str, Any]
 ) -> None:
     from toolwright.serve.mcp._elicit import answer_from
 
     pending = Pending(call_id="c", name="t", kind="confirmation", schema=schema)
     result = types.ElicitResult.model_construct(action="accept", content=content)
-    if payload is not None:
-        assert answer_from(pending, result) == Approve(payload=payload)
-        return
-    with pytest.raises(UsageError, match="does not fit"):
+    with pytest.raises(UsageError, match=r"does not fit|Accepted are"):
         answer_from(pending, result)
+
+
+async def test_a_no_in_a_form_runs_nothing() -> None:
+    ran: list[Any] = []
+
+    @tool
+    def wipe(tool_context: ToolContext) -> Any:
+        """Wipe the disk."""
+        if tool_context.tool_confirmation is None:
+            return Output.pending(kind="confirmation", schema=FLAT)
+        ran.append(tool_context.tool_confirmation.payload)
+        return "wiped"
+
+    contents: list[dict[str, Any]] = [
+        {"by": "no"},
+        {**SAID_NO, "by": "no"},
+        {**SAID_YES, "by": "ann"},
+    ]
+
+    async def fill_in(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content=contents.pop(0))
+
+    async with Client(McpServer([wipe]).server, elicitation_callback=fill_in) as mcp:
+        assert (await mcp.call_tool("wipe")).is_error  # the first answer was asked for again
+        assert ran == []
+        await mcp.call_tool("wipe")
+        assert ran == [{"by": "ann"}]

@@ -134,9 +134,33 @@ async def test_a_script_does_not_run_where_there_is_no_place_for_its_copy(
     folder = make_skill(tmp_path, scripts__tidy_DOT_sh="echo ran > ran")
     work = tmp_path / "work"
     work.mkdir()
-    monkeypatch.setattr("toolwright.builtin.skills._scripts._PLACES", (str(work), "/nowhere"))
+    monkeypatch.setattr("toolwright.builtin.skills._scripts._PLACES", f"'{work}' /nowhere")
     toolset = SkillToolset([Skill.from_directory(folder)], code_executor=LocalExecutor(work))
     [found] = await results([toolset], RUN)
     assert told(found)["exit_code"] == 126
     assert "Set TMPDIR to a directory outside it" in told(found)["stderr"]
     assert list(work.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout"),
+    [
+        ("trap '' TERM HUP INT; echo > $SKILL_DIR/more; sleep 30", 0.3),
+        ("kill -9 $PPID; echo > $SKILL_DIR/more", 30),
+        ("exit 1", 30),
+    ],
+    ids=["ignores", "kills", "fails"],
+)
+async def test_the_copy_goes_with_the_run_whatever_the_script_does(
+    script: str, timeout: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_skill(tmp_path, scripts__tidy_DOT_sh=script)
+    work, place = tmp_path / "work", tmp_path / "place"
+    work.mkdir()
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    toolset = SkillToolset(
+        [Skill.from_directory(folder)], code_executor=LocalExecutor(work), script_timeout=timeout
+    )
+    await results([toolset], RUN)
+    assert list(place.iterdir()) == []

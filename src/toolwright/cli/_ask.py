@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from toolwright.cli._card import Card, laid, laid_own, lay_out, whole_rows
 from toolwright.cli._form import REJECT, fields_of, fill_in
 from toolwright.cli._go import UNANSWERED
 from toolwright.cli._lines import drop_typed_ahead, read_line
-from toolwright.cli._shorten import Room
+from toolwright.cli._screen import screen
 from toolwright.cli._terminal import Terminal
-from toolwright.cli._words import parse_answer, question, remember_words
+from toolwright.cli._words import parse_answer, remember_words
 from toolwright.errors import UsageError
 from toolwright.messages import Pending, Reject, shown_json
 
@@ -16,9 +17,14 @@ __all__ = ["ask_person", "edit_arguments"]
 _CONFIRM = "approve (y) · reject REASON (n) · edit (e) · show: in full"
 _FORM = f"Ctrl-C leaves it waiting · {REJECT} REASON refuses"
 _ANSWER = "Enter alone leaves it waiting · /show: in full · /reject REASON refuses"
-_FEWEST_ROWS = 6
-_OTHER_ROWS = 8
-"""What the help, the notes and the line for the answer may take."""
+_LOOK_FIRST = (
+    "Not all that would be decided on fits this screen. Look at it first: `show` (`/show` for what is "
+    "no confirmation) pages through it to its end; or make the terminal larger."
+)
+_UNSEEN = "show: page through it · reject REASON (n)"
+_PAGE, _LAST_PAGE = "Enter: more · q: back> ", "(end) Enter: back> "
+_OTHER_ROWS = 2
+"""What the line for the answer takes, and an empty one above the question."""
 _SHOW = object()
 """In place of an answer: show it in full."""
 
@@ -26,30 +32,54 @@ _SHOW = object()
 async def ask_person(pending: Pending) -> Any:
     """The answer, as `runner.answer` takes it, or `UNANSWERED`."""
     terminal = Terminal(stderr=True)
-    _ask(pending, terminal)
+    card = _ask(pending, terminal)
+    note, seen = "", False
     # Nobody can have meant this question by it.
     if text := drop_typed_ahead().strip():
-        terminal.say(f"Typed before this question, so not taken for its answer: {text!r}")
+        note = f"Typed before this question, so not taken for its answer: {text!r}"
+        card = _ask(pending, terminal, note)
+    if fields_of(pending) and not card.is_whole:
+        seen = await _page(pending, terminal)
+        card = _ask(pending, terminal, note, seen=seen)
     while True:
         try:
-            answer = await _answer(pending)
+            answer, note = await _answer(pending, may_decide=card.is_enough or seen), ""
         except UsageError as error:
-            terminal.say(str(error), style="red")
-            continue
+            answer, note = _SHOW, str(error)
         if answer is not _SHOW:
             return answer
+        if not note:
+            seen = await _page(pending, terminal) or seen
         # The question comes again below all of it, so that what is decided on stays in sight.
-        terminal.say(f"\n{question(pending)}\n")
-        _ask(pending, terminal)
+        card = _ask(pending, terminal, note, seen=seen)
 
 
-def _ask(pending: Pending, terminal: Terminal) -> None:
-    """The question, short enough to be in sight as a whole."""
-    columns, rows = terminal.size
-    room = Room(columns, max(_FEWEST_ROWS, rows - _OTHER_ROWS))
-    short = question(pending, None if fields_of(pending) else room)
-    terminal.say(f"\n{short}", style="cyan")
-    terminal.say(_help(pending), style="dim")
+def _ask(pending: Pending, terminal: Terminal, note: str = "", *, seen: bool = False) -> Card:
+    """The question with all that is printed below it, short enough to be in sight as a whole."""
+    there = screen()
+    notes = laid("note", note, there, there.rows // 4) if note else []
+    words = laid_own(_help(pending), there)
+    room = there.rows - _OTHER_ROWS - len(notes) - len(words)
+    card = lay_out(pending, there, max(0, room))
+    terminal.say("\n" + "\n".join(card.rows), style="cyan")
+    if notes:
+        terminal.say("\n".join(notes), style="red")
+    if not card.is_enough and not seen and pending.kind == "confirmation":
+        words = laid_own(_UNSEEN, there)
+    terminal.say("\n".join(words), style="dim")
+    return card
+
+
+async def _page(pending: Pending, terminal: Terminal) -> bool:
+    """Show all of it, a screen at a time; whether the person came to its end."""
+    there = screen()
+    rows, size = whole_rows(pending, there), max(1, there.rows - 1)
+    for at in range(0, len(rows), size):
+        terminal.say("\n".join(rows[at : at + size]))
+        is_last = at + size >= len(rows)
+        if (await read_line(_LAST_PAGE if is_last else _PAGE)).strip():
+            return False
+    return there.is_wide_enough
 
 
 def _help(pending: Pending) -> str:
@@ -59,15 +89,25 @@ def _help(pending: Pending) -> str:
     return _FORM if fields_of(pending) else _ANSWER
 
 
-async def _answer(pending: Pending) -> Any:
+async def _answer(pending: Pending, *, may_decide: bool) -> Any:
     if fields_of(pending):
-        return await fill_in(pending, lambda prompt, default: read_line(prompt, default=default))
+        answer = await fill_in(pending, lambda prompt, default: read_line(prompt, default=default))
+    else:
+        answer = await _read_answer(pending, may_decide=may_decide)
+    if may_decide or answer is UNANSWERED or answer is _SHOW or isinstance(answer, Reject):
+        return answer
+    raise UsageError(_LOOK_FIRST)
+
+
+async def _read_answer(pending: Pending, *, may_decide: bool) -> Any:
     text = (await read_line("answer> ")).strip()
     if text == "/show" or (pending.kind == "confirmation" and text == "show"):
         return _SHOW
     if pending.kind == "confirmation":
-        if text in ("e", "edit"):
+        if text in ("e", "edit") and may_decide:
             text = f"edit {await edit_arguments(pending)}"
+        elif text in ("e", "edit"):
+            raise UsageError(_LOOK_FIRST)
         return parse_answer(pending, text)
     if text.split(" ")[0] == REJECT:
         return Reject(reason=text.removeprefix(REJECT).strip())

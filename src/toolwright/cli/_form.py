@@ -4,7 +4,9 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from toolwright.cli._card import laid
 from toolwright.cli._json import read_json
+from toolwright.cli._screen import screen
 from toolwright.errors import UsageError
 from toolwright.messages import Pending, Reject, RepeatedKeys, visible
 
@@ -43,7 +45,10 @@ def _prompt(name: str, field: Mapping[str, Any], required: bool) -> str:
     about = f" ({field['description']})" if field.get("description") else ""
     kind = " | ".join(map(str, field["enum"])) if "enum" in field else str(field.get("type", "any"))
     optional = "" if required else ", optional"
-    return f"{visible(f'{label}{about} [{kind}{optional}]', lines=False)}> "
+    shown = screen()
+    # Its words are the server's: none of them begins a row.
+    rows = laid("field", f"{label}{about} [{kind}{optional}]", shown, shown.rows // 2)
+    return "\n".join(rows) + "> "
 
 
 def _default(field: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from toolwright.errors import UsageError
 
 __all__ = [
+    "USER",
     "AgentOption",
     "JsonOption",
     "ModelOption",
@@ -18,6 +19,8 @@ __all__ = [
     "unless_blank",
 ]
 
+USER = "me"
+"""Whose the sessions are that a command makes, and whose calls it makes and explains."""
 ModelOption = Annotated[str | None, Parameter(name=["--model", "-m"], help="provider:name, or me.")]
 AgentOption = Annotated[
     str | None,

@@ -5,6 +5,7 @@ from collections import Counter
 from difflib import get_close_matches
 
 from toolwright.agent import Runner
+from toolwright.cli._options import USER
 from toolwright.cli._state import default_store, has_tables
 from toolwright.cli._target import Target, open_runner, open_stored
 from toolwright.errors import UsageError
@@ -17,7 +18,7 @@ _SHOWN = 10
 
 def new_scope(runner: Runner) -> Scope:
     """A session that is not there yet."""
-    return Scope(app_name=runner.app_name, user_id="me", session_id=uuid.uuid4().hex[:8])
+    return Scope(app_name=runner.app_name, user_id=USER, session_id=uuid.uuid4().hex[:8])
 
 
 async def find_scope(runner: Runner, session_id: str) -> Scope:

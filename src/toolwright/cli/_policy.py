@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from toolwright.agent import Explanation, Runner, lock_of, moved_since
 from toolwright.cli import _exit as exits
 from toolwright.cli._json import read_json
-from toolwright.cli._options import AgentOption, JsonOption
+from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say
 from toolwright.cli._target import read_tools
 from toolwright.cli._tools import parse_pairs
@@ -28,7 +28,7 @@ def policy_explain(
     /,
     *arguments: str,
     agent: AgentOption = None,
-    user: UserOption = "user",
+    user: UserOption = USER,
     json: JsonOption = False,
 ) -> int:
     """Say which rule decides about a call, and why. Nothing runs.

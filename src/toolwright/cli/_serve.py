@@ -9,6 +9,7 @@ from toolwright.backends.files import FilesystemBackend
 from toolwright.cli import _exit as exits
 from toolwright.cli._log import log_lines
 from toolwright.cli._options import (
+    USER,
     AgentOption,
     ModelOption,
     StoreOption,
@@ -62,7 +63,7 @@ def serve(
     refuse_empty({"--host": host, "--tasks": tasks, "--files": files})
     if work and tasks is None:
         raise UsageError("--work works on the tasks of --tasks: add --tasks MODULE:ORCHESTRATOR.")
-    settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui)
+    settings = ServeSettings(host=host, port=port, token=token, work=work, agui=agui, user_id=USER)
     log_lines(logging.WARNING, verbose=verbose, task=current_task.get)
     runner = open_runner(Target(agent=agent, model=model, store=store))
     shown = None if files is None else FilesystemBackend(files)

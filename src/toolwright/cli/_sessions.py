@@ -113,7 +113,7 @@ def sessions_show(
                 say(_said(message))
             words = _words(target, history)
             for pending in await runner.pending(session):
-                say(f"\nwaits: {question(pending)}")
+                say(f"\n{question(pending)}")
                 say(how_to_answer(pending, answer_command(session, pending, words)))
 
     anyio.run(main)

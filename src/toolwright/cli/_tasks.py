@@ -157,7 +157,7 @@ async def _files_of(found: Orchestrator, task: Task) -> list[str]:
 def _waits(task_id: str, pending: Pending, where: str) -> str:
     there = "" if where == _DEFAULT else f" --from {shlex.quote(where)}"
     command = f"toolwright tasks answer {task_id} {quoted_id(pending)}{there}"
-    return f"\nwaits: {question(pending)}\n{how_to_answer(pending, command)}"
+    return f"\n{question(pending)}\n{how_to_answer(pending, command)}"
 
 
 def tasks_cancel(task_id: str, /, *, where: Where = _DEFAULT) -> int:

@@ -32,11 +32,6 @@ class Terminal:
         self._line = ""
         """The end of the line that is being written: what comes next may combine with it."""
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and rows."""
-        return self._console.width, self._console.height
-
     def say(self, *parts: Part, style: str = "", end: str = "\n") -> None:
         """Print the parts, one after the other; newlines in them stay."""
         text = Text.assemble(*[self._seen(part) for part in parts], style=style)

@@ -9,6 +9,7 @@ from toolwright.agent import Agent, Runner
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import choose_asker, go, named_when_interrupted
 from toolwright.cli._json import read_json
+from toolwright.cli._options import USER
 from toolwright.cli._out import say
 from toolwright.cli._show import Show, outcome
 from toolwright.errors import UsageError
@@ -75,7 +76,7 @@ async def call_tool(
     assert by_hand is not None
     ended: list[ToolEnded] = []
     session = f"{HAND}{uuid.uuid4().hex[:8]}"
-    scope = Scope(app_name=by_hand.app_name, user_id="me", session_id=session)
+    scope = Scope(app_name=by_hand.app_name, user_id=USER, session_id=session)
     prompt = f"{name} {json.dumps(arguments)}"
 
     async def tell_waiting() -> None:

@@ -4,17 +4,17 @@ import shlex
 from collections.abc import Iterable
 from typing import Any, cast
 
+from toolwright.cli._card import numbers_of, options_of, whole_rows
 from toolwright.cli._json import read_json
-from toolwright.cli._shorten import Room, fit, height, shorten
+from toolwright.cli._screen import screen
+from toolwright.cli._shorten import shorten
 from toolwright.errors import UsageError
 from toolwright.messages import (
     Approve,
     Pending,
     Reject,
     Remember,
-    pretences,
     shown_json,
-    shown_text,
     visible,
 )
 from toolwright.tools import answer_from_text
@@ -33,31 +33,9 @@ _YES = frozenset({"approve", "yes", "y", "true"})
 _NO = frozenset({"reject", "no", "n", "false"})
 
 
-def question(pending: Pending, room: Room | None = None) -> str:
-    """What the call asks, with its arguments; in full, or shortened to the room there is."""
-    head = _line(f"{pending.call_id}  {pending.name} ({pending.kind})")
-    # Further lines of a hint are indented: none of them looks like ours.
-    head = f"{head} {shown_text(pending.hint)}".rstrip().replace("\n", "\n    ")
-    bodies, shown = [], [pending.hint, pending.payload]
-    if pending.kind not in ("choice", "input"):  # there the hint and the payload say it all
-        bodies.append(shown_json(pending.arguments, indent=2))
-        shown.append(pending.arguments)
-    if pending.payload is not None:
-        bodies.append(_payload(pending))
-    parts = [head, *bodies] if room is None else _shortened(head, bodies, room)
-    if pending.rule:
-        parts.append(_line(f"(asked by {pending.rule})"))
-    parts += pretences(*shown)
-    return "\n".join(parts)
-
-
-def _shortened(head: str, bodies: list[str], room: Room) -> list[str]:
-    short = fit(head, Room(room.columns, room.rows // 3))
-    left = Room(room.columns, (room.rows - height(short, room)) // max(1, len(bodies)))
-    parts = [short, *(fit(body, left) for body in bodies)]
-    length = sum(map(len, [head, *bodies]))
-    is_whole = parts == [head, *bodies]
-    return parts if is_whole else [*parts, f"({length:,} characters; `show` prints them all)"]
+def question(pending: Pending) -> str:
+    """What the call asks, in full, in rows that fit the terminal."""
+    return "\n".join(whole_rows(pending, screen()))
 
 
 def _line(text: str) -> str:
@@ -111,36 +89,12 @@ def remember_words(pending: Pending) -> dict[str, str]:
     return words
 
 
-def _payload(pending: Pending) -> str:
-    options = _options(pending)
-    if options:
-        numbers = [f"{number}." for number in _numbers(options)] or ["-"] * len(options)
-        shown = [shown_text(str(option), lines=False) for option in options]
-        return "\n".join(f"{number} {text}" for number, text in zip(numbers, shown, strict=True))
-    return shown_json(pending.payload, indent=2)
-
-
-def _options(pending: Pending) -> list[Any]:
-    payload = pending.payload
-    options = payload.get("options") if isinstance(payload, dict) else None
-    return options if pending.kind == "choice" and isinstance(options, list) else []
-
-
-def _numbers(options: list[Any]) -> list[str]:
-    """What options are chosen by; nothing where one of them is such a number itself.
-
-    Then "2" could be meant for either of two, so that only the option's own text counts.
-    """
-    numbers = [str(n) for n in range(1, len(options) + 1)]
-    return [] if {str(option).strip() for option in options} & {*numbers} else numbers
-
-
 def parse_answer(pending: Pending, text: str) -> Any:
     """The answer as a runner takes it; `UsageError` says which words there are."""
     if pending.kind == "confirmation":
         return _confirmation(pending, text)
-    options = _options(pending)
-    if text in (numbers := _numbers(options)):
+    options = options_of(pending)
+    if text in (numbers := numbers_of(options)):
         return options[numbers.index(text)]
     return answer_from_text(pending, text)
 

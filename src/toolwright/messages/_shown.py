@@ -9,12 +9,12 @@ from toolwright.messages._visible import ODD_SPACES, count_marks, lookalikes, vi
 
 __all__ = ["pretences", "shown_json", "shown_text"]
 
-_MARKED = r"(careful: {count} characters that would not be seen are written as \u….)"
-_LOOKALIKE = "(careful: letters that look like others: {word}.)"
-_MORE = "(careful: letters that look like others in more words: {count}.)"
+_MARKED = r"{count} characters that would not be seen are written as \u…."
+_LOOKALIKE = "letters that look like others: {word}."
+_MORE = "letters that look like others in more words: {count}."
 _LEFTWARD = (
-    "(careful: some words are written from right to left; they may be shown in another order than "
-    "they stand in.)"
+    "some words are written from right to left; they may be shown in another order than "
+    "they stand in."
 )
 _LOOKALIKES_SHOWN = 5
 _FROM_RIGHT = re.compile(
@@ -34,7 +34,7 @@ def shown_text(text: str, *, lines: bool = True) -> str:
 
 
 def pretences(*values: Any) -> list[str]:
-    """A line for everything in these JSON values that is not what it looks like."""
+    """A sentence for everything in these JSON values that is not what it looks like."""
     texts = [text for value in values for text in _texts(value)]
     lines = []
     if marks := sum(count_marks(text) + len(ODD_SPACES.findall(text)) for text in texts):

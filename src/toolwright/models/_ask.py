@@ -12,8 +12,11 @@ from toolwright.errors import ModelError, ToolwrightError, UsageError
 from toolwright.messages import ModelMessage
 from toolwright.models._checked import checked
 from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchanging
 from toolwright.models._model import Delta, OnDelta
+from toolwright.models._origin import written_at
 from toolwright.models._secrets import Secrets, hiding
+from toolwright.models._telling import Telling, with_whole_characters
 
 __all__ = ["Retries", "Send", "ask"]
 
@@ -46,32 +49,23 @@ async def ask(
     secrets: Secrets,
     timeout: float | None,
     retries: Retries,
+    server: str | None = None,
 ) -> ModelMessage:
     """The reply of the first attempt that succeeds.
 
     An attempt that fails after some of its text was handed on is not repeated: whoever listens
     would see the beginning twice.
     """
-    heard = False
-
-    def listen(delta: Delta) -> None:
-        nonlocal heard
-        if not isinstance(delta.text, str) or not isinstance(delta.name, str):
-            raise TypeError(f"a piece of {delta.kind} is {delta.text!r}")
-        heard = True
-        if on_delta is not None:
-            with _as_the_callers():
-                on_delta(delta)
-
     for attempt in range(1, retries.attempts + 1):
+        telling = None if on_delta is None else Telling(_as_the_callers(on_delta))
         try:
-            with hiding(secrets), _every_failure(name):
-                return checked(await _once(send, on_delta and listen, timeout))
+            with exchanging(), hiding(secrets), _every_failure(name):
+                return written_at(await _once(send, telling, timeout, name), server)
         except _Callers as carried:
             raise carried.error from None
         except ModelError as error:
             wait = _wait(error, attempt, retries)
-            if wait is None or heard:
+            if wait is None or (telling is not None and telling.has_begun):
                 raise
         await anyio.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
@@ -95,21 +89,30 @@ class _Callers(BaseException):
         self.error = error
 
 
-@contextmanager
-def _as_the_callers() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise _Callers(error) from error
+def _as_the_callers(on_delta: OnDelta) -> OnDelta:
+    def listen(delta: Delta) -> None:
+        try:
+            on_delta(delta)
+        except Exception as error:
+            raise _Callers(error) from error
+
+    return listen
 
 
-async def _once(send: Send, on_delta: OnDelta | None, timeout: float | None) -> ModelMessage:
+async def _once(
+    send: Send, telling: Telling | None, timeout: float | None, name: str
+) -> ModelMessage:
     with anyio.move_on_after(timeout):
-        return await send(on_delta)
-    raise ModelError(
-        f"No reply within {timeout} seconds; raise `ModelSettings.timeout`, or ask for less.",
+        message = await send(None if telling is None else telling.hear)
+        message = with_whole_characters(checked(message))
+        if telling is not None:
+            telling.end(message)
+        return message
+    raise model_error(
+        name,
+        f"no reply within {timeout} seconds",
         reason="timeout",
-        retryable=True,
+        cure="raise `ModelSettings.timeout`, or ask for less",
     )
 
 

@@ -27,17 +27,17 @@ def checked(message: ModelMessage) -> ModelMessage:
     """`message` itself, if all that the provider filled in has the type that it must have."""
     for part in message.parts:
         if not _is_sound(part):
-            raise not_a_reply(message.model, "JSON of another shape:", repr(part), status=200)
+            raise not_a_reply(message.model, "JSON of another shape:", repr(part))
         if _is_deep(part):
             what = f"the reply has JSON that is nested deeper than {MOST_LEVELS} levels"
             # The model's fault and nobody else's: another try may well do.
             raise model_error(message.model, f"{what}, in a {part.kind} part", reason="server")
     if is_too_deep(message.meta):
-        raise not_a_reply(message.model, f"JSON of more than {MOST_LEVELS} levels", status=200)
+        raise not_a_reply(message.model, f"JSON of more than {MOST_LEVELS} levels")
     for name in _COUNTS:
         count = getattr(message.usage, name)
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < _MOST:
-            raise not_a_reply(message.model, f"a usage of {name}", repr(count), status=200)
+            raise not_a_reply(message.model, f"a usage of {name}", repr(count))
     return message
 
 

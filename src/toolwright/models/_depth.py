@@ -1,10 +1,11 @@
 """How deep JSON is nested: what is too deep can be read once, and then never be stored or sent."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MOST_LEVELS", "is_too_deep", "text_is_too_deep"]
+__all__ = ["MOST_LEVELS", "as_object", "is_too_deep", "text_is_too_deep"]
 
 MOST_LEVELS = 100
 """Serializers give up between 200 and 1,000, and a message is nested in others."""
@@ -22,6 +23,15 @@ def text_is_too_deep(text: str) -> bool:
         if level > MOST_LEVELS:
             return True
     return False
+
+
+def as_object(arguments: str) -> dict[str, Any]:
+    """A call's arguments as an object; what is none was answered with an error and is only quoted."""
+    try:
+        value = arguments if text_is_too_deep(arguments) else json.loads(arguments)
+    except (ValueError, RecursionError):
+        value = arguments
+    return value if isinstance(value, dict) else {"invalid": value}
 
 
 def is_too_deep(value: Any) -> bool:

@@ -8,14 +8,17 @@ from urllib.parse import urlsplit
 
 from toolwright._retry_after import retry_after
 from toolwright.errors import ModelError
+from toolwright.models._exchange import exchange
 from toolwright.models._secrets import hidden
 
 __all__ = [
     "broken_off",
+    "ended_early",
     "model_error",
     "not_a_reply",
     "parsing",
     "reading",
+    "reason_of",
     "unreachable",
 ]
 
@@ -48,6 +51,9 @@ _BY_CODE = {
     "invalid_request_error": "bad_request",
     "invalid_prompt": "bad_request",
     "not_found_error": "bad_request",
+    "model_not_found": "bad_request",
+    "invalid_argument": "bad_request",
+    "not_found": "bad_request",
 }
 _BY_STATUS = {
     401: "auth",
@@ -63,9 +69,10 @@ _BY_STATUS = {
 }
 _TOO_LONG = re.compile(
     r"prompt is too long|context (length|window|size)|maximum context|"
-    r"token count .* exceeds|too many (input )?tokens",
+    r"token count .{0,100} exceeds|too many (input )?tokens",
     re.I,
 )
+_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "timeout", "connection", "server"})
 _LONGEST = 1_000
 """A proxy may answer with a whole page of HTML."""
@@ -92,24 +99,25 @@ def model_error(
     provider: str,
     message: object,
     *,
-    code: object = None,
+    codes: tuple[object, ...] = (),
     status: int | None = None,
     reason: str | None = None,
+    cure: str | None = None,
     headers: Mapping[str, str] | None = None,
     url: object = None,
 ) -> ModelError:
     """The error for what `provider` answered; secrets that it echoed are taken out.
 
-    The response's headers may say whether and when to try again; of the request's URL the server's
-    address is named.
+    The response's headers may say whether and when to try again. The address and the status are
+    those of the request that is being made, unless they are given.
     """
     headers = headers or {}
-    # Whatever a server puts there: numbers for codes, objects for texts.
-    message, code = str(message), None if code is None else str(code)
-    reason = reason or _reason(message, code, status)
-    cure = f" ({_cure(reason, status)})" if _cure(reason, status) else ""
+    message = str(message)  # whatever a server puts there
+    status = exchange().status if status is None else status
+    reason = reason or reason_of(message, codes, status)
+    cure = cure or _cure(reason, status)
     return ModelError(
-        f"{provider}: {hidden(message)[:_LONGEST]}{_from(url)}{cure}",
+        f"{provider}: {hidden(message)[:_LONGEST]}{_from(url, message)}{f' ({cure})' if cure else ''}",
         # An empty account answers like a rate limit, but waiting does not help.
         reason="rate_limit" if reason == "quota" else reason,
         retryable=_SHOULD_RETRY.get(headers.get("x-should-retry", ""), reason in _RETRYABLE),
@@ -126,75 +134,81 @@ def _cure(reason: str, status: int | None) -> str | None:
 
 def unreachable(provider: str, url: object, detail: str) -> ModelError:
     """The error for a server that cannot be connected to; it names the server's address."""
-    return model_error(provider, f"cannot reach {_address(url)}: {detail}", reason="connection")
+    message = f"cannot reach {_address(url)}: {detail}"
+    return model_error(provider, message, reason="connection", url=url)
 
 
 def not_a_reply(
-    provider: str,
-    found: str,
-    shown: str | None = None,
-    *,
-    url: object = None,
-    status: int | None = None,
+    provider: str, found: str, shown: str | None = None, *, status: int | None = None
 ) -> ModelError:
     """The error for an answer that is no reply of the protocol: mostly, `base_url` is wrong."""
-    came = "" if status is None else f"HTTP {status}, "
-    quoted = "" if shown is None else f" {_shortened(shown)!r}"
+    url = exchange().url
+    quoted = f" {_shortened(shown)!r}" if shown else ""
     asked = "" if url is None else f"; {_path(url)!r} was asked"
-    message = (
-        f"this is no reply of a model: {came}{found}{quoted}{_from(url)} ({_ELSEWHERE}{asked})"
-    )
-    return model_error(provider, message, reason="protocol", status=status)
+    message = f"this is no reply of a model: {_came(status)}{found}{quoted}"
+    cure = f"{_ELSEWHERE}{asked}"
+    return model_error(provider, message, reason="protocol", status=status, cure=cure)
 
 
-def broken_off(
-    provider: str,
-    what: str,
-    shown: str | None = None,
-    *,
-    url: object = None,
-    status: int | None = None,
-) -> ModelError:
+def broken_off(provider: str, what: str, *, url: object = None) -> ModelError:
     """The error for a reply of which only a beginning came; asking again may help."""
-    quoted = f", after {_shortened(shown)!r}" if shown else ""
-    message = f"the connection broke off: {what}{quoted}"
-    return model_error(provider, message, reason="connection", status=status, url=url)
+    begins = exchange().begins.strip()
+    quoted = f", after {_shortened(begins)!r}" if begins else ""
+    message = f"the connection broke off: {_came()}{what}{quoted}"
+    return model_error(provider, message, reason="connection", url=url)
+
+
+def ended_early(provider: str, *, strange: bool) -> ModelError:
+    """The error for a stream that ends before its reply does.
+
+    A `strange` one had events, and none of this protocol: there the rest would not help either.
+    """
+    if strange:
+        return not_a_reply(provider, "JSON of another shape:", exchange().begins)
+    return broken_off(provider, "the stream ended before the reply did")
+
+
+def _came(status: int | None = None) -> str:
+    status = exchange().status if status is None else status
+    return "" if status is None else f"HTTP {status}, "
 
 
 @contextmanager
-def parsing(provider: str, url: object) -> Iterator[None]:
+def parsing(provider: str) -> Iterator[None]:
     """Turn what the JSON of an answer is refused with into a `ModelError`."""
     try:
         yield
     except json.JSONDecodeError as error:
         if _BEGINS_WELL.match(error.doc) or "data:".startswith(error.doc.strip()):
             what = f"its JSON is not whole ({error.msg} at {error.pos})"
-            raise broken_off(provider, what, error.doc, url=url, status=200) from error
-        raise not_a_reply(provider, "not JSON but", error.doc, url=url, status=200) from error
+            raise broken_off(provider, what) from error
+        raise not_a_reply(provider, "not JSON but", error.doc) from error
     except UnicodeDecodeError as error:
         shown = error.object[:_SHOWN].decode(errors="replace")
         if "unexpected end" in error.reason and _BEGINS_WELL.match(shown):
-            raise broken_off(provider, "it ends in a character", shown, url=url) from error
-        raise not_a_reply(provider, "not UTF-8:", shown, url=url, status=200) from error
+            raise broken_off(provider, "it ends in a character") from error
+        raise not_a_reply(provider, "not UTF-8:", shown) from error
     except UnicodeEncodeError:
         raise  # of the request
     except ValueError as error:
         what = f"JSON that cannot be read ({_shortened(str(error))})"
-        raise not_a_reply(provider, what, url=url, status=200) from error
+        raise not_a_reply(provider, what, exchange().begins) from error
     except RecursionError as error:
         what = "JSON that is nested too deep to be read"
-        raise not_a_reply(provider, what, url=url, status=200) from error
+        raise not_a_reply(provider, what, exchange().begins) from error
 
 
 @contextmanager
-def reading(provider: str, answer: object = None, url: object = None) -> Iterator[None]:
+def reading(provider: str, answer: object = None) -> Iterator[None]:
     """Turn what an answer of another shape makes our reading raise into a `ModelError`."""
     try:
         yield
     except _OTHER_SHAPE as error:
         what = f"JSON of another shape ({type(error).__name__}: {_shortened(str(error))})"
-        shown = None if answer is None else json.dumps(answer, ensure_ascii=False, default=str)
-        raise not_a_reply(provider, what, shown, url=url, status=200) from error
+        shown = exchange().begins
+        if answer is not None:
+            shown = json.dumps(answer, ensure_ascii=False, default=str)
+        raise not_a_reply(provider, what, shown) from error
 
 
 def _shortened(shown: str) -> str:
@@ -209,8 +223,9 @@ def _path(url: object) -> str:
     return "/".join("…" if len(part) > _LONGEST_SEGMENT else part for part in parts)
 
 
-def _from(url: object) -> str:
-    return "" if url is None else f" [{_address(url)}]"
+def _from(url: object, message: str) -> str:
+    url = exchange().url if url is None else url
+    return "" if url is None or _address(url) in message else f" [{_address(url)}]"
 
 
 def _address(url: object) -> str:
@@ -219,19 +234,22 @@ def _address(url: object) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _reason(message: str, code: str | None, status: int | None) -> str:
-    by_code = _BY_CODE.get((code or "").lower())
+def reason_of(message: str, codes: tuple[object, ...], status: int | None = None) -> str:
+    """Why a request failed: by the first code that is known, else by the status."""
+    words = [str(code).lower() for code in codes if code is not None]
+    by_code = next((_BY_CODE[word] for word in words if word in _BY_CODE), None)
     if by_code in (None, "bad_request") and _TOO_LONG.search(message):
         return "context_too_long"
     if by_code:
         return by_code
-    if status is None and code and code.isdigit():
-        status = int(code)  # some compatible servers put it there
-    if status is None:
+    # Some compatible servers put the status where the code should be.
+    numbers = [status or 0, *(int(word) for word in words if _STATUS.fullmatch(word))]
+    failed = next((number for number in numbers if number >= 400), None)
+    if failed is None:
         return "unknown"
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    return "server" if status >= 500 else "bad_request"
+    if failed in _BY_STATUS:
+        return _BY_STATUS[failed]
+    return "server" if failed >= 500 else "bad_request"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,22 +1,30 @@
-"""Keep text that is no valid Unicode from ending a run: file names and half emojis can hold it."""
+"""What every provider is sent of a message: valid text, and nothing that only another server reads."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from toolwright.messages import Message, sendable_json
+from toolwright.models._origin import readable_at
 
 __all__ = ["sendable"]
 
 Wire = list[dict[str, Any]]
+Convert = Callable[[Message], Wire]
 
 
-def sendable(convert: Callable[[Message], Wire]) -> Callable[[Message], Wire]:
-    """`convert` with lone surrogates, which no provider can be sent, replaced by `?`."""
+def sendable(server: str) -> Callable[[Convert], Convert]:
+    """Make a converter one for `server`.
 
-    @wraps(convert)
-    def converted(message: Message) -> Wire:
-        wire: Wire = sendable_json(convert(message))
-        return wire
+    Lone surrogates, which file names and half emojis can hold, are replaced by `?`.
+    """
 
-    return converted
+    def decorate(convert: Convert) -> Convert:
+        @wraps(convert)
+        def converted(message: Message) -> Wire:
+            wire: Wire = sendable_json(convert(readable_at(message, server)))
+            return wire
+
+        return converted
+
+    return decorate

@@ -74,6 +74,12 @@ class Rule:
                 raise UsageError(
                     f"A rule names no {kind} with ''; for all there are, leave it out."
                 )
+        # Mostly a setting that is missing; it would be a rule about nobody.
+        if self.user == "":
+            raise UsageError(
+                "A rule names no user with ''; for all there are, leave it out, and for those whose "
+                "name is empty write when=\"call.user == ''\"."
+            )
 
     @classmethod
     def allow(
@@ -128,7 +134,7 @@ class Rule:
             said.append(f"effects={self.effects[0] if len(self.effects) == 1 else self.effects!r}")
         said += [
             f"{name}={value!r}"
-            for name, value in (("source", self.source), ("agent", self.agent), ("user", self.user))
+            for name, value in (("source", self.source), ("agent", self.agent))
             if value is not None
         ]
         if self.when is not None:

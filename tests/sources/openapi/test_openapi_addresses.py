@@ -246,8 +246,7 @@ async def test_a_file_that_a_document_refers_to_does_not_move() -> None:
     toolset = OpenAPIToolset(
         "http://docs.example/openapi.json", allow_private=reachable(wire, names)
     )
-    with pytest.raises(UsageError, match=r"Cannot fetch .*more\.json"):
-        await toolset.list_tools()
+    assert await toolset.list_tools() == []
     assert wire.connected == [PUBLIC, PUBLIC]
 
 

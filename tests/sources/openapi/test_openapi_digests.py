@@ -111,7 +111,7 @@ def test_long_chains_and_references_that_lead_nowhere_are_no_trouble() -> None:
     assert Digests().of(part(0), Document({})) != Digests().of(part(1), Document({}))
 
 
-def test_files_beside_a_document_count_and_are_not_fetched_from_the_web(tmp_path: Path) -> None:
+def test_files_beside_a_document_count(tmp_path: Path) -> None:
     (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.0.0"}))
 
     def digest(said: str) -> str:
@@ -120,11 +120,15 @@ def test_files_beside_a_document_count_and_are_not_fetched_from_the_web(tmp_path
 
     assert digest("one") == digest("one") != digest("two")
 
-    def refuse(address: str) -> bytes:
-        raise AssertionError(f"{address} is fetched")
 
-    web = Document({"b": {"title": "here"}}, base="https://api.example/api.json", read=refuse)
-    far = [Digests().of({"$ref": f"more.json#/{name}"}, web) for name in "ab"]
-    assert far[0] != far[1]
-    near = [Digests().of({"$ref": ref}, web) for ref in ("api.json#/b", "#/b")]
-    assert near[0] != far[0]
+def test_files_of_the_web_count_where_they_were_fetched() -> None:
+    def digest(ref: str, *fetched: bytes) -> str:
+        web = Document({"b": {"title": "here"}}, base="https://api.example/api.json")
+        for content in fetched:
+            web.add("https://api.example/more.json", content)
+        return Digests().of({"$ref": ref}, web)
+
+    told = {digest("more.json#/a"), digest("more.json#/b"), digest("api.json#/b")}
+    told |= {digest("more.json#/a", b'{"a": 1}'), digest("more.json#/a", b'{"a": 2}')}
+    assert len(told) == 5
+    assert digest("more.json#/a", b"{") == digest("more.json#/a")

@@ -356,7 +356,7 @@ async def test_a_document_is_known_by_its_settings_and_not_by_what_it_says(tmp_p
 async def test_a_secret_in_the_address_of_a_document_is_no_part_of_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def fetch(site: Site, address: str) -> bytes:
+    async def fetch(site: Site, address: str, most: int) -> bytes:
         return json.dumps(DOCUMENT).encode()
 
     monkeypatch.setattr(Site, "fetch", fetch)

@@ -1,16 +1,20 @@
 """Run a skill's script where an executor runs commands."""
 
 import io
+import secrets
 import shlex
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
+
+import anyio
 
 from toolwright.backends import Executor, Limits
 from toolwright.builtin.skills._skill import Skill
 from toolwright.concurrency import in_io_thread
-from toolwright.errors import ToolError, UsageError
+from toolwright.errors import ToolError, ToolwrightError, UsageError
 
 __all__ = ["ScriptRunner"]
 
@@ -25,13 +29,14 @@ _INTERPRETERS = {
 }
 
 
-_PLACES = ("${TMPDIR:-/tmp}", "/tmp", "/var/tmp")  # noqa: S108 - `mktemp` makes a private one there
+_PLACES = '"${TMPDIR:-/tmp}" "/tmp" "/var/tmp"'
 _RUN = """\
 w=$(pwd -P) d=
 for t in {places}; do
   t=$(cd "$t" 2>/dev/null && pwd -P) || continue
   case "$t/" in "${{w%/}}/"*) continue;; esac
-  d=$(mktemp -d "$t/toolwright-skill-XXXXXX" 2>/dev/null) && break
+  p="$t/{name}"
+  mkdir "$p" 2>/dev/null && chmod 700 "$p" && d=$p && break
 done
 if [ -z "$d" ]; then
   echo "No place for the skill's files: each temporary directory is missing, read-only or inside the \
@@ -43,6 +48,10 @@ trap 'exit 143' HUP INT TERM
 tar -xf - -C "$d" || exit 126
 SKILL_DIR="$d" {interpreter} "$d"/{words} </dev/null
 """
+_TIDY = 'for t in {places}; do rm -rf "$t/{name}"; done'
+_TIDY_SECONDS = 10.0
+_SIGNALLED = 128
+"""From here on a shell's exit codes are signals."""
 
 
 class ScriptRunner:
@@ -67,17 +76,28 @@ class ScriptRunner:
         """How the script of these files ended, and what it wrote."""
         script = PurePosixPath(script).as_posix()
         interpreter = _interpreter(skill, files, script)
-        command = _RUN.format(
-            places=" ".join(f'"{place}"' for place in _PLACES),
-            interpreter=interpreter,
-            words=shlex.join([script, *args]),
-        )
+        name = f"toolwright-skill-{secrets.token_hex(16)}"
+        words = shlex.join([script, *args])
+        command = _RUN.format(places=_PLACES, name=name, interpreter=interpreter, words=words)
         archive = await in_io_thread(_packed, files)
-        done = await self._executor.run(command, stdin=archive, limits=self._limits)
+        tidied = False
+        try:
+            done = await self._executor.run(command, stdin=archive, limits=self._limits)
+            tidied = done.ended == "exited" and 0 <= done.exit_code < _SIGNALLED
+        finally:
+            if not tidied:
+                # The shell that removes its copy may have been killed before it could.
+                await self._tidy(name)
         told = {"exit_code": done.exit_code, "stdout": done.stdout, "stderr": done.stderr}
         if done.ended != "exited":
             told["stopped"] = f"killed: {done.ended} (limit {self._limits.timeout:g} s)"
         return told
+
+    async def _tidy(self, name: str) -> None:
+        # Where nothing can be run any more, there is nothing to say either.
+        with anyio.CancelScope(shield=True), suppress(ToolwrightError, OSError):
+            command = _TIDY.format(places=_PLACES, name=name)
+            await self._executor.run(command, limits=Limits(timeout=_TIDY_SECONDS))
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:

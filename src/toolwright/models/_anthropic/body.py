@@ -7,7 +7,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import ServerTool, sendable_text
 from toolwright.models._anthropic.client import anthropic
 from toolwright.models._anthropic.traits import traits_of
-from toolwright.models._anthropic.wire import to_messages, to_tool
+from toolwright.models._anthropic.wire import converter, to_tool
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import ModelRequest, ModelSettings
@@ -30,8 +30,9 @@ _SERVER_TOOLS = {
 class BodyMaker:
     """Makes bodies for one model; messages, tools and schemas are converted once."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, server: str) -> None:
         self._model = model
+        self.convert = converter(server)
         self._traits = traits_of(model)
         self._tools = ByIdentity(lambda specs: [to_tool(spec) for spec in specs])
         self._output_schemas = ByIdentity(_output_schema)
@@ -42,7 +43,7 @@ class BodyMaker:
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens(settings),
-            "messages": list(chain.from_iterable(request.history.converted(to_messages))),
+            "messages": list(chain.from_iterable(request.history.converted(self.convert))),
             **self._prefix(request),
             **self._sampling(settings),
             **self._thinking(request),

@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.models._errors import model_error, parsing
+from toolwright.models._answers import DONE, answer_of, events_of
+from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchange
 from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._origin import server_named
 from toolwright.models._secrets import Secrets
 
 try:
     import anthropic
+    import httpx2
     from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 
     from toolwright.models._http import connection_error, transport_errors, watching
@@ -25,9 +29,13 @@ __all__ = [
     "client_maker",
     "post",
     "post_streamed",
+    "server_of",
 ]
 
 _PATH = "/v1/messages"
+_OWN = "https://api.anthropic.com"
+_OWN_ELSEWHERE = (".amazonaws.com", ".googleapis.com")
+"""Claude signs its thoughts alike wherever it runs."""
 _OPTIONS: Any = {"timeout": 600.0}
 
 
@@ -53,6 +61,12 @@ def client_maker(
     return make
 
 
+def server_of(base_url: object) -> str:
+    """The server that wrote what a model at this address writes."""
+    server = server_named(base_url or os.environ.get("ANTHROPIC_BASE_URL") or _OWN)
+    return _OWN if server.endswith(_OWN_ELSEWHERE) else server
+
+
 @contextmanager
 def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK raises into `ModelError`."""
@@ -69,36 +83,37 @@ def as_model_errors(name: str) -> Iterator[None]:
         status = error.status_code
         url = error.request.url
         raise model_error(
-            name, message, code=error.type, status=status, headers=headers, url=url
+            name, message, codes=(error.type,), status=status, headers=headers, url=url
         ) from error
     except anthropic.APIError as error:
-        raise model_error(name, error.message, url=error.request.url) from error
+        raise model_error(name, error.message) from error
 
 
 # Bodies go out and answers come in as they are: the SDK would walk through all of the history each
 # turn, drop the blocks that it does not know, and warn about them.
 
 
-async def post(client: AsyncAnthropic, body: dict[str, Any], name: str) -> Any:
+async def post(client: AsyncAnthropic, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
-    with parsing(name, _url(client)):
-        return await client.post(_PATH, cast_to=object, body=body, options=_OPTIONS)
+    _asking(client)
+    response = await client.post(_PATH, cast_to=httpx2.Response, body=body, options=_OPTIONS)
+    return await answer_of(response, name)
 
 
 async def post_streamed(
     client: AsyncAnthropic, body: dict[str, Any], name: str
-) -> AsyncGenerator[Any, None]:
+) -> AsyncGenerator[dict[str, Any], None]:
     """The events of the answer to `body`, as they come."""
-    body = {**body, "stream": True}
-    kind = AsyncStream[object]
-    with parsing(name, _url(client)):
-        stream = await client.post(
-            _PATH, cast_to=object, body=body, options=_OPTIONS, stream=True, stream_cls=kind
-        )
-        async with stream:
-            async for event in stream:
+    _asking(client)
+    body, kind = {**body, "stream": True}, AsyncStream[object]
+    stream = await client.post(
+        _PATH, cast_to=object, body=body, options=_OPTIONS, stream=True, stream_cls=kind
+    )
+    async with stream, aclosing(events_of(stream.response, name)) as events:
+        async for event in events:
+            if event is not DONE:
                 yield event
 
 
-def _url(client: AsyncAnthropic) -> str:
-    return f"{str(client.base_url).rstrip('/')}{_PATH}"
+def _asking(client: AsyncAnthropic) -> None:
+    exchange().asked(f"{str(client.base_url).rstrip('/')}{_PATH}")

@@ -13,11 +13,12 @@ from toolwright.models._anthropic.client import (
     client_maker,
     post,
     post_streamed,
+    server_of,
 )
 from toolwright.models._anthropic.stream import StreamedMessage
-from toolwright.models._anthropic.wire import read_message, to_messages
+from toolwright.models._anthropic.wire import read_message
 from toolwright.models._ask import Retries, ask
-from toolwright.models._errors import broken_off, model_error, reading
+from toolwright.models._errors import ended_early, model_error, reading
 from toolwright.models._model import ModelRequest, OnDelta
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._secrets import Secrets
@@ -44,7 +45,8 @@ class AnthropicModel(Sealed):
     ) -> None:
         self._model = model
         self._retries = retries or Retries()
-        self._bodies = BodyMaker(model)
+        self._server = server_of(base_url if client is None else client.base_url)
+        self._bodies = BodyMaker(model, self._server)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -65,7 +67,7 @@ class AnthropicModel(Sealed):
         for _ in range(_MOST_PAUSES):
             if not reply.meta.get("paused"):
                 return reply
-            more = {**body, "messages": [*body["messages"], *to_messages(reply)]}
+            more = {**body, "messages": [*body["messages"], *self._bodies.convert(reply)]}
             reply = _joined(reply, await self._ask(more, request, on_delta))
         raise model_error(
             self.name, f"the reply paused {_MOST_PAUSES} times without an end", reason="server"
@@ -91,6 +93,7 @@ class AnthropicModel(Sealed):
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,
+            server=self._server,
         )
 
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
@@ -100,10 +103,12 @@ class AnthropicModel(Sealed):
         streamed = StreamedMessage(listen)
         async with aclosing(post_streamed(self._client.get(), body, self.name)) as events:
             async for event in events:
+                if event.get("type") == "message":  # the server does not stream
+                    return self._read(event)
                 with reading(self.name, event):
                     streamed.hear(event)
         if not streamed.ended:
-            raise broken_off(self.name, "the stream ended before the message did")
+            raise ended_early(self.name, strange=streamed.is_strange)
         with reading(self.name):
             message = streamed.message()
         return self._read(message)

@@ -2,11 +2,14 @@
 
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["StreamedMessage"]
+
+_TEXTS: dict[Literal["text", "reasoning"], str] = {"text": "text", "reasoning": "thinking"}
+_EVENTS = ("message_", "content_block_", "ping")
 
 
 class StreamedMessage:
@@ -21,9 +24,14 @@ class StreamedMessage:
         """Pieces of the arguments, by block."""
         self._message: dict[str, Any] = {}
         self.ended = False
+        self.is_strange = False
+        """Whether events came, and none of this protocol."""
+        self._known = False
 
     def hear(self, event: dict[str, Any]) -> None:
         """Take in one event."""
+        self._known = self._known or event["type"].startswith(_EVENTS)
+        self.is_strange = not self._known
         match event["type"]:
             case "message_start":
                 self._message = event["message"]
@@ -33,7 +41,8 @@ class StreamedMessage:
                 self._continue(event["index"], event["delta"])
             case "message_delta":
                 self._message |= event["delta"]
-                self._message["usage"] = self._message.get("usage", {}) | event.get("usage", {})
+                counted = {k: n for k, n in (event.get("usage") or {}).items() if n is not None}
+                self._message["usage"] = (self._message.get("usage") or {}) | counted
             case "message_stop":
                 self.ended = True
 
@@ -52,6 +61,9 @@ class StreamedMessage:
             self._calls[index] = len(self._calls)
             self._listen(Delta(kind="call", index=self._calls[index], name=block["name"]))
             self._json[index] = []
+        for kind, field in _TEXTS.items():
+            if block["type"] == field and block.get(field):
+                self._listen(Delta(kind=kind, text=block[field]))
 
     def _continue(self, index: int, delta: dict[str, Any]) -> None:
         block = self._blocks[index]
@@ -78,7 +90,7 @@ class StreamedMessage:
     def _finish_json(block: dict[str, Any], text: str) -> None:
         """A server's tool may have been cut off by the limit, and is then kept without its input."""
         if block["type"] == "tool_use":
-            block["input"] = text or "{}"
+            block["input"] = text or block.get("input") or "{}"
             return
         with suppress(ValueError):
             block["input"] = json.loads(text)

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from toolwright.messages import (
@@ -21,12 +22,12 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
-from toolwright.models._errors import model_error
-from toolwright.models._media import as_base64, as_note, as_text, is_text
+from toolwright.models._depth import as_object
+from toolwright.models._media import MADE, as_base64, as_made, as_note, as_text, is_note, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 
-__all__ = ["read_message", "to_messages", "to_tool"]
+__all__ = ["converter", "read_message", "to_tool"]
 
 PROVIDER = "anthropic"
 Block = dict[str, Any]
@@ -48,11 +49,16 @@ def to_tool(spec: ToolSpec) -> Block:
     return {**tool, "input_examples": list(spec.examples)} if spec.examples else tool
 
 
-@sendable
-def to_messages(message: Message) -> list[Block]:
+@cache
+def converter(server: str) -> Callable[[Message], list[Block]]:
+    """How a message is sent. The same function each time, so the work is done once."""
+    return sendable(server)(_to_messages)
+
+
+def _to_messages(message: Message) -> list[Block]:
     """One message, or none when there is nothing in it that the API would accept."""
     if isinstance(message, ModelMessage):
-        return _turn("assistant", _model_blocks(message))
+        return _model_turn(message)
     if isinstance(message, UserMessage):
         return _turn("user", _content_blocks(message.parts))
     return _turn("user", [_result_block(result) for result in message.results])
@@ -102,13 +108,23 @@ def _call_id(call_id: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
 
 
-def _model_blocks(message: ModelMessage) -> list[Block]:
+def _model_turn(message: ModelMessage) -> list[Block]:
+    """The model's turn; what it made follows as the user's, because the API has only text there."""
+    made = [part for part in message.parts if isinstance(part, BlobPart)]
+    # Nothing may stand between calls and their results.
+    shown = [] if message.calls else [m for m in made if not is_note(_content_block(m))]
+    named = {id(part): _text(as_made(part, part in shown)) for part in made}
+    turn = _turn("assistant", _model_blocks(message, named))
+    return turn + _turn("user", [_text(MADE), *map(_content_block, shown)] if shown else [])
+
+
+def _model_blocks(message: ModelMessage, named: Mapping[int, Block]) -> list[Block]:
     own = message.meta.get("provider") == PROVIDER
     citations = iter(message.meta.get("citations", ()) if own else ())
     blocks = []
     for part in message.parts:
         cited = next(citations, None) if isinstance(part, TextPart) else None
-        block = _model_block(part)
+        block = named.get(id(part)) or _model_block(part)
         if block is not None:
             blocks.append({**block, "citations": cited} if cited else block)
     return blocks
@@ -120,7 +136,12 @@ def _model_block(part: ModelPart) -> Block | None:
             return _text(part.text) if part.text else None
         case ToolCall():
             call_id = _call_id(part.call_id)
-            return {"type": "tool_use", "id": call_id, "name": part.name, "input": _input(part)}
+            return {
+                "type": "tool_use",
+                "id": call_id,
+                "name": part.name,
+                "input": as_object(part.arguments),
+            }
         case ReasoningPart(provider="anthropic", signature=str()):
             if part.meta.get("redacted"):
                 return {"type": "redacted_thinking", "data": part.signature}
@@ -131,20 +152,8 @@ def _model_block(part: ModelPart) -> Block | None:
             return None
 
 
-def _input(call: ToolCall) -> dict[str, Any]:
-    """The arguments as an object; what is none was answered with an error and is only quoted."""
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        arguments = call.arguments
-    return arguments if isinstance(arguments, dict) else {"invalid": arguments}
-
-
 def read_message(reply: Mapping[str, Any], name: str) -> ModelMessage:
     """The whole reply, from the API's message as JSON."""
-    if reply.get("type") == "error":
-        error = reply["error"]
-        raise model_error(name, error["message"], code=error["type"])
     blocks = reply["content"]
     parts = tuple(_read_block(block) for block in blocks)
     meta: dict[str, Any] = {"provider": PROVIDER, "id": reply.get("id")}

@@ -11,6 +11,7 @@ from toolwright._tls import certificates
 from toolwright.errors import ModelError, UsageError
 from toolwright.models._errors import model_error, parsing, reading
 from toolwright.models._keys import given_address, sendable_key
+from toolwright.models._origin import server_named
 from toolwright.models._secrets import Secrets
 
 try:
@@ -22,7 +23,7 @@ try:
 except ImportError as error:
     raise ImportError("Gemini models need an extra: pip install 'toolwright[google]'") from error
 
-__all__ = ["Connection", "as_model_errors", "connector", "wants_vertex"]
+__all__ = ["Connection", "as_model_errors", "connector", "server_of", "wants_vertex"]
 
 _TIMEOUT_MS = 600_000
 # What Google adds to its API is kept as it comes, and is no news for whoever runs a program.
@@ -67,13 +68,24 @@ def connector(
 
     def connect() -> Connection:
         # A client of our own, so that a cancelled stream closes its connection at once.
-        http = httpx2.AsyncClient(event_hooks=watching(name, secrets), verify=certificates())
+        http = httpx2.AsyncClient(
+            event_hooks=watching(name, secrets, plainly=True),
+            follow_redirects=True,  # as the other SDKs do, and held to the same server as theirs
+            verify=certificates(),
+        )
         http_options = types.HttpOptions(
             base_url=base_url, httpx_async_client=http, timeout=_TIMEOUT_MS
         )
         return Connection(genai.Client(http_options=http_options, **options), http)
 
     return connect
+
+
+def server_of(provider: str, base_url: str | None, client: Any = None) -> str:
+    """The server that wrote what a model writes: Google's own has one name, wherever it is."""
+    inner = getattr(getattr(client, "_api_client", None), "_http_options", None)
+    server = server_named(base_url or getattr(inner, "base_url", None) or "https://.googleapis.com")
+    return provider if server.endswith(".googleapis.com") else server
 
 
 def _gemini_options(api_key: str | None) -> dict[str, Any]:
@@ -102,13 +114,13 @@ def _vertex_options(
 
 
 @contextmanager
-def as_model_errors(name: str, url: object) -> Iterator[None]:
+def as_model_errors(name: str) -> Iterator[None]:
     """Turn what the SDK and its transport raise into `ModelError`."""
     try:
         # The SDK reads the reply by itself, so that its shape is met with in there.
         with (
-            reading(name, None, url),
-            parsing(name, url),
+            reading(name),
+            parsing(name),
             _plain_json_errors(),
             transport_errors(name),
         ):
@@ -134,7 +146,7 @@ def _from_status(name: str, error: errors.APIError) -> ModelError:
     message = f"HTTP {error.code}: {error.message}"
     url = getattr(error.response, "url", None)
     return model_error(
-        name, message, code=error.status, status=error.code, headers=headers, url=url
+        name, message, codes=(error.status,), status=error.code, headers=headers, url=url
     )
 
 

@@ -7,14 +7,18 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
+import anyio
+
 from toolwright._sealed import Sealed
-from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, user_message
 from toolwright.models._ask import Retries, ask
+from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchange
 from toolwright.models._gemini.client import (
     Connection,
     as_model_errors,
     connector,
+    server_of,
     types,
     wants_vertex,
 )
@@ -56,11 +60,11 @@ class GeminiModel(Sealed):
         retries: Retries | None = None,
     ) -> None:
         self._model = model
-        self._base_url = base_url
         if client is not None:
             vertex = bool(client.vertexai)
         self._vertex = wants_vertex() if vertex is None else vertex
         self._provider = "vertex" if self._vertex else "google"
+        self._server = server_of(self._provider, base_url, client)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -78,7 +82,7 @@ class GeminiModel(Sealed):
                 )
             )
         self._newer = generation_of(model) >= 3
-        self._convert = converter(self._provider, newer=self._newer)
+        self._convert = converter(self._provider, self._server, newer=self._newer)
         self._configs = ConfigMaker(model, vertex=self._vertex)
         self._retries = retries or Retries()
 
@@ -142,7 +146,7 @@ class GeminiModel(Sealed):
         }
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with as_model_errors(self.name, self._base_url):
+            with as_model_errors(self.name):
                 reply = await (
                     self._whole(asked) if listen is None else self._streamed(asked, listen)
                 )
@@ -155,6 +159,7 @@ class GeminiModel(Sealed):
             secrets=self._secrets,
             timeout=timeout,
             retries=self._retries,
+            server=self._server,
         )
 
     async def _whole(self, asked: dict[str, Any]) -> Reply:
@@ -166,9 +171,12 @@ class GeminiModel(Sealed):
         reply = Reply(self._provider, listen)
         models = self._connection.get().client.aio.models
         stream = cast(AsyncGenerator[Any, None], await models.generate_content_stream(**asked))
-        async with aclosing(stream) as chunks:
-            async for chunk in chunks:
-                reply.hear(chunk)
+        try:
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    reply.hear(chunk)
+        finally:
+            await _let_go()
         return reply
 
     # -- server tools in requests of their own ------------------------------------------------
@@ -185,16 +193,22 @@ class GeminiModel(Sealed):
             so_far = answered if so_far is None else _joined(so_far, answered)
             if not side.wants(turn) or so_far.calls:
                 return so_far
-        raise ModelError(
-            f"{self.name}: after {_SIDE_ROUNDS} rounds the model still only calls server tools.",
-            reason="unknown",
-        )
+        what = f"after {_SIDE_ROUNDS} rounds the model still only calls server tools"
+        raise model_error(self.name, what)
 
     async def _ask_apart(
         self, timeout: float | None, question: str, tool: types.Tool
     ) -> ModelMessage:
         body = {"contents": self._convert(user_message(question)), "tools": [as_wire(tool)]}
         return await self._ask(body, types.GenerateContentConfig(), timeout, None)
+
+
+async def _let_go() -> None:
+    """Close the connection of a stream that was left: the SDK's generators would do it much later."""
+    close = exchange().close
+    if close is not None:
+        with anyio.CancelScope(shield=True):
+            await close()
 
 
 def _joined(before: ModelMessage, turn: ModelMessage) -> ModelMessage:

@@ -8,7 +8,6 @@ from typing import Any
 
 from google.genai import types
 
-from toolwright.errors import ModelError
 from toolwright.messages import (
     BlobPart,
     FinishReason,
@@ -21,6 +20,7 @@ from toolwright.messages import (
     Usage,
 )
 from toolwright.models._call_ids import new_call_id
+from toolwright.models._errors import ended_early, model_error
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._prices import priced
 
@@ -42,6 +42,9 @@ _FINISH: dict[str, FinishReason] = {
     "IMAGE_RECITATION": "refused",
 }
 _GARBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+_FIELDS = frozenset(
+    {"candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id"}
+)
 _UNKNOWN_TOOL = "UNEXPECTED_TOOL_CALL"
 """The model named a tool that it was not offered; the loop tells it so, like any other."""
 
@@ -57,9 +60,14 @@ class Reply:
         self._finish: str | None = None
         self._usage: types.GenerateContentResponseUsageMetadata | None = None
         self._meta: dict[str, Any] = {"provider": provider}
+        self._heard = False
+        self._known = False
+        """Whether anything of this protocol was in it."""
 
     def hear(self, chunk: types.GenerateContentResponse) -> None:
         """Take in one chunk; a reply that is not streamed is a single one."""
+        self._heard = True
+        self._known = self._known or bool(chunk.model_fields_set & _FIELDS)
         self._usage = chunk.usage_metadata or self._usage
         if chunk.response_id:
             self._meta["id"] = chunk.response_id
@@ -72,19 +80,12 @@ class Reply:
     def message(self, name: str, price_name: str) -> ModelMessage:
         """The reply as a message; raises `ModelError` for one that broke off or is garbled."""
         if self._finish is None:
-            raise ModelError(
-                f"{name}: the reply ended before the model did.",
-                reason="connection",
-                retryable=True,
-            )
+            raise ended_early(name, strange=self._heard and not self._known)
         parts = tuple(_read_parts(self._parts, self._provider))
         calls = any(isinstance(part, ToolCall) for part in parts)
         if self._finish in _GARBLED and not (calls and self._finish == _UNKNOWN_TOOL):
-            raise ModelError(
-                f"{name}: the model's reply could not be read ({self._finish}).",
-                reason="server",
-                retryable=True,
-            )
+            what = f"the model's reply could not be read ({self._finish})"
+            raise model_error(name, what, reason="server")
         return ModelMessage(
             parts=parts,
             usage=priced(price_name, _usage(self._usage)),

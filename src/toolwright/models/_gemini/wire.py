@@ -1,7 +1,6 @@
 """Messages and tools as Gemini wants them."""
 
 import base64
-import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -22,6 +21,7 @@ from toolwright.messages import (
     UserMessage,
 )
 from toolwright.models._call_ids import is_made_here
+from toolwright.models._depth import as_object
 from toolwright.models._dialects import gemini_schema
 from toolwright.models._media import as_text, is_text
 from toolwright.models._sendable import sendable
@@ -53,14 +53,14 @@ def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
 
 
 @cache
-def converter(provider: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
+def converter(provider: str, server: str, *, newer: bool) -> Callable[[Message], list[Wire]]:
     """How a message is sent. The same function each time, so the work is done once.
 
     `newer` models take images inside a function's response, where others get them right after
     it, and insist on signed calls. `provider` tells whose signatures can be sent back.
     """
 
-    @sendable
+    @sendable(server)
     def to_contents(message: Message) -> list[Wire]:
         return [as_wire(content) for content in _contents(message, provider, newer=newer)]
 
@@ -202,27 +202,18 @@ class _ModelTurn:
 
 def _call(call: ToolCall, provider: str) -> types.Part:
     function = types.FunctionCall(
-        id=_known_id(call.call_id), name=call.name, args=_args(call.arguments)
+        id=_known_id(call.call_id), name=call.name, args=as_object(call.arguments)
     )
     own = call.meta.get("provider") == provider
     signature = call.meta.get("thought_signature") if own else None
     return types.Part(function_call=function, thought_signature=_bytes(signature))
 
 
-def _args(arguments: str) -> dict[str, Any]:
-    """The arguments as an object; what is none was answered with an error and is only quoted."""
-    try:
-        args = json.loads(arguments)
-    except ValueError:
-        args = arguments
-    return args if isinstance(args, dict) else {"invalid": args}
-
-
 def side_part(call: ToolCall, answer: str, provider: str) -> ServerToolPart:
     """A server tool that was asked in a request of its own, with what it answered."""
     kept = {
         "name": call.name,
-        "args": _args(call.arguments),
+        "args": as_object(call.arguments),
         "answer": answer,
         "thought_signature": call.meta.get("thought_signature"),
     }

@@ -22,7 +22,8 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._openai.servers import OPENAI, OPENAI_URL, Server, address_of, server_at
+from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
 from toolwright.models._secrets import Secrets
@@ -38,8 +39,9 @@ class OpenAIChatModel(Sealed):
 
     `provider` names a kind of server, with its address and its habits (`openai-chat`, `openrouter`,
     `groq`, `mistral`, `deepseek`, `together`, `ollama`, `vllm`, `llamacpp`, `lmstudio`); any other
-    name is only what events and errors show. `calls_in_text` takes calls for calls that the model
-    wrote into its text, where the server does not.
+    name is only what events and errors show. `openai-chat` at an address that is not OpenAI's is a
+    server like any other; `openai` says that OpenAI stands behind it. `calls_in_text` takes calls
+    for calls that the model wrote into its text, where the server does not.
     """
 
     def __init__(
@@ -55,13 +57,13 @@ class OpenAIChatModel(Sealed):
     ) -> None:
         self._model = model
         self._provider = provider
-        self._is_openai = provider == "openai-chat" and base_url is None
-        self._has_list_price = base_url is None and provider in SERVERS
-        own = provider == "openai-chat" and not self._is_openai
-        self._server = Server() if own else SERVERS.get(provider, Server())
+        url = address_of(provider, base_url) if client is None else client.base_url
+        self._server = server_at(provider, url)
+        self._price_list = _price_list(provider, self._server, url)
+        self._address = server_named(url or OPENAI_URL)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
-        self._convert = converter(provider, self._server.demands_reasoning)
+        self._convert = converter(provider, self._server, self._address)
         self._functions = ByIdentity(
             lambda specs: [to_function(spec, strict=self._server.strict) for spec in specs]
         )
@@ -105,6 +107,7 @@ class OpenAIChatModel(Sealed):
             secrets=self._secrets,
             timeout=request.settings.timeout,
             retries=self._retries,
+            server=self._address,
         )
 
     async def close(self) -> None:
@@ -126,7 +129,9 @@ class OpenAIChatModel(Sealed):
             body = {"stream_options": {"include_usage": True}} | body
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as chunks:
             async for chunk in chunks:
-                done = done or chunk is DONE
+                if chunk is DONE:
+                    done = True
+                    break
                 with reading(self.name, chunk):
                     reply.hear(chunk)
         with reading(self.name):
@@ -134,10 +139,9 @@ class OpenAIChatModel(Sealed):
 
     def _priced(self, message: ModelMessage) -> ModelMessage:
         """With what it cost, where the server did not say and is the one that its name stands for."""
-        if message.usage.cost or not self._has_list_price:
+        if message.usage.cost or self._price_list is None:
             return message
-        provider = "openai" if self._is_openai else self._provider
-        return replace(message, usage=priced(f"{provider}:{self._model}", message.usage))
+        return replace(message, usage=priced(f"{self._price_list}:{self._model}", message.usage))
 
     # -- the request --------------------------------------------------------------------------
 
@@ -182,6 +186,14 @@ class OpenAIChatModel(Sealed):
             "reasoning_effort": settings.reasoning,
         }
         return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _price_list(provider: str, server: Server, url: object) -> str | None:
+    """Whose prices count at this address, if anybody's."""
+    if server is OPENAI:
+        return "openai"
+    at_home = server.base_url is not None and str(url).rstrip("/") == server.base_url
+    return provider if at_home else None
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from toolwright.messages import (
     Usage,
 )
 from toolwright.models._call_ids import new_call_id
-from toolwright.models._errors import broken_off, model_error
+from toolwright.models._errors import ended_early, model_error
 from toolwright.models._model import Delta, OnDelta
 from toolwright.models._openai.text_calls import TextCalls
 from toolwright.models._openai.thoughts import Thoughts
+from toolwright.models._sent_errors import refuse_error
 
 __all__ = ["ChatReply"]
 
@@ -70,19 +71,25 @@ class ChatReply:
         self._usage: Mapping[str, Any] = {}
         self._finish: str | None = None
         self._refused = False
+        self._heard = False
+        self._index: Any = None
         self._choices: bool | None = None
         """None before a chunk had the field at all; then whether one was filled."""
 
     def hear(self, chunk: Wire) -> None:
         """Take in one chunk; a reply that is not streamed is a single one."""
-        _raise_error(chunk, self._name)
+        self._heard = True
         self._id = chunk.get("id") or self._id
         self._usage = _usage_in(chunk) or self._usage
         choices = chunk.get("choices")
         if choices is not None:
             self._choices = bool(choices) or bool(self._choices)
         for choice in choices or ():
-            _raise_error(choice, self._name)
+            # Of several replies, which only somebody's own settings ask for, the first is read.
+            self._index = choice.get("index") if self._index is None else self._index
+            if choice.get("index") != self._index:
+                continue
+            refuse_error(choice, self._name)
             delta = choice.get("delta")
             self._hear_message(delta or choice.get("message") or {}, whole=not delta)
             self._finish = choice.get("finish_reason") or self._finish
@@ -93,7 +100,7 @@ class ChatReply:
         Not all servers say why a reply ends: `done` says that it did all the same.
         """
         if self._finish is None and not done:
-            raise broken_off(self._name, "the stream ended before the reply did")
+            raise ended_early(self._name, strange=self._heard and self._choices is None)
         if self._choices is None:
             raise KeyError("choices")
         if not self._choices:
@@ -151,8 +158,12 @@ class ChatReply:
         for kind, piece in self._thoughts.hear(text):
             self._add(kind, piece)
 
-    def _hear_item(self, item: Wire) -> None:
-        """One piece of a content that is a list: Mistral's thoughts and texts."""
+    def _hear_item(self, item: Wire | str) -> None:
+        """One piece of a content that is a list: Mistral's thoughts and texts, others' plain ones."""
+        if isinstance(item, str):
+            item = {"type": "text", "text": item}
+        if item.get("type", "output_text") == "output_text":
+            item = {**item, "type": "text"}
         if item["type"] == "thinking":
             inner = item["thinking"]
             text = inner if isinstance(inner, str) else "".join(one["text"] for one in inner)
@@ -231,6 +242,12 @@ class ChatReply:
         return "refused" if self._refused else finish
 
 
+def _id(piece: Wire) -> Any:
+    """The id of a call; some servers count."""
+    given = piece.get("id")
+    return str(given) if isinstance(given, int) else given
+
+
 class _Call:
     """One call that is being written."""
 
@@ -273,7 +290,7 @@ class _Calls:
         call = self._calls[position]
         if piece.get("id") and function.get("name") and call.is_told_again(arguments):
             return
-        call.id = call.id or piece.get("id")
+        call.id = call.id or _id(piece)
         if function.get("name") and not call.name:
             call.name = function["name"]
             self._listen(Delta(kind="call", index=position, name=call.name))
@@ -312,8 +329,8 @@ class _Calls:
 
     @staticmethod
     def _is_another(call: _Call, piece: Wire, name: Any, arguments: Any) -> bool:
-        if piece.get("id") and call.id:
-            if piece["id"] != call.id:
+        if _id(piece) and call.id:
+            if _id(piece) != call.id:
                 return True
             if not arguments or (call.is_told_again(arguments) and name == call.name):
                 return False
@@ -322,15 +339,9 @@ class _Calls:
         return name != call.name or bool(arguments and call.is_whole())
 
 
-def _raise_error(answer: Wire, name: str) -> None:
-    """Raise the error that some servers send under a status that says that all is well."""
-    error = answer.get("error")
-    if isinstance(error, dict):
-        code = error.get("code") or error.get("type")
-        message = str(error.get("message") or "unknown")
-        raise model_error(name, message, code=None if code is None else str(code))
-    if error:
-        raise model_error(name, str(error), reason="server")
+def _cost(cost: Any) -> Any:
+    """Some servers write it as a text, to lose no digit."""
+    return float(cost) if isinstance(cost, str) else cost or 0.0
 
 
 def _usage_in(chunk: Wire) -> Mapping[str, Any] | None:
@@ -351,6 +362,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cached_tokens=into.get("cached_tokens") or cached or 0,
         cache_write_tokens=into.get("cache_write_tokens") or 0,
         reasoning_tokens=out.get("reasoning_tokens") or usage.get("reasoning_tokens") or 0,
-        cost=usage.get("cost") or 0.0,
+        cost=_cost(usage.get("cost")),
         requests=1,
     )

@@ -16,8 +16,19 @@ from toolwright.messages import (
     ToolSpec,
     UserMessage,
 )
+from toolwright.models._call_ids import short_call_id
 from toolwright.models._dialects import strict_schema
-from toolwright.models._media import as_base64, as_data_url, as_note, as_text, is_text
+from toolwright.models._media import (
+    MADE,
+    as_base64,
+    as_data_url,
+    as_made,
+    as_note,
+    as_text,
+    is_note,
+    is_text,
+)
+from toolwright.models._openai.servers import Server
 from toolwright.models._sendable import sendable
 
 __all__ = ["converter", "to_function"]
@@ -41,23 +52,29 @@ def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
 
 
 @cache
-def converter(
-    provider: str, demands_reasoning: str | None = None
-) -> Callable[[Message], list[Wire]]:
-    """How `provider` is sent a message. The same function each time, so the work is done once.
+def converter(provider: str, server: Server, address: str) -> Callable[[Message], list[Wire]]:
+    """How `provider` is sent a message. The same function each time, so the work is done once."""
+    call_id: Callable[[str], str] = short_call_id if server.short_ids else str
 
-    `demands_reasoning` names the field without which it refuses a turn with calls.
-    """
-
-    @sendable
+    @sendable(address)
     def to_messages(message: Message) -> list[Wire]:
         if isinstance(message, UserMessage):
             return [{"role": "user", "content": _content(message.parts)}]
         if isinstance(message, ModelMessage):
-            return [_assistant(message, provider, demands_reasoning)]
+            return _turn(message, provider, server)
         return _results(message)
 
-    return to_messages
+    def with_ids(message: Message) -> list[Wire]:
+        """The ids of calls and of their results, as the server wants them."""
+        wire = to_messages(message)
+        for one in wire:
+            if "tool_call_id" in one:
+                one["tool_call_id"] = call_id(one["tool_call_id"])
+            for call in one.get("tool_calls", ()):
+                call["id"] = call_id(call["id"])
+        return wire
+
+    return with_ids if server.short_ids else to_messages
 
 
 def _content(parts: tuple[Content, ...]) -> str | list[Wire]:
@@ -99,11 +116,23 @@ def _results(message: ToolMessage) -> list[Wire]:
     return [*wire, {"role": "user", "content": shown}] if shown else wire
 
 
-def _assistant(message: ModelMessage, provider: str, demands_reasoning: str | None) -> Wire:
-    wire: Wire = {"role": "assistant", "content": message.text or None}
+def _turn(message: ModelMessage, provider: str, server: Server) -> list[Wire]:
+    """The model's turn; what it made follows as the user's, where the protocol has only text."""
+    made = [part for part in message.parts if isinstance(part, BlobPart)]
+    # Nothing may stand between calls and their results.
+    shown = [] if message.calls else [part for part in made if not is_note(_piece(part))]
+    text = "\n".join([message.text] * bool(message.text) + [as_made(m, m in shown) for m in made])
+    turn = [_assistant(message, text, provider, server)]
+    if shown:
+        turn.append({"role": "user", "content": [_text(MADE), *map(_piece, shown)]})
+    return turn
+
+
+def _assistant(message: ModelMessage, text: str, provider: str, server: Server) -> Wire:
+    wire: Wire = {"role": "assistant", "content": text or None}
     if message.calls:
-        if demands_reasoning is not None:
-            wire[demands_reasoning] = ""
+        if server.demands_reasoning is not None:
+            wire[server.demands_reasoning] = ""
         wire["tool_calls"] = [_call(call) for call in message.calls]
     for part in message.parts:
         if isinstance(part, ReasoningPart) and part.provider == provider:

@@ -1,18 +1,20 @@
 """What the two OpenAI protocols share: the SDK's client, its errors, and where it connects to."""
 
-import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 from toolwright.errors import ModelError, UsageError
-from toolwright.models._errors import model_error, not_a_reply, parsing
-from toolwright.models._keys import given_address, sendable_key
-from toolwright.models._openai.servers import SERVERS, Server
+from toolwright.models._answers import DONE, answer_of, events_of
+from toolwright.models._errors import model_error
+from toolwright.models._exchange import exchange
+from toolwright.models._keys import sendable_key
+from toolwright.models._openai.servers import SERVERS, Server, address_of
 from toolwright.models._secrets import Secrets
 
 try:
+    import httpx2
     import openai
     from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
 
@@ -31,8 +33,6 @@ __all__ = [
 ]
 
 
-DONE: dict[str, Any] = {}
-"""Comes after the last event, as itself, where the server has sent its own sign of the end."""
 _NO_KEY = "none"
 """The SDK insists on a key; local servers ignore it."""
 
@@ -41,7 +41,7 @@ def client_maker(
     name: str, provider: str, api_key: str | None, base_url: str | None, secrets: Secrets
 ) -> Callable[[], AsyncOpenAI]:
     """Makes clients for the model `name`; raises `UsageError` now when there is no key."""
-    key, url = _endpoint_for(provider, api_key, base_url)
+    key, url = _key_for(provider, api_key, base_url), address_of(provider, base_url)
     secrets.hold(key)
     secrets.hold_address(url)
 
@@ -53,12 +53,9 @@ def client_maker(
     return make
 
 
-def _endpoint_for(
-    provider: str, api_key: str | None, base_url: str | None
-) -> tuple[str, str | None]:
-    """The key and base URL to use: what was given, else the environment, else the preset."""
+def _key_for(provider: str, api_key: str | None, base_url: str | None) -> str:
+    """The key to use: what was given, else the environment's."""
     preset = SERVERS.get(provider, Server(needs_key=False))
-    url = given_address(base_url) or os.environ.get(preset.url_variable) or preset.base_url
     key = sendable_key(provider, api_key or os.environ.get(preset.key_variable))
     # A base URL of one's own is a server of one's own, which may well take no key.
     if not key and preset.needs_key and base_url is None:
@@ -66,7 +63,7 @@ def _endpoint_for(
             f"No API key for {provider!r}: set the environment variable {preset.key_variable}, "
             "or pass api_key=… to the model."
         )
-    return key or _NO_KEY, url
+    return key or _NO_KEY
 
 
 @contextmanager
@@ -82,27 +79,18 @@ def as_model_errors(name: str) -> Iterator[None]:
     except openai.APIStatusError as error:
         raise _from_status(name, error) from error
     except openai.APIError as error:
-        raise _from_stream(name, error) from error
+        raise model_error(name, error.message, codes=_codes(error)) from error
 
 
-def _code(error: openai.APIError) -> str | None:
-    code: object = error.code or error.type
-    return None if code is None else str(code)  # some compatible servers send a number
-
-
-def _from_stream(name: str, error: openai.APIError) -> ModelError:
-    """Some servers send their error as a text alone, which the SDK does not repeat."""
-    url = error.request.url
-    if isinstance(error.body, str):
-        return model_error(name, error.body, reason="server", url=url)
-    return model_error(name, error.message, code=_code(error), url=url)
+def _codes(error: openai.APIError) -> tuple[object, ...]:
+    return error.code, error.type
 
 
 def _from_status(name: str, error: openai.APIStatusError) -> ModelError:
     return model_error(
         name,
         _message(error),
-        code=_code(error),
+        codes=_codes(error),
         status=error.status_code,
         headers=error.response.headers,
         url=error.request.url,
@@ -123,61 +111,31 @@ _KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 
 async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
-    url = _url(client, path)
-    with parsing(name, url):
-        answer = await client.post(path, cast_to=object, body=body, options=_KEY_ONLY)
-    return _object(answer, name, url)
+    _asking(client, path)
+    response = await client.post(path, cast_to=httpx2.Response, body=body, options=_KEY_ONLY)
+    return await answer_of(response, name)
 
 
 async def get(client: AsyncOpenAI, path: str, name: str) -> dict[str, Any]:
     """What is at `path` now."""
-    url = _url(client, path)
-    with parsing(name, url):
-        answer = await client.get(path, cast_to=object, options=_KEY_ONLY)
-    return _object(answer, name, url)
-
-
-class _Events(AsyncStream[object]):
-    """Notices the last event, which not all servers precede with the reason why the reply ends."""
-
-    done = False
-
-    async def _iter_events(self) -> AsyncIterator[Any]:
-        async for event in super()._iter_events():
-            self.done = self.done or event.data.startswith("[DONE]")
-            yield event
+    _asking(client, path)
+    response = await client.get(path, cast_to=httpx2.Response, options=_KEY_ONLY)
+    return await answer_of(response, name)
 
 
 async def post_streamed(
     client: AsyncOpenAI, path: str, body: dict[str, Any], name: str
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of the answer to `body`, as they come, and `DONE` where the server says so.
-
-    A server that does not stream sends one.
-    """
-    body = {**body, "stream": True}
-    url = _url(client, path)
-    with parsing(name, url):
-        stream = await client.post(
-            path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=_Events
-        )
-        async with stream:
-            if "json" in stream.response.headers.get("content-type", ""):
-                yield _object(json.loads(await stream.response.aread()), name, url)
-                yield DONE
-                return
-            async for event in stream:
-                yield _object(event, name, url)
-            if stream.done:
-                yield DONE
+    """The events of the answer to `body`, as they come, and `DONE` where the server says so."""
+    _asking(client, path)
+    body, kind = {**body, "stream": True}, AsyncStream[object]
+    stream = await client.post(
+        path, cast_to=object, body=body, options=_KEY_ONLY, stream=True, stream_cls=kind
+    )
+    async with stream, aclosing(events_of(stream.response, name)) as events:
+        async for event in events:
+            yield event
 
 
-def _url(client: AsyncOpenAI, path: str) -> str:
-    return f"{str(client.base_url).rstrip('/')}{path}"
-
-
-def _object(answer: Any, name: str, url: str) -> dict[str, Any]:
-    if isinstance(answer, dict):
-        return answer
-    shown = answer if isinstance(answer, str) else json.dumps(answer)
-    raise not_a_reply(name, "in place of a JSON object", shown, url=url, status=200)
+def _asking(client: AsyncOpenAI, path: str) -> None:
+    exchange().asked(f"{str(client.base_url).rstrip('/')}{path}")

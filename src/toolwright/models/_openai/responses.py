@@ -2,6 +2,7 @@
 
 import re
 from contextlib import aclosing
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -10,16 +11,13 @@ import anyio
 from toolwright._sealed import Sealed
 from toolwright.messages import (
     ModelMessage,
-    ReasoningPart,
     ServerTool,
-    TextPart,
-    ToolCall,
     sendable_text,
 )
-from toolwright.models._ask import Retries, ask
+from toolwright.models._ask import Retries, Send, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
-from toolwright.models._errors import broken_off, model_error, reading
+from toolwright.models._errors import ended_early, model_error, reading
 from toolwright.models._model import Delta, ModelRequest, ModelSettings, OnDelta
 from toolwright.models._openai.client import (
     DONE,
@@ -30,7 +28,14 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.responses_wire import read_response, to_function, to_items
+from toolwright.models._openai.responses_wire import (
+    REASONING_GAP,
+    converter,
+    read_response,
+    to_function,
+)
+from toolwright.models._openai.servers import OPENAI_URL, address_of
+from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._secrets import Secrets
 from toolwright.models._server_tools import no_equivalent
@@ -73,6 +78,9 @@ class OpenAIModel(Sealed):
         self._retries = retries or Retries()
         self._functions = ByIdentity(lambda specs: [to_function(spec) for spec in specs])
         self._output_formats = ByIdentity(_output_format)
+        url = address_of("openai", base_url) if client is None else client.base_url
+        self._address = server_named(url or OPENAI_URL)
+        self._convert = converter(self._address)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -90,19 +98,12 @@ class OpenAIModel(Sealed):
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         """Answer with the next turn; see `Model.respond`."""
         body = self._body(request)
+        timeout = request.settings.timeout
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            with as_model_errors(self.name):
-                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+            return await (self._whole(body) if listen is None else self._streamed(body, listen))
 
-        return await ask(
-            send,
-            on_delta,
-            name=self.name,
-            secrets=self._secrets,
-            timeout=request.settings.timeout,
-            retries=self._retries,
-        )
+        return await self._finished(await self._ask(send, on_delta, timeout), on_delta, timeout)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -110,19 +111,46 @@ class OpenAIModel(Sealed):
         if client is not None:
             await client.close()
 
-    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return await self._awaited(await post(self._client.get(), _PATH, body, self.name))
+    async def _ask(
+        self, send: Send, on_delta: OnDelta | None, timeout: float | None
+    ) -> ModelMessage:
+        async def translated(listen: OnDelta | None) -> ModelMessage:
+            with as_model_errors(self.name):
+                return await send(listen)
 
-    async def _awaited(self, response: dict[str, Any]) -> ModelMessage:
-        """The message of a response that may be made in the background; it is asked for until then."""
-        wait = _FIRST_LOOK
-        while response.get("status") in _UNFINISHED:
+        return await ask(
+            translated,
+            on_delta,
+            name=self.name,
+            secrets=self._secrets,
+            timeout=timeout,
+            retries=self._retries,
+            server=self._address,
+        )
+
+    async def _finished(
+        self, reply: ModelMessage, on_delta: OnDelta | None, timeout: float | None
+    ) -> ModelMessage:
+        """The whole of a reply that may be made in the background.
+
+        Each look at it is a request of its own, so that a look that fails is all that is repeated.
+        """
+        wait, waited = _FIRST_LOOK, 0.0
+        while path := reply.meta.get("unfinished"):
+            waited += wait
+            if timeout is not None and waited > timeout:
+                what = f"the response was not finished in the background within {timeout} seconds"
+                raise model_error(self.name, what, reason="timeout")
             await anyio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
-            with reading(self.name, response):
-                path = f"{_PATH}/{response['id']}"
-            response = await get(self._client.get(), path, self.name)
-        return self._read(response)
+            reply = await self._ask(partial(self._look, path), on_delta, timeout)
+        return reply
+
+    async def _look(self, path: str, listen: OnDelta | None) -> ModelMessage:
+        return self._read(await get(self._client.get(), path, self.name))
+
+    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
+        return self._read(await post(self._client.get(), _PATH, body, self.name))
 
     async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
         listener = _Listener(listen)
@@ -131,15 +159,18 @@ class OpenAIModel(Sealed):
                 if event is DONE:
                     break
                 if event.get("object") == "response":  # the server does not stream
-                    return _told(await self._awaited(event), listen)
+                    return self._read(event)
                 with reading(self.name, event):
-                    ended = listener.hear(event, self.name)
+                    ended = listener.hear(event)
                 if ended is not None:
-                    return await self._awaited(ended)
-        raise broken_off(self.name, "the stream ended before the response did")
+                    return self._read(ended)
+        raise ended_early(self.name, strange=listener.is_strange)
 
     def _read(self, response: dict[str, Any]) -> ModelMessage:
         with reading(self.name, response):
+            if response.get("status") in _UNFINISHED:
+                path = f"{_PATH}/{response['id']}"
+                return ModelMessage(parts=(), model=self.name, meta={"unfinished": path})
             return read_response(response, self.name)
 
     # -- the request --------------------------------------------------------------------------
@@ -148,7 +179,7 @@ class OpenAIModel(Sealed):
         settings = request.settings
         body: dict[str, Any] = {
             "model": self._model,
-            "input": list(chain.from_iterable(request.history.converted(to_items))),
+            "input": list(chain.from_iterable(request.history.converted(self._convert))),
             "store": False,
             **self._tool_settings(request),
             **self._sampling(settings),
@@ -206,18 +237,6 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(message: ModelMessage, listen: OnDelta) -> ModelMessage:
-    """`message`, after it was handed on as if it had come in pieces."""
-    calls = 0
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            listen(Delta(kind="call", index=calls, name=part.name, text=part.arguments))
-            calls += 1
-        elif isinstance(part, TextPart | ReasoningPart):
-            listen(Delta(kind=part.kind, text=part.text))
-    return message
-
-
 class _Listener:
     """Hands on the pieces of one streamed response."""
 
@@ -226,14 +245,21 @@ class _Listener:
         self._calls: dict[int, int] = {}
         """Position among the output items to position among the calls."""
         self._items: list[dict[str, Any]] = []
+        self.is_strange = False
+        """Whether events came, and none of this protocol."""
+        self._known = False
+        self._thought: tuple[Any, Any] | None = None
+        """The item and the part of it whose reasoning came last."""
 
-    def hear(self, event: dict[str, Any], name: str) -> dict[str, Any] | None:
+    def hear(self, event: dict[str, Any]) -> dict[str, Any] | None:
         """Hand on what is new in `event`; the whole response when this was the last one."""
+        self._known = self._known or event["type"].startswith("response.")
+        self.is_strange = not self._known
         match event["type"]:
             case "response.output_text.delta" | "response.refusal.delta":
                 self._listen(Delta(kind="text", text=event["delta"]))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                self._listen(Delta(kind="reasoning", text=event["delta"]))
+                self._listen(Delta(kind="reasoning", text=self._gap(event) + event["delta"]))
             case "response.output_item.added" if event["item"]["type"] == "function_call":
                 index = self._calls.setdefault(event["output_index"], len(self._calls))
                 self._listen(Delta(kind="call", index=index, name=event["item"]["name"]))
@@ -246,6 +272,11 @@ class _Listener:
                 # Some compatible servers leave the output out of the last event.
                 response = event["response"]
                 return {**response, "output": response.get("output") or self._items}
-            case "error":
-                raise model_error(name, event.get("message") or "unknown", code=event.get("code"))
         return None
+
+    def _gap(self, event: dict[str, Any]) -> str:
+        """What stands between two pieces of one item's reasoning in the message."""
+        part = event.get("summary_index", event.get("content_index"))
+        place = (event.get("output_index"), part)
+        before, self._thought = self._thought, place
+        return REASONING_GAP if before and before[0] == place[0] and before != place else ""

@@ -2,10 +2,10 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
-from toolwright.errors import ModelError
 from toolwright.messages import (
     BlobPart,
     Content,
@@ -22,18 +22,21 @@ from toolwright.messages import (
     Usage,
     UserMessage,
 )
+from toolwright.models._call_ids import new_call_id
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
-from toolwright.models._media import as_data_url, as_note, as_text, is_text
+from toolwright.models._media import MADE, as_data_url, as_note, as_text, is_text
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
+from toolwright.models._sent_errors import refuse_error
 
-__all__ = ["read_response", "to_function", "to_items"]
+__all__ = ["REASONING_GAP", "converter", "read_response", "to_function"]
 
 PROVIDER = "openai"
 CLIENT_SEARCH = "tool_search"
 """The tool that answers when a model searches for tools and leaves the search to its client."""
 Item = dict[str, Any]
+REASONING_GAP = "\n\n"
 _INTERPRETER = "code_interpreter_call"
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
 """The fields of a call that are read; the others are kept and sent back."""
@@ -51,8 +54,13 @@ def to_function(spec: ToolSpec) -> Item:
     }
 
 
-@sendable
-def to_items(message: Message) -> list[Item]:
+@cache
+def converter(server: str) -> Callable[[Message], list[Item]]:
+    """How a message is sent. The same function each time, so the work is done once."""
+    return sendable(server)(_to_items)
+
+
+def _to_items(message: Message) -> list[Item]:
     """One message as input items, in order."""
     if isinstance(message, UserMessage):
         return [{"type": "message", "role": "user", "content": _contents(message.parts)}]
@@ -125,7 +133,7 @@ def _model_items(message: ModelMessage) -> list[Item]:
 
 def _made_images(images: list[BlobPart]) -> Item:
     """Images of the model's own cannot be sent back as such, so they are shown to it."""
-    told: Item = {"type": "input_text", "text": "(The images that you made:)"}
+    told: Item = {"type": "input_text", "text": MADE}
     return {"type": "message", "role": "user", "content": [told, *map(_content, images)]}
 
 
@@ -178,7 +186,9 @@ def _reasoning_item(part: ReasoningPart) -> Item:
 def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
     """The whole reply, from a response as JSON; raises `ModelError` when it says that it failed."""
     if response.get("status") in ("failed", "cancelled"):
-        raise _failure(response, name)
+        refuse_error(response, name)
+        what = f"the response ended as {response['status']!r}"
+        raise model_error(name, what, reason="server")
     reader = _Reader()
     for item in response["output"]:
         reader.read(item)
@@ -238,7 +248,7 @@ def _read_reasoning(item: Item) -> ReasoningPart:
     summary = item.get("summary") or []
     shown = summary or item.get("content") or []
     return ReasoningPart(
-        text="\n\n".join(piece["text"] for piece in shown),
+        text=REASONING_GAP.join(piece["text"] for piece in shown),
         signature=item.get("encrypted_content"),
         provider=PROVIDER,
         meta={"id": item.get("id"), "summary": summary},
@@ -251,8 +261,12 @@ def _read_call(item: Item) -> ToolCall:
     more = {key: value for key, value in item.items() if key not in _CALL and value is not None}
     if more:
         meta["openai_more"] = more
+    arguments = item.get("arguments") or "{}"
     return ToolCall(
-        call_id=item["call_id"], name=item["name"], arguments=item["arguments"] or "{}", meta=meta
+        call_id=item.get("call_id") or item.get("id") or new_call_id(),
+        name=item["name"],
+        arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
+        meta=meta,
     )
 
 
@@ -307,9 +321,3 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         reasoning_tokens=out.get("reasoning_tokens") or 0,
         requests=1,
     )
-
-
-def _failure(response: Mapping[str, Any], name: str) -> ModelError:
-    error = response.get("error") or {}
-    message = error.get("message") or f"the response ended as {response.get('status')!r}"
-    return model_error(name, message, code=error.get("code"))

@@ -21,12 +21,17 @@ class Thoughts:
         self._kind: Kind | None = None
         """None before the first word, and between thoughts."""
         self._held = ""
+        self._blanks: list[str] = []
+        """Before the first word; kept apart, so that they are not looked at with each piece."""
         self._had_thoughts = False
         self._fresh = False
         """Whether a thought has begun and has no word yet."""
 
     def hear(self, text: str) -> Iterator[tuple[Kind, str]]:
         """What the next piece of the text adds, by kind."""
+        if self._kind is None and not self._held and not text.strip():
+            self._blanks.append(text)
+            return
         self._held += text
         while self._held:
             before = (self._kind, self._held)
@@ -36,7 +41,8 @@ class Thoughts:
 
     def end(self) -> Iterator[tuple[Kind, str]]:
         """What was held back because it could have become a tag."""
-        rest, self._held = self._held, ""
+        rest = "".join((*self._blanks, self._held))
+        self._blanks, self._held = [], ""
         # Blanks before and between thoughts are layout; a text of blanks alone is a text.
         if rest and not (self._kind is None and self._had_thoughts and not rest.strip()):
             yield self._kind or "text", rest
@@ -52,12 +58,16 @@ class Thoughts:
 
     def _begin(self) -> Iterator[tuple[Kind, str]]:
         word = self._held.lstrip()
-        if word.startswith(_OPEN):
+        if not word:
+            self._blanks.append(self._held)
+            self._held = ""
+        elif word.startswith(_OPEN):
             self._kind, self._held = "reasoning", word[len(_OPEN) :]
             self._had_thoughts = self._fresh = True
+            self._blanks = []
         elif word and not _OPEN.startswith(word):
-            text = word if self._had_thoughts else self._held
-            self._kind, self._held = "text", ""
+            text = word if self._had_thoughts else "".join((*self._blanks, self._held))
+            self._kind, self._held, self._blanks = "text", "", []
             yield "text", text
 
     def _think(self) -> Iterator[tuple[Kind, str]]:

@@ -208,7 +208,7 @@ def _from_api_error(name: str, error: exceptions.ModelAPIError) -> ModelError:
     return model_error(
         name,
         error.message,
-        code=error.provider_error_code or error.provider_error_type,
+        codes=(error.provider_error_code, error.provider_error_type),
         status=getattr(error, "status_code", None),
         reason=next((reason for kind, reason in _REASONS if isinstance(error, kind)), None),
         headers=wait,

@@ -23,7 +23,7 @@ __all__ = ["answer_from", "can_be_asked", "question_for"]
 _ELSEWHERE = "elsewhere"
 """In place of a secret: where the provider sent the person back to, the sign-in was finished."""
 _PRIMITIVES = {"string", "number", "integer", "boolean"}
-_CONFIRM = {
+_CONFIRM: dict[str, Any] = {
     "type": "object",
     "properties": {"approve": {"type": "boolean", "title": "Allow it"}},
     "required": ["approve"],
@@ -40,7 +40,7 @@ def question_for(pending: Pending, problem: str = "") -> types.ElicitRequestPara
     url = _sign_in_url(pending)
     if url is not None:
         hint = pending.hint or f"Sign in so that {pending.name!r} can go on."
-        message = _after(problem, "\n".join([shown_text(hint), *pretences(hint)]))
+        message = _after(problem, "\n".join([shown_text(hint), *_careful(hint)]))
         return types.ElicitRequestURLParams(
             message=message, url=url, elicitation_id=pending.call_id
         )
@@ -66,10 +66,19 @@ def answer_from(pending: Pending, said: types.ElicitResult) -> Any:
     form = _form(pending)
     content = _as_meant(form, said.content or {})
     _refuse_unknown(pending, form, content)
-    if form is _CONFIRM:
-        return read_decision(pending.call_id, content, "approve")
-    answer = content if form is pending.schema else _only_answer(pending, content)
-    return Approve(payload=answer) if pending.kind == "confirmation" else answer
+    if pending.kind == "confirmation":
+        return _decision(pending, content)
+    return content if form is pending.schema else _only_answer(pending, content)
+
+
+def _decision(pending: Pending, content: dict[str, Any]) -> Approve | Reject:
+    """What `approve` says, whatever the fields beside it say; they are the payload of a yes."""
+    said = {name: value for name, value in content.items() if name == "approve"}
+    decision = read_decision(pending.call_id, said, "approve")
+    if isinstance(decision, Reject) or pending.schema is None:
+        return decision
+    filled = {name: value for name, value in content.items() if name != "approve"}
+    return Approve(payload=filled if _is_beside(pending.schema) else _only_answer(pending, filled))
 
 
 def _only_answer(pending: Pending, content: dict[str, Any]) -> Any:
@@ -107,19 +116,41 @@ def _message(pending: Pending) -> str:
     if pending.payload is not None and pending.payload != {"options": _options(pending)}:
         lines.append(shown_json(pending.payload))
         shown.append(pending.payload)
-    return "\n".join([*lines, *pretences(*shown)])
+    return "\n".join([*lines, *_careful(*shown)])
+
+
+def _careful(*shown: Any) -> list[str]:
+    return [f"(careful: {line})" for line in pretences(*shown)]
 
 
 def _form(pending: Pending) -> dict[str, Any]:
+    if pending.kind == "confirmation":
+        return _confirmation_form(pending)
     if pending.schema is not None and _is_flat(pending.schema):
         return pending.schema
-    if options := _options(pending):
-        return _one_answer({"type": "string", "enum": options})
-    return (
-        _CONFIRM
-        if pending.kind == "confirmation" and pending.schema is None
-        else _one_answer({"type": "string"})
-    )
+    return _one_answer(_field(pending))
+
+
+def _confirmation_form(pending: Pending) -> dict[str, Any]:
+    """The yes or no, which is always asked for, and what a tool's own schema asks for beside it."""
+    if pending.schema is None:
+        return _CONFIRM
+    own = pending.schema if _is_beside(pending.schema) else _one_answer(_field(pending))
+    return {
+        **own,
+        "properties": {**_CONFIRM["properties"], **own["properties"]},
+        "required": [*_CONFIRM["required"], *own.get("required", [])],
+    }
+
+
+def _is_beside(schema: dict[str, Any]) -> bool:
+    """Whether its fields can stand beside `approve`."""
+    return _is_flat(schema) and "approve" not in schema.get("properties", {"approve": None})
+
+
+def _field(pending: Pending) -> dict[str, Any]:
+    options = _options(pending)
+    return {"type": "string", "enum": options} if options else {"type": "string"}
 
 
 def _spellings(form: dict[str, Any]) -> dict[str, str]:

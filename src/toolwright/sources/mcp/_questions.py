@@ -9,14 +9,13 @@ from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import anyio
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
 from toolwright.errors import UsageError
-from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
+from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart, web_host
 from toolwright.sources._counted import CountedLog
 from toolwright.sources.mcp._content import part_of
 from toolwright.tools import Output, SchemaCheck, ToolContext, with_defaults
@@ -175,7 +174,7 @@ def _problem(question: types.ElicitRequestParams) -> str:
     if len(question.message) > _LONGEST_QUESTION:
         return f"This question has more than {_LONGEST_QUESTION:,} letters."
     if isinstance(question, types.ElicitRequestURLParams):
-        return "" if _is_web(question.url) else "The URL of this question is no web address."
+        return _problem_with(question.url)
     try:
         SchemaCheck(question.requested_schema)
     except UsageError as error:
@@ -183,14 +182,16 @@ def _problem(question: types.ElicitRequestParams) -> str:
     return ""
 
 
-def _is_web(url: str) -> bool:
-    """Whether it is an address that a person may be sent to: with others a program is run."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    plain = url.isprintable() and len(url) <= _LONGEST_URL
-    return plain and parts.scheme in ("http", "https") and bool(parts.hostname)
+def _problem_with(url: str) -> str:
+    """Why no person can be sent to this address: with other schemes than the web's a program is run."""
+    if len(url) > _LONGEST_URL:
+        return f"The URL of this question has more than {_LONGEST_URL:,} letters."
+    return (
+        ""
+        if web_host(url)
+        else "The URL of this question is no web address that says where it leads: http or https, the "
+        "name of a host, and no user name or password."
+    )
 
 
 def pending_for(question: types.ElicitRequestParams) -> Output:

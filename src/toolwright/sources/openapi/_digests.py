@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolwright.errors import UsageError
 from toolwright.sources.openapi._document import BrokenRef, Document
 
 __all__ = ["Digests"]
@@ -48,11 +47,13 @@ class Digests:
         if place not in self._parts:
             home, ref = self._homes[place[0]], place[1]
             try:
-                found = home.look_up_here(ref)
-            except (BrokenRef, UsageError):
+                found = home.look_up(ref)
+            except BrokenRef:
                 found = None
-            # What is not there, or far away, is told by the reference itself.
-            self._parts[place] = (ref.encode(), []) if found is None else self._read(*found)
+            # What is not there is told by the reference itself.
+            self._parts[place] = (
+                (ref.encode("utf-8", "surrogatepass"), []) if found is None else self._read(*found)
+            )
         return self._parts[place]
 
     def _follow(self, start: _Place) -> None:

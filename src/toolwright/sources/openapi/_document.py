@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -29,7 +30,8 @@ class BrokenRef(Exception):
 
 
 class Document:
-    """One parsed file. Others that it refers to are read when a reference is followed."""
+    """One parsed file. Others that it refers to are read when a reference is followed, or, on the
+    web, were fetched with it."""
 
     def __init__(
         self,
@@ -37,7 +39,7 @@ class Document:
         *,
         base: str = "",
         read: Reader | None = None,
-        files: "dict[str, Document] | None" = None,
+        files: "dict[str, Document | BrokenRef] | None" = None,
         is_swagger: bool | None = None,
     ) -> None:
         self.root = root
@@ -48,7 +50,8 @@ class Document:
         self.base = base
         """The address or path it came from; empty when it was handed over as a value."""
         self._read = read
-        self._files: dict[str, Document] = {base: self} if files is None else files
+        self._files: dict[str, Document | BrokenRef] = {base: self} if files is None else files
+        """By address: what was read, or why it could not be."""
 
     def follow(self, node: Any) -> "tuple[Any, Document]":
         """What `node` stands for when it is a `$ref`, itself otherwise, and the file that holds it."""
@@ -68,22 +71,67 @@ class Document:
             value = _step(value, unquote(step).replace("~1", "/").replace("~0", "~"), ref)
         return value, home
 
-    def look_up_here(self, ref: str) -> "tuple[Any, Document] | None":
-        """The same, but None for what would have to be fetched from the web."""
-        address = ref.partition("#")[0]
-        elsewhere = bool(address) and urljoin(self.base, address) != self.base
-        return None if elsewhere and is_web(self.base) else self.look_up(ref)
+    def add(self, address: str, content: bytes) -> "Document | None":
+        """Take a file that was fetched because a reference leads to it; None if it is unreadable."""
+        try:
+            root = parse_text(content, origin=address)
+        except UsageError as error:
+            self.leave_out(address, str(error))
+            return None
+        other = Document(
+            root, base=address, read=self._read, files=self._files, is_swagger=self.is_swagger
+        )
+        self._files[address] = other
+        return other
+
+    def leave_out(self, address: str, why: str) -> None:
+        """Note why a file cannot be had: references to it are broken."""
+        self._files[address] = BrokenRef(why)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Why files that were asked for are not there."""
+        return [str(file) for file in self._files.values() if isinstance(file, BrokenRef)]
+
+    def others(self) -> set[str]:
+        """The addresses of other files that something in this one refers to."""
+        found: set[str] = set()
+        waiting, seen = [self.root], set[int]()
+        while waiting:
+            node = waiting.pop()
+            # Aliases in YAML can make a small file endlessly large.
+            if not isinstance(node, Mapping | list) or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, list):
+                waiting += node
+                continue
+            ref = node.get("$ref")
+            if isinstance(ref, str) and (address := ref.partition("#")[0]):
+                with suppress(BrokenRef):
+                    found.add(self._target(address))
+            waiting += node.values()
+        return found - {self.base}
+
+    def _target(self, address: str) -> str:
+        try:
+            return urljoin(self.base, address)
+        except ValueError as error:
+            raise BrokenRef(f"{address!r:.300} is no address: {error}") from error
 
     def _other(self, address: str) -> "Document":
-        if self._read is None:
-            raise BrokenRef(f"{address!r} is another file, and this document has no address")
-        target = urljoin(self.base, address)
+        target = self._target(address)
         if target not in self._files:
-            root = parse_text(self._read(target), origin=target)
-            self._files[target] = Document(
-                root, base=target, read=self._read, files=self._files, is_swagger=self.is_swagger
-            )
-        return self._files[target]
+            if self._read is None:
+                raise BrokenRef(f"{address!r:.300} is another file, which is not at hand")
+            try:
+                self.add(target, self._read(target))
+            except (UsageError, ValueError) as error:
+                self.leave_out(target, str(error))
+        found = self._files[target]
+        if isinstance(found, BrokenRef):
+            raise BrokenRef(str(found))
+        return found
 
 
 def _step(value: Any, key: str, ref: str) -> Any:
@@ -113,16 +161,13 @@ def document_at(path: str | Path, most: int) -> Document:
     """
     full = Path(path).expanduser().resolve()
     read = _reader_of_folder(full.parent, most)
-    return _parsed(read(str(full)), str(full), read)
+    root = parse_text(read(str(full)), origin=str(full))
+    return _checked(Document(root, base=str(full), read=read), str(full))
 
 
-def document_of_site(content: bytes, url: str, read: Reader, most: int) -> Document:
-    """A document from the web; it may refer to others on the same host."""
-    return _parsed(content, url, _reader_of_site(url, read, most - len(content)))
-
-
-def _parsed(content: bytes, base: str, read: Reader) -> Document:
-    return _checked(Document(parse_text(content, origin=base), base=base, read=read), base)
+def document_of_site(content: bytes, url: str) -> Document:
+    """A document from the web; what it refers to is fetched with it, and added."""
+    return _checked(Document(parse_text(content, origin=url), base=url), url)
 
 
 def _reader_of_folder(folder: Path, most: int) -> Reader:
@@ -149,22 +194,6 @@ def _reader_of_folder(folder: Path, most: int) -> Reader:
         return content
 
     return read
-
-
-def _reader_of_site(url: str, read: Reader, left: int) -> Reader:
-    site = urlsplit(url)[:2]
-
-    def read_beside(address: str) -> bytes:
-        nonlocal left
-        if urlsplit(address)[:2] != site:
-            raise BrokenRef(f"{address!r} is on another host than the document {url!r}")
-        content = read(address)
-        left -= len(content)
-        if left < 0:
-            raise BrokenRef(f"{address!r} is too large, with what was read of {url!r} before")
-        return content
-
-    return read_beside
 
 
 def _checked(document: Document, origin: str) -> Document:

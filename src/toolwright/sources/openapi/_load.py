@@ -11,6 +11,9 @@ __all__ = ["TextKind", "parse_text"]
 
 TextKind = Literal["json", "yaml"]
 
+_MOST_VALUES = 4_000_000
+"""In one file: some 500 MB of memory. The largest document that is known to us has a million."""
+
 
 def parse_text(text: str | bytes, kind: TextKind | None = None, *, origin: str) -> Any:
     """The values in `text`; without a `kind`, a brace at the start means JSON.
@@ -25,7 +28,17 @@ def parse_text(text: str | bytes, kind: TextKind | None = None, *, origin: str) 
     else:
         text = text.removeprefix("\ufeff")
         kind = kind or ("json" if text.lstrip()[:1] == "{" else "yaml")
+    if (values := _values(text)) > _MOST_VALUES:
+        raise UsageError(
+            f"{origin} has up to {values:,} values; a document may have {_MOST_VALUES:,}."
+        )
     return _parse_json(text, origin) if kind == "json" else _parse_yaml(text, origin)
+
+
+def _values(text: str | bytes) -> int:
+    """How many values it has at most."""
+    marks = b",{[\n" if isinstance(text, bytes) else ",{[\n"
+    return sum(text.count(marks[i : i + 1]) for i in range(len(marks)))  # type: ignore[arg-type]
 
 
 def _parse_json(text: str | bytes, origin: str) -> Any:

@@ -1,6 +1,7 @@
 """The operations of a document, listed without looking into their schemas."""
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ _REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DEL
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _MAX_DESCRIPTION = 1000
 _LONGEST_NAME = 60
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,7 +71,7 @@ def list_operations(document: Document) -> dict[str, Operation]:
     """All operations by name, in the document's order."""
     found: dict[str, Operation] = {}
     names = Names(_LONGEST_NAME)
-    for path, shared, home in path_items(document):
+    for path, shared, home in path_items(document, _tell):
         for method in METHODS:
             raw = shared.get(method)
             if isinstance(raw, Mapping):
@@ -82,15 +84,25 @@ def list_operations(document: Document) -> dict[str, Operation]:
     return found
 
 
-def path_items(document: Document) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
-    """Each path, what stands there and the file that holds it; references that are broken are left out."""
+def path_items(
+    document: Document, tell: Callable[[str, BrokenRef], None] = lambda _path, _error: None
+) -> Iterator[tuple[str, Mapping[str, Any], Document]]:
+    """Each path, what stands there and the file that holds it.
+
+    Those whose reference is broken are left out, and told of.
+    """
     for path, item in as_mapping(document.root.get("paths")).items():
         try:
             item, home = document.follow(item)
-        except BrokenRef:
+        except BrokenRef as error:
+            tell(path, error)
             continue
         if isinstance(item, Mapping) and path.startswith("/"):
             yield path, item, home
+
+
+def _tell(path: str, error: BrokenRef) -> None:
+    _log.warning("The path %r of an OpenAPI document is left out: %s", path, error)
 
 
 def _name(operation_id: str, method: str, path: str) -> str:

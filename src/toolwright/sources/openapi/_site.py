@@ -1,16 +1,23 @@
 """Read an OpenAPI document, and the files that it refers to, from the web site where it is."""
 
 import ssl
+from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 from anyio.from_thread import start_blocking_portal
 
 from toolwright.backends import Reachable
+from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError, UsageError
 from toolwright.sources.openapi._client import Api, CallLimits
+from toolwright.sources.openapi._document import Document, document_of_site
 
 __all__ = ["Site"]
 
+_MOST_FILES = 500
+_SECONDS = 30.0
+"""How long the files that a document refers to may take, all together."""
 _HEADERS = {"User-Agent": "toolwright", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
@@ -25,10 +32,10 @@ class Site:
         self._verify = verify
         self._reachable = reachable
 
-    async def fetch(self, address: str) -> bytes:
-        """What is at an address; `UsageError` when it cannot be had."""
+    async def fetch(self, address: str, most: int) -> bytes:
+        """What is at an address, of at most so many bytes; `UsageError` when it cannot be had."""
         redirects = "any" if address == self._url else "none"
-        limits = CallLimits(max_response_bytes=self._most, redirects=redirects)
+        limits = CallLimits(max_response_bytes=most, redirects=redirects)
         api = Api(reachable=self._reachable, verify=self._verify, limits=limits)
         try:
             answer = await api.send(httpx2.Request("GET", address, headers=_HEADERS), ())
@@ -38,7 +45,78 @@ class Site:
         finally:
             await api.close()
 
-    def read(self, address: str) -> bytes:
+    async def document(self) -> Document:
+        """The document, with the files on its host that it refers to, and those that they do.
+
+        A file that cannot be had, in the time that all have together, is left out.
+        """
+        content = await self.fetch(self._url, self._most)
+        document = await in_io_thread(document_of_site, content, self._url, abandon_on_cancel=True)
+        late = f"it could not be fetched, with the others, within {_SECONDS:g} s"
+        files = _Files(document, self._most - len(content))
+        with anyio.move_on_after(_SECONDS):
+            while new := await in_io_thread(files.wanted, abandon_on_cancel=True):
+                async with anyio.create_task_group() as group:
+                    for address in new:
+                        group.start_soon(self._add, files, address)
+        files.leave_out_rest(late)
+        return document
+
+    async def _add(self, files: "_Files", address: str) -> None:
+        try:
+            async with files.at_once:
+                content = await self.fetch(address, max(files.left, 0))
+            await in_io_thread(files.add, address, content, abandon_on_cancel=True)
+        except UsageError as error:
+            files.leave_out(address, str(error))
+
+    def document_now(self) -> Document:
         """The same for code that cannot wait, whether or not an event loop runs in its thread."""
         with start_blocking_portal() as portal:
-            return portal.call(self.fetch, address)
+            return portal.call(self.document)
+
+
+class _Files:
+    """What a document refers to on its own host: asked for once, and bounded."""
+
+    def __init__(self, document: Document, left: int) -> None:
+        self._document = document
+        self._site = urlsplit(document.base)[:2]
+        self.left = left
+        self._unread = [document]
+        self._known = {document.base}
+        self._open: set[str] = set()
+        self.at_once = anyio.CapacityLimiter(8)
+
+    def wanted(self) -> list[str]:
+        """What the files that were added since the last time refer to."""
+        found = sorted({address for file in self._unread for address in file.others()})
+        self._unread, new = [], [address for address in found if address not in self._known]
+        for address in new:
+            self._known.add(address)
+            if urlsplit(address)[:2] != self._site:
+                self.leave_out(address, f"{address!r:.300} is on another host than the document")
+            elif len(self._known) - 1 > _MOST_FILES:
+                self.leave_out(address, f"a document may refer to {_MOST_FILES} other files")
+            else:
+                self._open.add(address)
+        return [address for address in new if address in self._open]
+
+    def add(self, address: str, content: bytes) -> None:
+        """Take a file, if there is room for it beside the others."""
+        self.left -= len(content)
+        if self.left < 0:
+            self.leave_out(address, f"{address!r:.300} is too large, with what was read before")
+        elif (added := self._document.add(address, content)) is not None:
+            self._unread.append(added)
+        self._open.discard(address)
+
+    def leave_out(self, address: str, why: str) -> None:
+        """Note why a file is not there."""
+        self._open.discard(address)
+        self._document.leave_out(address, why)
+
+    def leave_out_rest(self, why: str) -> None:
+        """What has not come counts as not there."""
+        for address in sorted(self._open):
+            self.leave_out(address, f"{address!r:.300}: {why}")

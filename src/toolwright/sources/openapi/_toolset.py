@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from toolwright.backends import Reachable
-from toolwright.concurrency import Once, in_io_thread
+from toolwright.concurrency import Once
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
 from toolwright.sources._secret_names import digest_of_plain
@@ -16,7 +16,6 @@ from toolwright.sources.openapi._document import (
     Document,
     document_at,
     document_from,
-    document_of_site,
     is_web,
 )
 from toolwright.sources.openapi._load import TextKind
@@ -105,7 +104,7 @@ class OpenAPIToolset(Toolset):
         )  # fmt: skip
         if source is not None and not is_web(str(source)):
             self._document = document_at(source, self._most)
-        self._fetched = Once(self._fetch)
+        self._fetched = Once(lambda: self._site.document())
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
         """A tool for each operation, in the document's order."""
@@ -145,10 +144,16 @@ class OpenAPIToolset(Toolset):
         return {name: tool.problems for name, tool in self._tools.items() if tool.problems}
 
     def addresses(self) -> list[str]:
-        """Where its calls go and where people would sign in, as the document says; nothing is called."""
+        """Where its calls go and where people would sign in, as the document says; nothing is called.
+
+        Raises `UsageError` when a file that it refers to cannot be read: that may say more.
+        """
         document = self._read()
         called = Servers(document, *self._server).all_addresses()
-        return sorted({*called, *sign_in_addresses(document)})
+        found = sorted({*called, *sign_in_addresses(document)})
+        if document.left_out:
+            raise UsageError("; ".join(document.left_out)[:2000])
+        return found
 
     async def close(self) -> None:
         """Close the connections."""
@@ -177,15 +182,9 @@ class OpenAPIToolset(Toolset):
             name=self._name or _name_of(self._source),
         )
 
-    async def _fetch(self) -> Document:
-        url, site = str(self._source), self._site
-        content = await site.fetch(url)
-        return await in_io_thread(document_of_site, content, url, site.read, self._most)
-
     def _read(self) -> Document:
         if self._document is None:
-            url, site = str(self._source), self._site
-            self._document = document_of_site(site.read(url), url, site.read, self._most)
+            self._document = self._site.document_now()
         return self._document
 
     @property
