@@ -10,8 +10,7 @@ from tests.models.requests import ask
 
 from toolwright import FunctionTool, UsageError, deferred_tool, tool
 from toolwright.cli._check import check_tools, token_cost
-from toolwright.models import OpenAIChatModel, OpenAIModel
-from toolwright.models._anthropic.body import BodyMaker
+from toolwright.models import AnthropicModel, OpenAIChatModel, OpenAIModel
 from toolwright.models._gemini.wire import to_declaration
 from toolwright.models._pydantic_ai.wire import to_definition
 from toolwright.tools import difference, with_name
@@ -78,10 +77,11 @@ def test_a_later_change_of_the_list_changes_nothing() -> None:
 
 
 def test_claude_gets_them_as_such() -> None:
-    body = BodyMaker("claude-sonnet-4-6").make(ask(tools=(weather(OSLO).spec,)))
+    bodies = AnthropicModel("claude-sonnet-4-6", api_key="k" * 12)._bodies
+    body = bodies.make(ask(tools=(weather(OSLO).spec,)))
     assert body["tools"][0]["input_examples"] == [OSLO]
     assert body["tools"][0]["description"] == "Look up the weather."
-    body = BodyMaker("claude-sonnet-4-6").make(ask(tools=(weather().spec,)))
+    body = bodies.make(ask(tools=(weather().spec,)))
     assert "input_examples" not in body["tools"][0]
 
 
