@@ -65,7 +65,7 @@ class BodyMaker:
         instructions = self._instructions(request)
         if instructions.strip():  # the API refuses blanks
             prefix["system"] = [{"type": "text", "text": instructions, **mark}]
-        elif tools:
+        if tools:  # with a mark of their own, which outlasts a change of the instructions
             tools[-1] = {**tools[-1], **mark}
         if tools:
             prefix |= {"tools": tools, **self._tool_choice(request.settings)}
