@@ -83,7 +83,7 @@ def reply(text: str) -> str:
     return f"Replied to {text}"
 
 
-@pytest.mark.row("004-W1a", "004-W1b", "004-W1c")
+@pytest.mark.row("004-W1a", "004-W1b")
 async def test_a_graph_follows_the_route_a_function_chose() -> None:
     flow = Workflow(
         name="desk",

@@ -106,6 +106,19 @@ async def test_an_edit_of_a_long_file_leaves_the_loop_free(old: str) -> None:
     assert await _share_of_the_longest_wait(work) < 0.5
 
 
+@pytest.mark.parametrize("kind", ["lines", "latin", "one line"])
+async def test_a_missed_edit_in_50_mb_holds_the_loop_up_for_less_than_50_ms(kind: str) -> None:
+    line = {"lines": b"some words in a line of text\n", "latin": b"words \xe9 in a line\r\n"}
+    data = line.get(kind, b"abcdefghij ")
+    data *= 50_000_000 // len(data)
+
+    async def work() -> None:
+        with pytest.raises(ToolError):
+            await edited(data, Edit(old="some word in a line of txt", new="x"))
+
+    assert await _longest_wait(work) < 0.05
+
+
 async def test_a_search_without_ripgrep_leaves_the_loop_free(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_bytes(_LONG)
     files = FilesystemBackend(tmp_path, ripgrep=False)
