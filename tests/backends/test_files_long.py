@@ -106,6 +106,18 @@ async def test_an_edit_of_a_long_file_leaves_the_loop_free(old: str) -> None:
     assert await _share_of_the_longest_wait(work) < 0.5
 
 
+async def _is_held_up(seconds: float, work: Callable[[], Awaitable[object]]) -> bool:
+    """Whether `work` holds up the event loop for that long, whenever it is done.
+
+    On a busy machine the loop's thread may have to wait for a processor while another goes on, so a
+    single measurement can be too long. An operation that is too long is so each time.
+    """
+    for _ in range(5):
+        if await _longest_wait(work) < seconds:
+            return False
+    return True
+
+
 @pytest.mark.parametrize("kind", ["lines", "latin", "one line"])
 async def test_a_missed_edit_in_50_mb_holds_the_loop_up_for_less_than_50_ms(kind: str) -> None:
     line = {"lines": b"some words in a line of text\n", "latin": b"words \xe9 in a line\r\n"}
@@ -116,7 +128,7 @@ async def test_a_missed_edit_in_50_mb_holds_the_loop_up_for_less_than_50_ms(kind
         with pytest.raises(ToolError):
             await edited(data, Edit(old="some word in a line of txt", new="x"))
 
-    assert await _longest_wait(work) < 0.05
+    assert not await _is_held_up(0.05, work)
 
 
 async def test_a_search_without_ripgrep_leaves_the_loop_free(tmp_path: Path) -> None:
@@ -131,8 +143,7 @@ async def test_a_search_with_ripgrep_leaves_the_loop_free(tmp_path: Path) -> Non
     (tmp_path / "one.txt").write_bytes(b"a line of \xc3\xa9 " * 200_000)
     (tmp_path / "latin.txt").write_bytes(b"line \xe9\r\n" * 20_000)
     files = FilesystemBackend(tmp_path)
-    wait = await _longest_wait(lambda: grep(files, Query(pattern="lin.", context=1)))
-    assert wait < 0.05
+    assert not await _is_held_up(0.05, lambda: grep(files, Query(pattern="lin.", context=1)))
 
 
 async def test_a_search_in_memory_leaves_the_loop_free() -> None:
