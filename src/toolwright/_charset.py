@@ -10,7 +10,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*+=\s*+(?:["']\s*+)?([\w.:-]+)""", re.IGNORECASE
+)
 _NEAR_THE_TOP = 4096
 _ON_THE_WEB = frozenset({
     "ascii", "us-ascii", "utf-8", "utf8", "utf-8-sig", "utf-16", "utf-16le", "utf-16be",

@@ -16,7 +16,7 @@ _HIDDEN = [*map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\t"]
 _PRIVATE_AREAS = (0xF0000, 0x100000, 0xE000)
 """Where a run of characters that stand for the hidden ones may be free."""
 _BLOCK_HEADER = re.compile(r"(?:^|[\s:-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
-_TABS = re.compile(r"^[ \t]*\t[ \t]*$", re.M)
+_TABS = re.compile(r"^ *+\t[ \t]*+$", re.M)
 _IN_A_BLOCK = "where an indentation space is expected"
 _STUMBLED = (_IN_A_BLOCK, "violates indentation", "cannot start any token")
 """What the parser says of tabs: in a block's text, in a text without quotes, before a value."""

@@ -347,7 +347,8 @@ def say_that_cancelled_calls_have_ended() -> AbstractContextManager[Any]:
         except anyio.get_cancelled_exc_class():
             if run.log.broken is None:
                 text = "This call was cancelled before it finished."
-                _dispatch._conclude(run, ctx, _dispatch.Output(text=text, status="error"), 0.0)
+                output = _dispatch.Output(text=text, status="error")
+                _dispatch._conclude(run, ctx, output, (output.content, None), 0.0, None)
             raise
 
     return patch.object(_dispatch, "_run_tool", ended)

@@ -15,7 +15,8 @@ from toolwright import Agent, ToolContext
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Output, SchemaCheck, Tool, TooMuchWork, schema_parser
+from toolwright.tools import Output, SchemaCheck, Tool, TooMuchWork, _schema_check, schema_parser
+from toolwright.tools._schema_check import SHORT
 
 Schema = dict[str, Any]
 _REFERENCES = st.sampled_from([f"#/$defs/d{number}" for number in range(4)])
@@ -139,6 +140,100 @@ def test_long_lists_in_a_schema_are_a_part_of_the_work(items: Schema, value: Any
     with contextlib.suppress(TooMuchWork):
         check.errors({"x": value}, len(json.dumps({"x": value})))
     assert time.thread_time() - began < 5
+
+
+_LONG_NUMBERS = [10**299 + number for number in range(2_000)]
+
+
+@pytest.mark.parametrize(
+    ("items", "value"),
+    [
+        ({"enum": [[*range(100), n] for n in range(190)]}, [[*range(100), -1]] * 1_000),
+        ({"const": list(range(5_000))}, [[*range(4_999), -1]] * 200),
+        ({"allOf": [{"multipleOf": n} for n in (2, 3, 5, 7, 11)]}, _LONG_NUMBERS),
+    ],
+    ids=["enum of arrays", "const", "multipleOf"],
+)
+def test_what_is_compared_and_divided_is_counted_by_its_length(items: Schema, value: Any) -> None:
+    check = SchemaCheck({"properties": {"x": {"items": items}}})
+    began = time.thread_time()
+    with pytest.raises(TooMuchWork, match="too many times"):
+        check.errors({"x": value}, len(json.dumps({"x": value})))
+    assert time.thread_time() - began < 0.3
+    # Not every version of the validator takes numbers beyond 64 bits.
+    few = [13] if value is _LONG_NUMBERS else value[:1]
+    assert check.errors({"x": few}, 1_000)
+
+
+_STATES = "^(?:[ab]{0,5000}c?[ab]{0,5000})*$"
+
+
+def test_a_long_text_is_held_to_an_expression_in_a_process_that_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else runs while the validator does, so that in this process no timeout would help."""
+    monkeypatch.setattr(_schema_check, "_SECONDS", 0.3)
+    check = SchemaCheck({"properties": {"x": {"pattern": _STATES}}})
+    assert check.errors({"x": "ab" * 20}, 50) == []
+    began = time.thread_time()
+    with pytest.raises(TooMuchWork, match=r"could not be judged within 0\.3 s"):
+        check.errors({"x": "ab" * 10_000}, 20_010)
+    assert time.thread_time() - began < 0.1
+
+
+def test_a_short_text_is_held_to_any_expression_at_once() -> None:
+    check = SchemaCheck({"properties": {"x": {"pattern": _STATES}}})
+    began = time.thread_time()
+    assert check.errors({"x": "ab" * (SHORT // 2 - 10)}, SHORT) == []
+    assert time.thread_time() - began < 0.25
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^.+$", "^[a-z0-9]{1,255}$", ".{1,1000}", r"^(?=.*[A-Z])\w{8,64}$", r"\p{L}{1,100}"],
+)
+def test_patterns_of_ordinary_documents_are_taken_and_judge_long_texts(pattern: str) -> None:
+    check = SchemaCheck({"properties": {"x": {"pattern": pattern}}})
+    assert check.errors({"x": "\n"}, 10)
+    long = {"x": "\n" * 3_000}
+    assert check.errors(long, 6_010)
+
+
+def test_a_process_tells_the_same_as_is_told_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {
+        "properties": {
+            "n": {"type": ["integer", "null"]},
+            "t": {"pattern": "^[a-z]+$"},
+            "rows": {"items": {"required": ["id"]}},
+        }
+    }
+    value = {"n": "7", "t": "X" * 2_000, "rows": [{}, {"id": 1}]}
+    check, size = SchemaCheck(schema), len(json.dumps(value))
+    here = check.errors(value, size)
+    monkeypatch.setattr(_schema_check, "_SIZES", dict.fromkeys(_schema_check._SIZES, 10**6))
+    _schema_check._work_of.cache_clear()
+    there = SchemaCheck(schema).errors(value, size)
+    _schema_check._work_of.cache_clear()
+    assert all(isinstance(fault, _schema_check.Fault) for fault in there)
+    fields = [(one.message, one.instance_path, one.schema_path) for one in here]
+    assert [(one.message, one.instance_path, one.schema_path) for one in there] == fields
+    with pytest.raises(ArgumentError, match=r"missing required parameter 'rows\.0\.id'"):
+        schema_parser("t", schema)(json.dumps(value))
+
+
+def test_slips_are_mended_that_a_process_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[int] = []
+    elsewhere = SchemaCheck._judged_elsewhere
+
+    def noted(self: SchemaCheck, value: Any) -> list[Any]:
+        judged.append(1)
+        return elsewhere(self, value)
+
+    monkeypatch.setattr(SchemaCheck, "_judged_elsewhere", noted)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"pattern": "^.+$"}}}
+    args = {"n": "7", "t": "x" * 40_000}
+    assert schema_parser("t", schema)(json.dumps(args))["n"] == 7
+    assert len(judged) == 2
 
 
 def test_what_is_said_of_a_long_value_is_short() -> None:

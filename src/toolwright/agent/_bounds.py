@@ -1,8 +1,9 @@
 """Keep outputs small enough for the model to read; the rest is kept for it to page through."""
 
+import itertools
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from toolwright.agent._spill import Spill
@@ -10,7 +11,7 @@ from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.messages import STORED_AS, Content, TextPart, jsonable
 from toolwright.tools import FunctionTool, MaxOutput, Tool
 
-__all__ = ["READ_OUTPUT", "bounded", "bounded_data", "read_output_tool"]
+__all__ = ["READ_OUTPUT", "bounded", "bounded_data", "letters_of", "read_output_tool"]
 
 READ_OUTPUT = "read_output"
 """The tool that pages through what was kept; no agent can have another one of that name."""
@@ -49,6 +50,23 @@ def bounded_data(data: Any, limit: MaxOutput, spill: Spill) -> Any:
         return {"lost": f"{type(error).__name__}: it could not be kept", "bytes": len(text)}
 
 
+def letters_of(data: Any, enough: int) -> int:
+    """About how many letters data has as JSON; no more of it is looked at when there are `enough`."""
+    size, todo = 0, [data]
+    while todo and size <= enough:
+        match todo.pop():
+            case str() as text:
+                size += len(text) + 8
+            case dict() as found:
+                todo += found.values()
+                size += sum(len(key) for key in found if isinstance(key, str)) + 8
+            case list() | tuple() as several:
+                todo += several
+            case _:
+                size += 8
+    return size
+
+
 def _fits(text: str, limit: MaxOutput) -> bool:
     # A character is at most four bytes, so a short text needs no encoding to be measured.
     if len(text) * 4 > limit.bytes and _size(text) > limit.bytes:
@@ -58,11 +76,13 @@ def _fits(text: str, limit: MaxOutput) -> bool:
 
 def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
     pieces = _pieces(text)
-    shown = _beginning(pieces, limit)
+    first = list(itertools.islice(pieces, limit.lines))
+    shown = first[: fitting(first, limit.bytes)]
     # Not even one line fits: its first characters are better than nothing.
-    said = "\n".join(shown) or first_bytes(pieces[0], limit.bytes)
+    said = "\n".join(shown) or first_bytes(first[0], limit.bytes)
     hit = f"{limit.lines} lines" if len(shown) == limit.lines else format_size(limit.bytes)
-    cut = f"{said}\n[Output truncated at {hit}: {len(shown)} of {len(pieces)} lines."
+    count = len(first) + _count(pieces)
+    cut = f"{said}\n[Output truncated at {hit}: {len(shown)} of {count} lines."
     try:
         name = spill.write(text)
     except OSError as error:
@@ -75,18 +95,22 @@ def _cut(text: str, limit: MaxOutput, spill: Spill) -> str:
     )
 
 
-def _beginning(pieces: Sequence[str], limit: MaxOutput) -> Sequence[str]:
-    within = pieces[: limit.lines]
-    return within[: fitting(within, limit.bytes)]
-
-
-def _pieces(text: str) -> list[str]:
+def _pieces(text: str) -> Iterator[str]:
     """The lines of `text`; a line too long to be shown at once counts as several."""
-    return [
-        line[start : start + PIECE]
-        for line in text.split("\n")
-        for start in range(0, max(1, len(line)), PIECE)
-    ]
+    # One by one: a text may be nothing but lines, and a list of them many times as large.
+    start, end = 0, 0
+    while end >= 0:
+        end = text.find("\n", start)
+        line_end = end if end >= 0 else len(text)
+        yield from (
+            text[at : min(at + PIECE, line_end)]
+            for at in range(start, max(start + 1, line_end), PIECE)
+        )
+        start = end + 1
+
+
+def _count(pieces: Iterator[str]) -> int:
+    return sum(1 for _ in pieces)
 
 
 def _size(text: str) -> int:
@@ -105,9 +129,11 @@ def read_output_tool(spill: Spill) -> Tool:
             limit: How many lines to read.
         """
         lines, start = _pieces(spill.read(name)), max(0, offset)
-        page = _beginning(lines[start : start + max(1, limit)], _PAGE)
-        end = start + len(page)
-        note = f"\n[{len(lines) - end} more lines; use offset={end}]" if end < len(lines) else ""
+        skipped = _count(itertools.islice(lines, start))
+        within = list(itertools.islice(lines, min(max(1, limit), _PAGE.lines)))
+        page = within[: fitting(within, _PAGE.bytes)]
+        end, count = start + len(page), skipped + len(within) + _count(lines)
+        note = f"\n[{count - end} more lines; use offset={end}]" if end < count else ""
         return "\n".join(page) + note
 
     return FunctionTool(read_output, name=READ_OUTPUT, effects="read")

@@ -19,7 +19,6 @@ from toolwright.agent._answers import (
     is_repeatable,
     next_step,
 )
-from toolwright.agent._bounds import bounded, bounded_data
 from toolwright.agent._credentials import credential_for, look_again
 from toolwright.agent._gate import (
     FUNCTION,
@@ -32,6 +31,7 @@ from toolwright.agent._gate import (
 )
 from toolwright.agent._hooks import run_hooked
 from toolwright.agent._log import CallRecord
+from toolwright.agent._presented import Parts, presented
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
@@ -44,12 +44,11 @@ from toolwright.messages import (
     ToolEnded,
     ToolResult,
     ToolStarted,
-    jsonable,
+    redact,
 )
 from toolwright.tools import (
     Args,
     Kept,
-    MaxOutput,
     Output,
     Tool,
     ToolContext,
@@ -59,13 +58,13 @@ from toolwright.tools import (
 
 __all__ = ["answer_calls"]
 
-_LONGEST_TOLD = 100_000
-"""Letters of an exception that are told: it may have any number."""
-_LONGEST_SECRET = 10_000
+_LONGEST_TOLD = 32_768
+"""Letters of an exception that are told: it may have any number, and the loop waits."""
+_MARGIN = 4_000
 
 logger = logging.getLogger("toolwright")
-_LONG_ARGUMENTS = 16_384
-"""Letters from which on arguments are read beside the loop."""
+_LONG_ARGUMENTS = 1_024
+"""Letters from which on arguments are read beside the loop: a schema may be work for each of them."""
 
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
@@ -158,7 +157,9 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         output = _not_waited_for(output, STILL_RUNNING, "ok")
     if output.status == "pending":
         return await _park(run, ctx, output, box.tools.get(call.name))
-    result = _conclude(run, ctx, output, began, box.tools.get(call.name), error)
+    ctx.end()
+    parts = await presented(run, output, box.tools.get(call.name))
+    result = _conclude(run, ctx, output, parts, began, error)
     if output.request is not None:
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
@@ -178,7 +179,9 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     read = partial(called_arguments, run, record, tool, ctx)
     # By a schema from outside, much to read may be long work.
     is_long = bool(tool.source) and len(ctx.call.arguments) > _LONG_ARGUMENTS
-    args = called = ctx.arguments = await in_io_thread(read) if is_long else read()
+    args = called = ctx.arguments = (
+        await in_io_thread(read, abandon_on_cancel=True) if is_long else read()
+    )
     record.as_read = called
     if record.answers:
         try:
@@ -363,14 +366,14 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
 
 def _redacted(run: Run, message: str) -> str:
     """The message without secrets, and without what is too long to be looked through for them."""
-    # With some more at first: a secret at the cut is found whole, and not half of it told.
-    return run.redactor(message[: _LONGEST_TOLD + _LONGEST_SECRET])[:_LONGEST_TOLD]
+    # With some more at first: what looks like a secret at the cut is not told by half.
+    return redact(run.redactor.beginning(message, _LONGEST_TOLD + _MARGIN))[:_LONGEST_TOLD]
 
 
 def _trace(run: Run, error: BaseException) -> str:
     """The traceback, without secrets, as a log file can hold it."""
     trace = "".join(traceback.format_exception(error))
-    told = run.redactor(trace[-_LONGEST_TOLD - _LONGEST_SECRET :])[-_LONGEST_TOLD:]
+    told = redact(run.redactor.ending(trace, _LONGEST_TOLD + _MARGIN))[-_LONGEST_TOLD:]
     return told.encode(errors="backslashreplace").decode()
 
 
@@ -378,23 +381,14 @@ def _conclude(
     run: Run,
     ctx: ToolContext,
     output: Output,
+    parts: Parts,
     began: float,
-    tool: Tool | None = None,
-    error: BaseException | None = None,
+    error: BaseException | None,
 ) -> ToolResult:
-    """Make the result, bounded and without secrets, and record it."""
-    ctx.end()
+    """Make the result and record it."""
     if output.status in ("error", "denied"):
         run.give_up(ctx.function_call_id, ENDED_AROUND)
-    content, data = output.content, output.data
-    if run.redactor:
-        content = tuple(
-            TextPart(run.redactor.exact(p.text)) if isinstance(p, TextPart) else p for p in content
-        )
-        data = run.redactor.inside(jsonable(data))
-    limit = MaxOutput() if tool is None else tool.max_output
-    content = bounded(content, limit, run.shared.spill)
-    data = bounded_data(data, limit, run.shared.spill)
+    content, data = parts
     result = ToolResult(
         call_id=ctx.call.call_id,
         name=ctx.call.name,

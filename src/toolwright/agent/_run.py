@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import anyio.from_thread
 import anyio.lowlevel
 
-from toolwright.agent._bounds import read_output_tool
+from toolwright.agent._bounds import letters_of, read_output_tool
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._handed import is_plain, pack, unpack
 from toolwright.agent._hooks import Hooks
@@ -73,6 +73,8 @@ from toolwright.tools import (
 
 __all__ = ["Run", "Shared"]
 
+_LONGEST_PROGRESS = 32_768
+"""Letters of what is shown while a call runs, if there are secrets to be kept out of it."""
 _PLACES = 20
 """How many places a question names that are not shown in full."""
 
@@ -226,13 +228,21 @@ class Run:
             return
         event = ToolProgress(
             run_id=self.run_id, agent=self.agent.name, path=path, at=time.time(),
-            call_id=call_id, text=self.redactor.exact(text),
-            data=self.redactor.inside(jsonable(data)),
+            call_id=call_id, text=self._shown_text(text),
+            data=self._shown_data(data),
         )  # fmt: skip
         if threading.get_ident() == self.shared.thread_id:
             self.log.add(event)
         else:
             anyio.from_thread.run_sync(self.log.add, event, token=self.shared.loop)
+
+    def _shown_text(self, text: str) -> str:
+        return self.redactor.beginning(text, _LONGEST_PROGRESS) if self.redactor else text
+
+    def _shown_data(self, data: Any) -> Any:
+        if self.redactor and letters_of(data, _LONGEST_PROGRESS) > _LONGEST_PROGRESS:
+            return {"lost": "it is too long to be searched for secrets"}
+        return self.redactor.inside(jsonable(data))
 
     async def open_pending(
         self, ctx: ToolContext, request: PendingRequest, *, ran: bool = False

@@ -41,7 +41,6 @@ from toolwright.agent._start import (
     run_to_end,
     stream_events,
 )
-from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
 from toolwright.backends import (
     Hold,
@@ -160,6 +159,8 @@ class Runner(Sealed):
     @explained(rest=run, values=False)
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
         """`run`, for programs that are not async."""
+        from toolwright.agent._sync import run_blocking  # noqa: PLC0415 - the async ones need it not
+
         return run_blocking(lambda: self.run(prompt, **settings))
 
     async def stream(
@@ -421,8 +422,9 @@ class Runner(Sealed):
         ]
         for at, row in enumerate(waiting):
             with suppress(SessionHeld):  # It is being deleted; the sign-in is good for the others.
-                await sign_in(self.store, self.services.credentials, row, callback)
-                return [row.scope.session_id for row in waiting[at:]]
+                found = await sign_in(self.store, self.services.credentials, row, callback)
+                if found in ("accepted", "duplicate"):
+                    return [row.scope.session_id for row in waiting[at:]]
         return []
 
     async def _parse_of(self, row: OpenCall, value: Any) -> Callable[[str], Args] | None:

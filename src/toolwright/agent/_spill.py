@@ -42,6 +42,7 @@ class Spill:
         self._stored = born is not None
         self._born = str(born) if born is not None else uuid.uuid4().hex
         self._directory: Path | None = None
+        self._making = threading.Lock()
 
     @property
     def used(self) -> bool:
@@ -55,8 +56,9 @@ class Spill:
 
     def write(self, text: str, suffix: str = "txt") -> str:
         """Keep `text`; the name to read it by."""
-        if self._directory is None:
-            self._directory = self._make()
+        with self._making:  # Results of calls that ran together are kept by several threads.
+            if self._directory is None:
+                self._directory = self._make()
         name = f"output-{uuid.uuid4().hex[:8]}.{suffix}"
         # Written as bytes: line endings stay as they are, and so do lone surrogates.
         data = text.encode("utf-8", "surrogatepass")

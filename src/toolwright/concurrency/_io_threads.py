@@ -1,6 +1,7 @@
 """Threads for the framework's own blocking I/O, which user code never occupies."""
 
 import math
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
-__all__ = ["in_io_thread", "wait_in_thread"]
+__all__ = ["in_io_thread", "in_stoppable_thread", "wait_in_thread"]
 
 T = TypeVar("T")
 _MOST = 40
@@ -36,6 +37,30 @@ async def wait_in_thread(func: Callable[..., T], *args: Any, abandon_on_cancel: 
     return await anyio.to_thread.run_sync(
         partial(func, *args), limiter=limiter, abandon_on_cancel=abandon_on_cancel
     )
+
+
+class Abandoned(Exception):
+    """Raised in a thread whose result nobody waits for any more."""
+
+
+async def in_stoppable_thread(func: Callable[[Callable[[], None]], T]) -> T:
+    """Run `func(between)`, which computes for a while and calls `between()` now and then.
+
+    Cancelling is immediate; `between` then raises, so that the thread ends too.
+    """
+    gone = threading.Event()
+
+    def between() -> None:
+        if gone.is_set():
+            raise Abandoned
+
+    # An idle thread still holds what it ran last, which would keep all that belongs to it alive.
+    todo = [func]
+    del func
+    try:
+        return await in_io_thread(lambda: todo.pop()(between), abandon_on_cancel=True)
+    finally:
+        gone.set()
 
 
 def _limiter(kept: RunVar[CapacityLimiter], tokens: float) -> CapacityLimiter:

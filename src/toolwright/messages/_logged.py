@@ -8,6 +8,8 @@ from weakref import WeakSet
 
 __all__ = ["keep_out_of_logs"]
 
+_LONGEST = 32_768
+"""Letters of one text in the log, while there are secrets to be kept out of it."""
 _hiding: WeakSet[Any] = WeakSet()
 """Whoever knows secrets now."""
 
@@ -41,7 +43,7 @@ class _Hiding:
             record.msg, record.args = shown, None
         if record.exc_info and record.exc_info[1] is not None:
             trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-            if (hidden := _without_secrets(trace)) != trace:
+            if (hidden := _without_secrets(trace, end=True)) != trace:
                 record.exc_text, record.exc_info = hidden, None
         record.__dict__ = _Fields(record.__dict__)
         return record
@@ -73,7 +75,9 @@ def _hidden_in(value: Any) -> Any:
     return [_hidden_in(item) for item in value] if isinstance(value, list | tuple) else shown
 
 
-def _without_secrets(text: str) -> str:
+def _without_secrets(text: str, *, end: bool = False) -> str:
+    """Not all of a long text, of a trace its end: whoever logs waits until it has been searched."""
+    more = len(text) - _LONGEST
     for redactor in list(_hiding):
-        text = redactor.exact(text)
-    return text
+        text = redactor.ending(text, _LONGEST) if end else redactor.beginning(text, _LONGEST)
+    return text if more <= 0 or not _hiding or end else f"{text}… ({more:,} more letters)"

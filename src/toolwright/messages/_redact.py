@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -72,29 +72,54 @@ class Redactor(Sealed):
             self._spellings = Spellings(self._forms)
             keep_out_of_logs(self)
 
-    def exact(self, text: str) -> str:
-        """`text` without the known secrets, however they are encoded; nothing else is touched."""
+    def exact(self, text: str, between: Callable[[], None] | None = None) -> str:
+        """`text` without the known secrets, however they are encoded; nothing else is touched.
+
+        `between` is called now and then while a long text is read, and may raise to give up.
+        """
         if not self._secrets:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        spans = self._spellings.find(data)
-        if not spans:
-            return text
-        ends = [0, *(_end_of_letter(data, end) for _, end in spans)]
-        between = [data[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
-        return _MARK.join([*between, data[ends[-1] :]]).decode("utf-8", "surrogatepass")
+        spans = self._spellings.find(data, between)
+        return _marked(data, spans).decode("utf-8", "surrogatepass") if spans else text
 
-    def inside(self, value: Any) -> Any:
-        """Plain JSON `value` without the known secrets, wherever in it they are."""
+    def beginning(self, text: str, letters: int, between: Callable[[], None] | None = None) -> str:
+        """The first so many letters of what `exact` gives; no more of `text` is read than that takes."""
+        if len(text) <= letters:
+            return self.exact(text, between)
+        if not self._secrets:
+            return text[:letters]
+        # With some more behind it: a secret at the cut is found whole, and not half of it shown.
+        data = text[: letters + self._spellings.longest].encode("utf-8", "surrogatepass")
+        size = len(text[:letters].encode("utf-8", "surrogatepass"))
+        spans = [span for span in self._spellings.find(data, between) if span[0] < size]
+        size = max([size, *(_end_of_letter(data, end) for _, end in spans[-1:])])
+        return _marked(data[:size], spans).decode("utf-8", "surrogatepass")
+
+    def ending(self, text: str, letters: int) -> str:
+        """The same of its last letters."""
+        if len(text) <= letters:
+            return self.exact(text)
+        if not self._secrets:
+            return text[-letters:]
+        data = text[-letters - self._spellings.longest :].encode("utf-8", "surrogatepass")
+        start = len(data) - len(text[-letters:].encode("utf-8", "surrogatepass"))
+        spans = [span for span in self._spellings.find(data) if span[1] > start]
+        start = min([start, *(first for first, _ in spans[:1])])
+        moved = [(first - start, last - start) for first, last in spans]
+        return _marked(data[start:], moved).decode("utf-8", "surrogatepass")
+
+    def inside(self, value: Any, between: Callable[[], None] | None = None) -> Any:
+        """Plain JSON `value` without the known secrets, wherever in it they are; `between` as above."""
         if not self._secrets:
             return value
         if isinstance(value, str):
-            return self.exact(value)
+            return self.exact(value, between)
         if isinstance(value, dict):
-            items = map(self.inside, value.values())
+            items = [self.inside(item, between) for item in value.values()]
             return dict(zip(self._keys(value), items, strict=True))
         if isinstance(value, list | tuple):
-            return [self.inside(item) for item in value]
+            return [self.inside(item, between) for item in value]
         return value
 
     def places(self, value: Any, place: str = "") -> Iterator[str]:
@@ -127,6 +152,13 @@ class Redactor(Sealed):
 
     def __bool__(self) -> bool:
         return bool(self._secrets)
+
+
+def _marked(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
+    """The data with a mark in place of each span."""
+    ends = [0, *(_end_of_letter(data, end) for _, end in spans)]
+    parts = [data[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
+    return _MARK.join([*parts, data[ends[-1] :]])
 
 
 def _end_of_letter(data: bytes, end: int) -> int:

@@ -69,7 +69,7 @@ _BY_STATUS = {
 }
 _TOO_LONG = re.compile(
     r"prompt is too long|context (length|window|size)|maximum context|"
-    r"token count .* exceeds|too many (input )?tokens",
+    r"token count .{0,100} exceeds|too many (input )?tokens",
     re.I,
 )
 _STATUS = re.compile(r"[45][0-9]{2}")

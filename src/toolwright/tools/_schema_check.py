@@ -2,14 +2,21 @@
 
 import itertools
 import json
+import math
+import os
 import re
+import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from toolwright._sealed import Sealed
 from toolwright.errors import UsageError
 
-__all__ = ["SchemaCheck", "TooMuchWork"]
+__all__ = ["SHORT", "SchemaCheck", "TooMuchWork"]
 
 _MOST_BYTES = 512 * 1024
 _MOST_VALUES = 20_000
@@ -23,6 +30,8 @@ _FREE_STEPS = 20_000
 """Pairs of a schema and a value that are looked at beforehand, at some 0.001 ms each."""
 _DEEPEST_PAIR = 200
 _MOST_ERRORS = 1_000
+_TOLD = 100
+"""Errors that a process tells."""
 _MOST_ERROR_BYTES = 20_000_000
 """Each error is made with a copy of the value that it is about."""
 _UNEVALUATED = 4
@@ -33,6 +42,16 @@ _PATTERNS_SIZE = 20_000_000
 _PATTERN_SIZE = 5_000_000
 """Bytes that expressions may take when they are made, all of a schema and each."""
 _BACKTRACKS = 10_000
+_SIZES = {10_000: 30, 100_000: 320, 1_000_000: 2_000, 5_000_000: 5_000}
+"""Work for each letter, by the bytes that an expression takes: all of its states may have to be tried."""
+_MOST_SIZED = 100
+"""Expressions whose sizes are looked for one by one."""
+_JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8")
+SHORT = 1_024
+"""Letters of a value that is always judged here: so few keep no expression busy for long."""
+_SECONDS = 5.0
+_AT_ONCE = threading.BoundedSemaphore(4)
+"""Processes that judge values: so much memory each can take."""
 _LANGUAGES = re.compile(
     r"https?://json-schema\.org/(draft/2020-12/|draft/2019-09/|draft-0[4-7]/)?schema#?"
 )
@@ -68,6 +87,20 @@ class TooMuchWork(ValueError):
     """A value that would take too long to judge, or whose faults would take too long to tell."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong in one place, with the fields of the validator's own errors."""
+
+    message: str
+    instance_path: list[str | int]
+    schema_path: list[str | int]
+    types: list[str]
+
+    @property
+    def kind(self) -> "Fault":
+        return self
+
+
 class SchemaCheck(Sealed):
     """Whether values fit one schema. Nothing is fetched for it, and neither time nor memory run away.
 
@@ -87,16 +120,21 @@ class SchemaCheck(Sealed):
         patterns = sum(
             ("pattern" in part) + len(_named(part, "patternProperties")) for part in parts
         )
-        self._validator = _compiled(self._schema, patterns)
+        self._options = _options(patterns)
+        self._validator = _compiled(self._schema, self._options)
+        self._per_letter = sum(_letter_work(part, patterns) for part in parts)
 
     def errors(self, value: Any, size: int) -> list[Any]:
         """What is wrong with a value that has `size` letters as JSON, place by place.
 
-        Raises `TooMuchWork` when that cannot be found out in time.
+        Raises `TooMuchWork` when that cannot be found out in time. A value of more than `SHORT`
+        letters may be judged by a process, which is waited for: not on an event loop.
         """
         work = _Work(self._targets, _FREE_STEPS + _STEPS_PER_LETTER * size)
         if not self._is_plain or self._count * size > _MOST_PLAIN_WORK:
             work.of(self._schema, value)
+        if size > SHORT and self._per_letter * size > _MOST_WORK:
+            return self._judged_elsewhere(value)
         try:
             if self._validator.is_valid(value):
                 return []
@@ -108,6 +146,31 @@ class SchemaCheck(Sealed):
         if work.in_unions(self._schema, value) > most:
             raise TooMuchWork("they fit none of the alternatives, which are too many to be told")
         return list(itertools.islice(self._validator.iter_errors(value), most))
+
+    def _judged_elsewhere(self, value: Any) -> list[Any]:
+        """The same by a process that is ended when it takes too long: here, nothing could end it."""
+        import jsonschema_rs  # noqa: PLC0415 - as below
+
+        from toolwright._own_program import own_program  # noqa: PLC0415 - seldom needed
+
+        library = str(Path(jsonschema_rs.__file__).parents[1])
+        asked = {"schema": self._schema, "options": self._options, "value": value, "most": _TOLD}
+        command = own_program(_JUDGE, library, str(math.ceil(_SECONDS)))
+        # Without it, Python does not start on Windows.
+        env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+        try:
+            with _AT_ONCE:
+                done = subprocess.run(
+                    command,
+                    input=json.dumps(asked).encode(),
+                    capture_output=True,
+                    timeout=_SECONDS,
+                    env=env,
+                    check=True,
+                )
+        except (subprocess.SubprocessError, OSError):
+            raise TooMuchWork(f"they could not be judged within {_SECONDS:g} s") from None
+        return [Fault(*told) for told in json.loads(done.stdout)]
 
     def _parts(self) -> list[dict[str, Any]]:
         """Every schema in it, once; what leads elsewhere is refused."""
@@ -146,6 +209,7 @@ class _Work:
         self._steps = steps
         self._known: dict[tuple[int, int], tuple[float, int]] = {}
         self._unions: dict[tuple[int, int], float] = {}
+        self._owns: dict[int, int] = {}
 
     def of(self, schema: Any, value: Any) -> float:
         """The number of times that any schema is tried on any value; `TooMuchWork` if it is too high."""
@@ -163,7 +227,7 @@ class _Work:
             if depth > _DEEPEST_PAIR or len(self._known) > self._steps:
                 raise TooMuchWork(_TOO_OFTEN)
             below = [self._of(sub, inner, depth + 1) for _, sub, inner in self._next(schema, value)]
-            own = _own_work(schema) + _pattern_work(schema, value)
+            own = self._own(schema) + _pattern_work(schema, value) + _length_work(schema, value)
             work = own + sum(part for part, _ in below)
             if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
                 work *= _UNEVALUATED
@@ -172,6 +236,12 @@ class _Work:
         if known[0] > _MOST_WORK or known[1] > _DEEPEST_PAIR:
             raise TooMuchWork(_TOO_OFTEN)
         return known
+
+    def _own(self, schema: dict[str, Any]) -> int:
+        own = self._owns.get(id(schema))
+        if own is None:
+            own = self._owns[id(schema)] = _own_work(schema)
+        return own
 
     def in_unions(self, schema: Any, value: Any) -> float:
         """The part of the work that is done inside alternatives."""
@@ -233,18 +303,18 @@ def _multiplies(part: dict[str, Any]) -> bool:
     return (
         "unevaluatedProperties" in part
         or "unevaluatedItems" in part
+        or "multipleOf" in part
         or any(isinstance(pattern, str) and _looks_around(pattern) for pattern in patterns)
     )
 
 
 def _own_work(schema: dict[str, Any]) -> int:
     """What there is to look at in one schema, the schemas below it aside."""
-    lists = [
-        schema.get("enum"),
-        schema.get("required"),
-        *_named(schema, "dependentRequired").values(),
-    ]
-    return 1 + sum(len(found) for found in lists if isinstance(found, list))
+    lists = [schema.get("required"), *_named(schema, "dependentRequired").values()]
+    own = 1 + sum(len(found) for found in lists if isinstance(found, list))
+    choices = schema.get("enum")
+    own += sum(map(_leaves, choices)) if isinstance(choices, list) else 0
+    return own + (_leaves(schema["const"]) if "const" in schema else 0)
 
 
 def _refuse_long_lists(parts: list[dict[str, Any]]) -> None:
@@ -261,6 +331,15 @@ def _refuse_name(schema: Any) -> None:
         raise UsageError("a part of it has a name of its own ('$id'), which is not supported")
 
 
+def _length_work(schema: dict[str, Any], value: Any) -> float:
+    """Long numbers are divided digit by digit, and the letters of a text counted."""
+    if isinstance(value, int) and "multipleOf" in schema:
+        return (value.bit_length() / 3.3) ** 2 / 20
+    if isinstance(value, str) and ("minLength" in schema or "maxLength" in schema):
+        return len(value) / 50
+    return 0
+
+
 def _pattern_work(schema: dict[str, Any], value: Any) -> float:
     work = 0.0
     if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str):
@@ -274,6 +353,34 @@ def _pattern_work(schema: dict[str, Any], value: Any) -> float:
 def _matching(pattern: str, length: int) -> float:
     """Plain expressions read a text once; those that look around may begin anew at every letter."""
     return 1 + length * length / 10 if _looks_around(pattern) else 1 + length / 10
+
+
+def _letter_work(part: dict[str, Any], patterns: int) -> int:
+    """The work that the expressions of one schema are for each letter."""
+    found = [part.get("pattern"), *_named(part, "patternProperties")]
+    if patterns > _MOST_SIZED:  # Each of them is small, then.
+        return sum(_SIZES[100_000] for pattern in found if isinstance(pattern, str))
+    return sum(_work_of(pattern) for pattern in found if isinstance(pattern, str))
+
+
+@lru_cache(maxsize=4096)
+def _work_of(pattern: str) -> int:
+    for size, work in _SIZES.items():
+        try:
+            _compiled({"pattern": pattern}, {**_options(1), "size_limit": size})
+        except UsageError:
+            continue
+        return work
+    return _SIZES[_PATTERN_SIZE]
+
+
+def _leaves(value: Any) -> int:
+    """The work of comparing with a value, all that is inside it included."""
+    count, todo = 1, list(_inside(value))
+    while todo:
+        count += 4
+        todo += _inside(todo.pop())
+    return count
 
 
 def _looks_around(pattern: str) -> bool:
@@ -357,16 +464,18 @@ def _fetch(address: str) -> Any:
     raise ValueError(f"{address} is not fetched")
 
 
-def _compiled(schema: dict[str, Any], patterns: int) -> Any:
+def _options(patterns: int) -> dict[str, int]:
+    size = min(_PATTERN_SIZE, _PATTERNS_SIZE // (patterns or 1))
+    return {"backtrack_limit": _BACKTRACKS, "size_limit": size, "dfa_size_limit": size}
+
+
+def _compiled(schema: dict[str, Any], options: dict[str, int]) -> Any:
     # Imported here: most agents have only function tools, which do not need it.
     import jsonschema_rs  # noqa: PLC0415
 
-    size = min(_PATTERN_SIZE, _PATTERNS_SIZE // (patterns or 1))
-    options = jsonschema_rs.FancyRegexOptions(
-        backtrack_limit=_BACKTRACKS, size_limit=size, dfa_size_limit=size
-    )
+    limits = jsonschema_rs.FancyRegexOptions(**options)
     try:
-        return jsonschema_rs.validator_for(schema, retriever=_fetch, pattern_options=options)
+        return jsonschema_rs.validator_for(schema, retriever=_fetch, pattern_options=limits)
     except jsonschema_rs.ValidationError as error:
         where = "/".join(str(step) for step in error.instance_path)
         raise UsageError(f"{where}: {error.message}".removeprefix(": ")[:500]) from error

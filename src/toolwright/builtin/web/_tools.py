@@ -9,7 +9,7 @@ from pydantic import Field
 from toolwright.backends import Fetch, Fetched, format_size, truncate_head
 from toolwright.builtin.web._duckduckgo import DuckDuckGo
 from toolwright.builtin.web._engine import SearchEngine, SearchResult
-from toolwright.builtin.web._markdown import page_title, to_markdown
+from toolwright.builtin.web._markdown import read_page, to_markdown
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
 from toolwright.messages import BlobPart
@@ -96,9 +96,9 @@ async def _readable(page: Fetched) -> str:
     text = await in_io_thread(_decoded, page, abandon_on_cancel=True)
     if not _is_html(page):
         return text
-    title = await in_io_thread(page_title, text, abandon_on_cancel=True)
+    title, content = await read_page(text, page.url)
     heading = f"{title}\n{page.url}\n\n" if title else f"{page.url}\n\n"
-    return heading + await to_markdown(text, page.url)
+    return heading + content
 
 
 def _is_html(page: Fetched) -> bool:

@@ -180,6 +180,7 @@ class SessionRoutes(Routes):
         if reason := await self.runs.elsewhere(row.scope.session_id):
             raise ProblemError(409, reason)
         await self.runner.delete(row.scope.session_id)
+        self.runs.deleted(row.scope.session_id)
 
     # -- running ----------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ class Returns:
             and "structured_content" not in result.model_fields_set
         ):
             raise ToolError(f"{name!r} has an output schema, but returned no structured content.")
-        problem = await in_io_thread(self._problem, tool, result.structured_content)
+        value = result.structured_content
+        problem = await in_io_thread(self._problem, tool, value, abandon_on_cancel=True)
         if problem:
             raise ToolError(
                 f"{name!r} returned something else than its output schema says: {problem}"

@@ -4,14 +4,14 @@ import re
 
 __all__ = ["Names", "snake_case"]
 
-_ACRONYM_END = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_ACRONYM_END = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD_END = re.compile(r"([a-z0-9])([A-Z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 
 
 def snake_case(text: str) -> str:
     """`listPets`, `list-pets` and `list/pets` as `list_pets`; empty when no letter or digit is left."""
-    text = _ACRONYM_END.sub(r"\1_\2", text)
+    text = _ACRONYM_END.sub("_", text)
     text = _WORD_END.sub(r"\1_\2", text)
     name = _OTHER.sub("_", text).strip("_").lower()
     # Some providers want a letter or an underscore first.

@@ -24,7 +24,8 @@ _FAMILIES = (
     _network, _system, _text_tools,
 )  # fmt: skip
 _PLACES = re.compile(r"/(usr/|usr/local/|opt/homebrew/)?s?bin/")
-_VERSION = re.compile(r"[-.]?\d+(\.\d+)*$")
+# Where it would only begin within one that was tried already, it is not tried again.
+_VERSION = re.compile(r"(?:-|(?<!\d)\.|(?<![\d.-]))\d++(?:\.\d++)*+$")
 
 
 @cache

@@ -34,7 +34,7 @@ _OWN = names(
 )
 """Sub-commands of git that are not in the table; no alias can take their place."""
 _WHO = ("user.name", "user.email")
-_REVISION = re.compile(r"[\w./~^@{}:-]*[A-Z@/~^{][\w./~^@{}:-]*")
+_REVISION = re.compile(r"(?:(?![A-Z@/~^{])[\w./~^@{}:-])*+[A-Z@/~^{][\w./~^@{}:-]*+")
 """What is plainly a revision, and cannot be a sub-command of some version of git."""
 
 _COUNT = re.compile(r"[0-9]{1,6}")
