@@ -179,6 +179,16 @@ async def test_very_long_lines_are_found_with_and_without_ripgrep(
         assert 2 in [line.number for line in found.files[0].lines]
 
 
+@pytest.mark.parametrize("mode", ["lines", "files", "counts"])
+async def test_a_last_line_that_ends_with_a_carriage_return_is_not_empty(
+    tmp_path: Path, mode: Literal["lines", "files", "counts"]
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"word\r")
+    for start in ("/", "/a.txt"):
+        query = Query(pattern="^$", mode=mode, start=start)
+        assert (await grep(FilesystemBackend(tmp_path), query)).files == []
+
+
 async def test_a_match_in_a_line_of_many_megabytes_is_not_lost(tmp_path: Path) -> None:
     (tmp_path / "min.js").write_bytes(b"abcdefghij " * 1_600_000 + b" needle")
     found = await grep(FilesystemBackend(tmp_path), Query(pattern="needle"))

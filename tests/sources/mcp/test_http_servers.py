@@ -104,13 +104,6 @@ async def whoami_server() -> AsyncIterator[str]:
         headers = ctx.request_context.request.headers  # type: ignore[union-attr]
         return f"{headers.get('x-user', '')}{headers.get('authorization', '')}"
 
-    @server.tool()
-    async def count(to: int, ctx: Context) -> str:
-        """Count."""
-        for number in range(to):
-            await ctx.report_progress(number + 1, to, "step")
-        return "counted"
-
     async with _served(_refusing(server.streamable_http_app())) as url:
         yield url
 
@@ -192,7 +185,16 @@ async def test_progress_is_told_to_a_function_of_ones_own() -> None:
     async def note(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    async with whoami_server() as url:
+    server = MCPServer("counting")
+
+    @server.tool()
+    async def count(to: int, ctx: Context) -> str:
+        """Count."""
+        for number in range(to):
+            await ctx.report_progress(number + 1, to, "step")
+        return "counted"
+
+    async with _served(server.streamable_http_app()) as url:
         toolset = McpToolset(StreamableHTTPConnectionParams(url), progress_callback=note)
         output = await run_tool(await tool_named(toolset, "count"), {"to": 3})
         await toolset.close()

@@ -238,17 +238,23 @@ def _with_lines(counted: Grepped, shown: Grepped) -> Grepped:
 async def _search_again(
     files: Files, query: Query, paths: Sequence[str], found: dict[str, FileMatches]
 ) -> None:
-    """Search those of these files that are not UTF-8 as they are shown, in place of what was found."""
+    """Search those of these files that are not UTF-8 as they are shown, in place of what was found.
+
+    And those that end with a `\\r`: to ripgrep, an empty line follows it, but only where one matches.
+    """
     try:
         pattern = compiled(query)
     except ToolError:
         return  # Ripgrep understands more than Python; what it has found must do.
-    for path in paths:
+    doubtful = list(found) if pattern.search("") else []
+    for path in dict.fromkeys([*paths, *doubtful]):
         try:
             data = (await files.read(path)).data
         except OSError:
             continue
-        if await in_thread_if_long(len(data), _is_latin, data):
+        if data[-4:].rstrip(b"\0").endswith(b"\r") or await in_thread_if_long(
+            len(data), _is_latin, data
+        ):
             found.pop(path, None)
             size, limit = len(data), query.limit
             item = await in_thread_if_long(size, search_data, path, data, pattern, query, limit)
