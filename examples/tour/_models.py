@@ -63,7 +63,7 @@ def offered_models(folder: Path, *, shell: bool, recorded_only: bool) -> ModelCh
 
 def _real() -> Iterator[ModelOffer]:
     for variable, (name, make) in _BY_KEY.items():
-        if key := os.environ.get(variable):
+        if (key := os.environ.get(variable, "")).strip():
             yield ModelOffer(
                 title=f"{name}, with your {variable}",
                 make=partial(make, key),

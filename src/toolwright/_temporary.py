@@ -8,15 +8,77 @@ import stat
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
-__all__ = ["passing_directory", "remove_leftovers", "remove_tree", "temporary_directory"]
+__all__ = [
+    "keep_out_of",
+    "our_temporary_directories",
+    "passing_directory",
+    "remove_leftovers",
+    "remove_tree",
+    "temporary_directory",
+    "temporary_root",
+]
 
 _NAME = re.compile(r"toolwright-([0-9a-f]{1,8})-([0-9a-f]{1,16})-([0-9a-f]{6})-[a-z0-9_]{8}")
 """Process, when it started, where its number counts, and chance."""
+_OURS = "toolwright-"
+"""How the names of all our temporary directories begin."""
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OTHER_ROOTS = ("/var/tmp", "$XDG_RUNTIME_DIR", "$HOME/.cache")  # noqa: S108
+"""Where temporary files are made if guests can write to the usual place, the first that will do."""
+_guests: list[Path] = []
+"""Real directories that guests of this process can write to."""
+_roots: set[Path] = set()
+"""Where this process has made temporary directories."""
+
+
+def keep_out_of(places: Iterable[Path]) -> Callable[[], None]:
+    """Make no temporary files in these real directories, until what is returned is called."""
+    added = list(places)
+    _guests.extend(added)
+    return partial(_let_go, added)
+
+
+def _let_go(places: list[Path]) -> None:
+    while places:
+        _guests.remove(places.pop())
+
+
+def temporary_root() -> Path:
+    """Where temporary files are made: the usual place, unless a guest of ours can write to it.
+
+    `FileNotFoundError` when there is no other.
+    """
+    for name in (tempfile.gettempdir(), *map(os.path.expandvars, _OTHER_ROOTS)):
+        if os.access(name, os.W_OK | os.X_OK) and not _is_a_guests(Path(name).resolve()):
+            return Path(name)
+    raise FileNotFoundError(
+        f"Commands in a sandbox can write to {tempfile.gettempdir()!r}, where this program keeps "
+        "temporary files, and there is no other place for them; set TMPDIR to a directory outside of "
+        "the workspace."
+    )
+
+
+def our_temporary_directories(place: Path) -> list[Path]:
+    """Those below a real directory, of this process and, in the usual place, of others."""
+    roots = {Path(tempfile.gettempdir()).resolve(), *_roots}
+    return [
+        path for root in roots if root == place or place in root.parents for path in _ours_in(root)
+    ]
+
+
+def _ours_in(root: Path) -> list[Path]:
+    with contextlib.suppress(OSError), os.scandir(root) as entries:
+        ours = [entry for entry in entries if entry.name.startswith(_OURS)]
+        return [root / entry.name for entry in ours if entry.is_dir(follow_symlinks=False)]
+    return []
+
+
+def _is_a_guests(place: Path) -> bool:
+    return any(place == guest or guest in place.parents for guest in _guests)
 
 
 def temporary_directory() -> Path:
@@ -26,8 +88,9 @@ def temporary_directory() -> Path:
     once in each process.
     """
     pid = os.getpid()
-    prefix = f"toolwright-{pid:x}-{_started(pid) or 0:x}-{_place()}-"
-    directory = Path(tempfile.mkdtemp(prefix=prefix))
+    prefix = f"{_OURS}{pid:x}-{_started(pid) or 0:x}-{_place()}-"
+    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=temporary_root()))
+    _roots.add(directory.parent.resolve())
     _sweep_once(directory.parent, pid)
     return directory
 

@@ -12,17 +12,20 @@ from tests._postgres import new_database
 
 from toolwright import (
     Agent,
+    Approve,
     AuthConfig,
     AuthenticatedFunctionTool,
     BaseTool,
     BaseToolset,
     CustomAuthScheme,
+    FunctionTool,
     Runner,
     UsageError,
     tool,
 )
 from toolwright.agent import _spill
-from toolwright.backends import Hold, Holder, MemoryArtifacts, MemoryStore, SqlStore, Store
+from toolwright.agent._patience import Patience
+from toolwright.backends import Hold, Holder, Loaded, MemoryArtifacts, MemoryStore, SqlStore, Store
 from toolwright.errors import SessionHeld, StoreConflict
 from toolwright.messages import AuthCredential, RunStarted, Scope, StoredAnswer
 from toolwright.testing import ScriptedModel, call
@@ -171,6 +174,54 @@ async def test_a_session_made_anew_before_it_could_be_taken_is_not_deleted() -> 
     with anyio.fail_after(10), pytest.raises(StoreConflict):
         await runner.delete("s")
     assert [row.last_seq for row in await runner.sessions()] == [0]
+
+
+def paying(to: str, paid: list[str]) -> Agent:
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return "paid"
+
+    model = ScriptedModel(call("pay", to=to), f"Paid {to}.", "Hello.")
+    return Agent(name="a", model=model, tools=[FunctionTool(pay, require_confirmation=True)])
+
+
+@pytest.mark.parametrize("again", ["resume", "run", "abandon"])
+async def test_a_run_that_has_read_a_deleted_session_writes_nothing_to_the_next_of_its_id(
+    open_it: Open, again: str
+) -> None:
+    paid: list[str] = []
+    other = Runner(paying("bob", paid), store=open_it())
+
+    async def delete_and_begin_anew() -> None:
+        await other.delete("s")
+        await other.run("go", session_id="s")
+
+    class Stopped(Runner):
+        """One whose process is stopped when it has read a session."""
+
+        async def _load(self, scope: Scope, patience: Patience) -> Loaded:
+            found = await super()._load(scope, patience)
+            if is_stopped:
+                await delete_and_begin_anew()
+            return found
+
+    is_stopped = False
+    runner = Stopped(paying("mallory", paid), store=open_it())
+    paused = await runner.run("go", session_id="s")
+    assert await runner.answer("s", paused.pending[0].call_id, Approve()) == "accepted"
+    is_stopped = True
+    begin: dict[str, Meanwhile] = {
+        "resume": lambda: runner.resume("s"),
+        "run": lambda: runner.run("and?", session_id="s"),
+        "abandon": lambda: runner.abandon("s", "too late"),
+    }
+    with pytest.raises(StoreConflict, match="'s' was deleted and begun anew after"):
+        await begin[again]()
+    assert (paid, await runner.holder("s")) == ([], None)
+    [asked] = await other.pending("s")
+    assert asked.arguments == {"to": "bob"}
+    assert len(await other.events("s")) == len(paused.events)
 
 
 async def test_no_answer_is_accepted_and_no_secret_kept_while_a_session_is_deleted(

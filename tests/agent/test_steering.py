@@ -1,13 +1,24 @@
 """Messages put into a run: stored when `steer` returns, and read exactly once, wherever it goes on."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import pytest
 
-from toolwright import Agent, Approve, Runner, StoreError, deferred_tool, tool
+from toolwright import (
+    Agent,
+    Approve,
+    AuthConfig,
+    CustomAuthScheme,
+    Runner,
+    StoreError,
+    ToolContext,
+    deferred_tool,
+    tool,
+)
 from toolwright.agent import SequentialAgent, Workflow
-from toolwright.backends import MemoryStore
+from toolwright.backends import MemoryCredentials, MemoryStore
 from toolwright.messages import MessageQueued, Scope, Steered, UserMessage
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
@@ -209,3 +220,50 @@ async def test_a_message_that_a_dead_process_has_not_read_comes_before_a_later_o
     await store.append(scope, stored)
     await runner.run("later", session_id="s")
     assert said(model.requests[0]) == ["go", "early", "later"]
+
+
+class Slow(MemoryCredentials):
+    """Takes so long to forget a secret that somebody says something meanwhile."""
+
+    meanwhile: Callable[[], Awaitable[Any]]
+
+    async def delete(self, scope: Scope, key: str) -> None:
+        await super().delete(scope, key)
+        if key.startswith("answer:"):
+            await self.meanwhile()
+
+
+@pytest.mark.parametrize("as_step", [False, True], ids=["agent", "workflow"])
+async def test_a_message_that_comes_while_a_run_cleans_up_behind_itself_is_read(
+    as_step: bool,
+) -> None:
+    config = AuthConfig(
+        auth_scheme=CustomAuthScheme(type="http", scheme="bearer"), credential_key="mail"
+    )
+    asked: list[str] = []
+    taken: list[bool] = []
+
+    @tool
+    def send(tool_context: ToolContext) -> str:
+        """Send, if need be without having signed in."""
+        if not asked:
+            asked.append("asked")
+            tool_context.request_credential(config)
+        return "sent"
+
+    model = ScriptedModel(call("send"), "First end.", "I have read it.")
+    agent = Agent(name="a", model=model, tools=[send])
+    flow = SequentialAgent(name="flow", sub_agents=[agent])
+    secrets = Slow()
+    runner = Runner(flow if as_step else agent, credentials=secrets)
+
+    async def say() -> None:
+        if not taken:
+            taken.append(await runner.steer("s", "and another thing"))
+
+    secrets.meanwhile = say
+    paused = await runner.run("go", session_id="s")
+    assert await runner.answer("s", paused.pending[0].call_id, "s3cret") == "accepted"
+    done = await runner.resume("s")
+    assert (taken, done.status, done.text) == ([True], "done", "I have read it.")
+    assert "and another thing" in str(list(model.requests[-1].history))

@@ -18,7 +18,7 @@ from toolwright import (
     ToolContext,
     UsageError,
 )
-from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall, open_store
+from toolwright.backends import AuthlibFlows, MemoryStore, OpenCall, SqlStore, open_store
 from toolwright.errors import StoreError
 from toolwright.messages import (
     AuthConfig,
@@ -43,12 +43,12 @@ def second(credential: AuthCredential) -> str:
     return f"second {credential.bearer_token is not None}"
 
 
-def runner_at(folder: Path, provider: Provider) -> Runner:
+def runner_at(folder: Path, provider: Provider, kept: SqlStore | None = None) -> Runner:
     config = provider.oidc()
     tools = [AuthenticatedFunctionTool(func=f, auth_config=config) for f in (first, second)]
     turns = [*[[call("first"), call("second")]] * 3, *["Done."] * 4]
     agent = Agent(name="reader", model=ScriptedModel(*turns), tools=tools)
-    store = f"sqlite:///{folder}/s.db"
+    store = kept or f"sqlite:///{folder}/s.db"
     return Runner(agent, store=store, credentials=f"sqlite:///{folder}/credentials.db")
 
 
@@ -511,3 +511,28 @@ async def test_a_second_look_that_fails_leaves_the_question_as_it_is(
     assert (paused.status, "no second look" in caplog.text) == ("paused", True)
     assert await runner.answer("s", paused.pending[0].call_id, "a-key") == "accepted"
     assert (await runner.resume("s")).status == "done"
+
+
+async def test_a_callback_is_good_for_the_others_when_who_waited_first_is_gone(
+    tmp_path: Path, provider: Provider
+) -> None:
+    class Deleting(SqlStore):
+        """A session goes as soon as somebody has read that its calls wait."""
+
+        leaves = ""
+
+        async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
+            found = await super().open_calls(app_name, session_id)
+            gone, Deleting.leaves = Deleting.leaves, ""
+            if gone:
+                await self.delete(Scope(app_name=app_name, user_id="ada", session_id=gone))
+            return found
+
+    async with runner_at(tmp_path, provider, Deleting(f"sqlite:///{tmp_path}/s.db")) as runner:
+        for session_id in ("s1", "s2"):
+            paused = await runner.run("go", user_id="ada", session_id=session_id)
+        came_back = provider.sign_in(paused.pending[0].payload["auth_uri"])
+        Deleting.leaves = "s1"
+        assert set(await runner.answer_sign_in(came_back, user_id="ada")) == {"s2"}
+        assert await runner.pending() == []
+        assert (await runner.resume("s2")).status == "done"

@@ -25,7 +25,7 @@ _SMALL = _TREE / "sqlalchemy"
 
 def _rg(*arguments: str, cwd: Path = _TREE) -> set[str]:
     """The lines that ripgrep itself prints for this directory, as our paths."""
-    program = ripgrep_program()
+    program = ripgrep_program(str(cwd))
     assert program, "the ripgrep wheel is a dependency of the tests"
     same = ["--no-config", "--hidden", "--no-require-git", "--no-ignore-parent", "-g!.git/"]
     ran = subprocess.run([program, *same, *arguments, "./"], cwd=cwd, capture_output=True)

@@ -20,7 +20,7 @@ from tests.builtin._web_server import Answer, WebServer, serving, stored
 from toolwright._charset import decode_text
 from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
-from toolwright.builtin.web import _conversion, _elsewhere, to_markdown
+from toolwright.builtin.web import _elsewhere, _markdown, to_markdown
 from toolwright.builtin.web._elsewhere import read_elsewhere
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
@@ -374,7 +374,7 @@ async def test_what_reads_a_page_elsewhere_knows_no_secret_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "correct-horse")
-    seen: bytes = await read_elsewhere(["-c", "import os; print(dict(os.environ))"], "u", "p")
+    seen: bytes = await read_elsewhere(["import os; print(dict(os.environ))"], "u", "p")
     assert b"PATH" in seen
     assert b"correct-horse" not in seen
 
@@ -384,11 +384,8 @@ async def test_a_cancelled_fetch_ends_the_process_that_reads_its_page(
 ) -> None:
     """Otherwise it works on for nobody, and this program cannot exit before it is done."""
     os.mkfifo(fifo := tmp_path / "fifo")
-    busy = tmp_path / "busy.py"
-    busy.write_text(
-        f"import os, signal\nopen({str(fifo)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
-    )
-    monkeypatch.setattr(_conversion, "__file__", str(busy))
+    busy = f"import os, signal\nopen({str(fifo)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
+    monkeypatch.setattr(_markdown, "_CONVERTER", busy)
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(to_markdown, "<p>x" * 10_000, "https://a.example")

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
+import anyio
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
-from toolwright.cli._lines import drop_typed_ahead
+from toolwright.cli._lines import drop_typed_ahead, line_reader
 
 
 @pytest.fixture
@@ -60,3 +62,31 @@ def test_piped_lines_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert drop_typed_ahead() == ""
         assert stdin.readline() == "y\n"
+
+
+PARAMETERS = (
+    "",
+    "0",
+    "31",
+    "1;31",
+    "38;5;196",
+    "38;2;1;2;3",
+    "<0",
+    "<0;1",
+    "<0;1;1",
+    "9" * 30,
+    ";;",
+)
+
+
+def test_no_escape_sequence_in_what_is_typed_ends_the_prompt() -> None:
+    """Pasted colours look like the mouse to prompt_toolkit."""
+    sequences = [f"\x1b[{given}{end}" for given in PARAMETERS for end in "mMRJKhl"]
+
+    async def typed() -> str:
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            pipe.send_text("".join(f"{sequence}\x1b[F éé" for sequence in sequences) + "\r")
+            with anyio.fail_after(20):
+                return await line_reader().prompt_async("")
+
+    assert anyio.run(typed).count("éé") == len(sequences)

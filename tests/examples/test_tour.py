@@ -313,6 +313,14 @@ def test_a_sign_in_every_colour_is_seen(tmp_path: Path) -> None:
             assert sign.evaluate("i => i.naturalWidth") == 480, colour
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_key_of_blanks_is_no_key(monkeypatch: pytest.MonkeyPatch, blank: str) -> None:
+    for key in KEYS:
+        monkeypatch.setenv(key, blank)
+    models = offered_models(Path("till"), shell=True, recorded_only=False)
+    assert not any(key in offer.title for offer in models.offers for key in KEYS)
+
+
 def test_a_key_in_the_environment_is_offered_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in KEYS:
         monkeypatch.setenv(key, "a-key-that-nobody-may-use")

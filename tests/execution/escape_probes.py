@@ -3,11 +3,13 @@
 Run as a program, which stands for one user. Its argument is a directory of that user.
 """
 
+import contextlib
 import json
 import os
 import shlex
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,8 +23,10 @@ from tests.execution.escape_attempts import ATTEMPTS
 from tests.execution.escape_outside import Outside
 from tests.sources._calling import run_tool
 
+from toolwright._temporary import temporary_directory
 from toolwright.backends import Finished, Limits, LocalExecutor, PortableSandbox
 from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, ServerSandbox, Walls
+from toolwright.errors import UsageError
 from toolwright.sources import McpToolset, PluginToolset, StdioServerParameters
 
 WALLS: dict[str, Callable[[], Walls]] = {"bubblewrap": Bubblewrap, "landlock": Landlock}
@@ -197,6 +201,76 @@ def succeeded(outputs: Outputs, outside: Outside) -> set[str]:
     }
 
 
+# -- what this program runs from ------------------------------------------------------------------
+
+_PACKAGE = "tools/.venv/lib/site-packages"
+OWN = {
+    "change what this program runs from": (f"echo x > {_PACKAGE}/package.py", f"open(WS + '/{_PACKAGE}/package.py', 'w').write('x')"),
+    "add a module to what it runs from": (f"echo x > {_PACKAGE}/added.py", f"open(WS + '/{_PACKAGE}/added.py', 'w').write('x')"),
+    "change it through a link": (f"ln -s {_PACKAGE} near; echo x > near/linked.py", f"import os; os.symlink('{_PACKAGE}', WS + '/near'); open(WS + '/near/linked.py', 'w').write('x')"),
+    "change a temporary file of this program": ("for f in toolwright-*/ours; do echo x > $f; done", "from pathlib import Path\nfor f in Path(WS).iterdir():\n    if f.name.startswith('toolwright-'): (f / 'ours').write_text('x')"),
+    "put another directory in the place of what it runs from": (f"mv {_PACKAGE} gone", f"import os; os.rename(WS + '/{_PACKAGE}', WS + '/gone')"),
+    "rename a directory above it": ("mv tools away", "import os; os.rename(WS + '/tools', WS + '/away')"),
+}  # fmt: skip
+"""In bash and in Python; the last ones move what the others change."""
+
+
+async def changed_own(kind: str, home: Path) -> set[str]:
+    """What of this program's own could be changed, where it lies in the workspace."""
+    workspace = home / kind / "project"
+    packages = workspace / _PACKAGE
+    packages.mkdir(parents=True)
+    (packages / "package.py").write_text("ours")
+    # Before any wait, as all kinds of sandboxes are probed side by side.
+    sys.path.append(str(packages))
+    tempfile.tempdir = str(workspace)
+    ours = temporary_directory() / "ours"
+    tempfile.tempdir = None
+    ours.write_text("ours")
+    with contextlib.suppress(UsageError):  # It does not open there, which holds everything.
+        await _try_own(kind, workspace)
+    sys.path.remove(str(packages))
+    return {
+        name
+        for name, is_changed in {
+            "change what this program runs from": _text(workspace, "package.py") != "ours",
+            "add a module to what it runs from": _text(workspace, "added.py") is not None,
+            "change it through a link": _text(workspace, "linked.py") is not None,
+            "change a temporary file of this program": ours.read_text() != "ours",
+            "put another directory in the place of what it runs from": not packages.exists(),
+            "rename a directory above it": not (workspace / "tools").exists(),
+        }.items()
+        if is_changed
+    }
+
+
+async def _opened(kind: str, workspace: Path) -> Any:
+    if kind.startswith("portable"):
+        return await PortableSandbox.open(workspace)
+    if kind in WALLS:
+        return await OsSandbox.open(workspace, WALLS[kind]())
+    return LocalExecutor(workspace)
+
+
+async def _try_own(kind: str, workspace: Path) -> None:
+    executor = await _opened(kind, workspace)
+    inside = getattr(executor, "workspace", workspace)
+    async with executor:
+        for command, code in OWN.values():
+            if kind == "portable python":
+                await executor.run_code(f"WS = {str(inside)!r}\n{code}")
+            else:
+                await executor.run(command)
+
+
+def _text(workspace: Path, name: str) -> str | None:
+    """A package's file, wherever it may be by now."""
+    for place in (_PACKAGE, "gone", f"away/{_PACKAGE.removeprefix('tools/')}"):
+        if (file := workspace / place / name).exists():
+            return file.read_text()
+    return None
+
+
 # -- limits -------------------------------------------------------------------------------------
 
 
@@ -267,7 +341,8 @@ def _sleeping(seconds: str) -> list[int]:
 
 async def probe(kind: str, home: Path) -> dict[str, list[str]]:
     """For each attempt, the ways by which it succeeded."""
-    found: dict[str, list[str]] = {name: [] for name in (*(a.name for a in ATTEMPTS), *LIMITS)}
+    names = (*(attempt.name for attempt in ATTEMPTS), *OWN, *LIMITS)
+    found: dict[str, list[str]] = {name: [] for name in names}
     number, workspace, directory = (
         KINDS.index(kind),
         home / kind / "inside",
@@ -280,6 +355,8 @@ async def probe(kind: str, home: Path) -> dict[str, list[str]]:
             with anyio.fail_after(90), Outside(number, directory, workspace, inside) as outside:
                 for attempt in succeeded(await way(outside), outside):
                     found[attempt].append(name)
+        for name in await changed_own(kind, home):
+            found[name].append("workspace")
         for name in await exceeded(kind, executor, workspace):
             found[name].append("limit")
     return found

@@ -1,6 +1,5 @@
 """Which bubblewrap is used, and what is said about it."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def program(directory: Path, version: str, does: str = "exit 0") -> str:
 
 def have(monkeypatch: pytest.MonkeyPatch, system: str, packaged: str) -> None:
     monkeypatch.delenv("TOOLWRIGHT_BWRAP", raising=False)
-    monkeypatch.setenv("PATH", f"{Path(system).parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(binaries, "SYSTEM_PATH", (str(Path(system).parent), "/usr/bin"))
     monkeypatch.setattr(binaries, "_packaged", lambda: packaged)
     bubblewrap._probed.cache_clear()
 

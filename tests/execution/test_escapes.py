@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.execution.escape_attempts import ATTEMPTS
 from tests.execution.escape_outside import SECRET
-from tests.execution.escape_probes import KINDS, LIMITS
+from tests.execution.escape_probes import KINDS, LIMITS, OWN
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("escape_probes.py")
@@ -119,11 +119,13 @@ def test_the_attempts_are_real_without_a_sandbox_they_succeed(findings: Findings
         held = {attempt.name for attempt in ATTEMPTS if not found[attempt.name]}
         assert held - allowed - NOT_HERE == set(), who
         by_all = {"command", "MCP server", "plugin"}
-        ways_in = {name: set(ways) for name, ways in found.items() if name not in LIMITS}
+        apart = {*LIMITS, *OWN}
+        ways_in = {name: set(ways) for name, ways in found.items() if name not in apart}
         assert [name for name, ways in ways_in.items() if ways and not by_all <= ways] == []
         in_bash = {attempt.name for attempt in ATTEMPTS if attempt.bash}
         assert [name for name in in_bash - held if "bash" not in found[name]] == []
         assert {name for name in LIMITS if found[name]} == ONLY_WALLS
+        assert [name for name in OWN if not found[name]] == []
 
 
 def test_the_table_in_the_docs_is_what_was_found(findings: Findings) -> None:
@@ -138,7 +140,7 @@ def test_the_table_in_the_docs_is_what_was_found(findings: Findings) -> None:
 def table(findings: Findings) -> str:
     titles = ["no sandbox" if kind == "none" else kind for kind in KINDS]
     rows = ["| attempt | " + " | ".join(titles) + " |", "|---" * (len(titles) + 1) + "|"]
-    for name in (*(attempt.name for attempt in ATTEMPTS), *LIMITS):
+    for name in (*(attempt.name for attempt in ATTEMPTS), *OWN, *LIMITS):
         cells = [cell([findings[kind, who][name] for who in ("root", "user")]) for kind in KINDS]
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(rows)

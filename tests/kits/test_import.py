@@ -10,12 +10,13 @@ import pytest
 from tests.cli.program import here
 
 from toolwright.errors import UsageError
-from toolwright.kits import import_object, load_agent_file
+from toolwright.kits import _import, import_object, load_agent_file
 
 
 @pytest.fixture(autouse=True)
 def _own_modules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(_import, "_added", [])
     before = set(sys.modules)
     yield
     for name in sys.modules.keys() - before:
@@ -107,6 +108,27 @@ def test_what_a_file_under_another_name_defines_is_whole(tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(point())) == point()
     assert get_type_hints(point) == {"after": point | None}
     assert which("json.py", tmp_path) == str(neighbour)
+
+
+def test_what_is_installed_wins_over_a_neighbour_that_an_agent_could_have_written(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "near/toolwright_installed.py")
+    installed = write(tmp_path / "site-packages/toolwright_installed.py")
+    sys.path.append(str(installed.parent))
+    write(tmp_path / "near/wares.py", "from toolwright_installed import which\n")
+    assert which("wares.py", tmp_path / "near") == str(installed)
+    assert sys.path[-1] == str(tmp_path / "near")
+    before = list(sys.path)
+    which("toolwright_installed.py", installed.parent)
+    assert sys.path == before
+
+
+def test_of_two_places_the_one_that_was_named_last_comes_first(tmp_path: Path) -> None:
+    for project in ("alpha", "beta", "alpha"):
+        write(tmp_path / project / "wares.py")
+        which("wares.py", tmp_path / project)
+    assert sys.path[-2:] == [str(tmp_path / "alpha"), str(tmp_path / "beta")]
 
 
 def test_a_package_whose_name_is_taken_finds_its_own_parts(tmp_path: Path) -> None:

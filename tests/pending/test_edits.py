@@ -223,6 +223,8 @@ async def test_an_argument_that_an_edit_leaves_out_is_not_dropped_unasked(
     await runner.answer("s", pending.call_id, Approve(arguments={**edit, "table": "tmp"}))
     [again] = (await runner.resume("s")).pending
     assert again.arguments["table"] == "tmp"
+    assert f"Asked again: with the arguments that were written, {left_out!r} would be" in again.hint
+    assert "Asked again" not in pending.hint
     assert again.arguments.get(left_out, "not there") != given[left_out]
     assert ran == []
     await runner.answer("s", again.call_id, Approve())

@@ -421,7 +421,7 @@ def test_on_the_command_line_the_id_of_the_result_answers_no_question(desk: Path
     refused = here("sessions", "answer", session, "c1", "approve", *agent, cwd=desk, check=2)
     assert "c1~2" in refused.stderr
     shown = here("sessions", "show", session, *agent, cwd=desk).stdout
-    assert "waits: c1~2  order (confirmation)" in shown
+    assert "c1~2  order (confirmation)" in shown
 
 
 async def test_the_page_shows_the_result_as_waited_for_when_the_question_is_answered() -> None:

@@ -1,5 +1,6 @@
 """Following a session: no gap, no repeat, whatever is stored when, and however slow the reader."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -50,7 +51,7 @@ async def take(feed: Feed, log: Log, count: int, since: int = 0) -> list[Any]:
     with anyio.fail_after(30):
         async with aclosing(feed.follow(log.since, since)) as batches:
             async for batch in batches:
-                seen += batch
+                seen += [None] if batch is None else batch
                 if len(seen) >= count:
                     break
     return seen
@@ -90,11 +91,11 @@ async def test_a_sentence_that_the_store_has_whole_is_not_shown_in_pieces_afterw
     feed.publish(TextDelta(text="Hello "))
     async with aclosing(feed.follow(log.since)) as batches:
         with anyio.fail_after(30):
-            first = await anext(batches)
+            first = await anext(batches) or ()
             feed.publish(TextDelta(text="there"))
             feed.publish(replied(2, "Hello there"))
             feed.publish(turn(3))
-            second = await anext(batches)
+            second = await anext(batches) or ()
     assert [shown.event.seq for shown in first] == [1, 2]
     assert [shown.event.seq for shown in second] == [3]
 
@@ -104,14 +105,14 @@ async def test_a_follower_that_falls_far_behind_still_gets_every_stored_event() 
     seen: list[int] = []
     async with aclosing(feed.follow(log.since)) as batches:
         log.stored.append(turn(1))
-        seen += [shown.event.seq for shown in await anext(batches)]
+        seen += [shown.event.seq for shown in await anext(batches) or ()]
         for number in range(2, 6000):
             log.stored.append(turn(number))
             feed.publish(turn(number))
         feed.settle()
         with anyio.fail_after(30):
             while seen[-1] < 5999:
-                seen += [shown.event.seq for shown in await anext(batches)]
+                seen += [shown.event.seq for shown in await anext(batches) or ()]
     assert seen == list(range(1, 6000))
 
 
@@ -121,7 +122,7 @@ async def test_a_long_log_is_read_page_by_page_as_it_is_taken() -> None:
     async with aclosing(feed.follow(log.since)) as batches:
         with anyio.fail_after(30):
             for page in range(1, 4):
-                assert len(await anext(batches)) == 10
+                assert len(await anext(batches) or ()) == 10
                 assert log.reads == page
     assert log.reads == 3
 
@@ -131,6 +132,133 @@ async def test_a_follower_that_leaves_is_forgotten() -> None:
     log.stored.append(turn(1))
     await take(feed, log, 1)
     assert feed.listeners == 0
+
+
+Change = Callable[[Feed, Log], None]
+
+
+def other(seq: int) -> TurnStarted:
+    return TurnStarted(seq=seq, turn=100 + seq)
+
+
+def break_off(feed: Feed, log: Log) -> None:
+    feed.reset()
+
+
+def go_on_from_what_is_stored(feed: Feed, log: Log) -> None:
+    feed.publish(other(3))
+
+
+def store_less_than_was_shown(feed: Feed, log: Log) -> None:
+    feed.note_stored(2)
+
+
+def make_another(feed: Feed, log: Log) -> None:
+    log.stored = [other(1), other(2)]
+    feed.note_born(20.0)
+
+
+def delete(feed: Feed, log: Log) -> None:
+    log.stored = []
+    feed.note_born(None)
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (break_off, [1, 2]),
+        (go_on_from_what_is_stored, [1, 2, 103]),
+        (store_less_than_was_shown, [1, 2]),
+        (make_another, [101, 102]),
+        (delete, []),
+    ],
+)
+async def test_what_was_shown_and_is_not_the_sessions_is_forgotten(
+    change: Change, after: list[int]
+) -> None:
+    feed, log = Feed(), Log()
+    feed.note_born(10.0)
+    feed.note_born(10.0)
+    log.stored += [turn(1), turn(2)]
+    for number in (1, 2, 3):
+        feed.publish(turn(number))
+    feed.publish(TextDelta(text="Half"))
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(30):
+            assert [len(await anext(batches) or ()) for _ in range(2)] == [2, 2]
+            change(feed, log)
+            assert await anext(batches) is None
+    seen = await take(feed, log, len(after)) if after else []
+    assert [shown.event.turn for shown in seen] == after
+    assert feed.fresh(3) is None or after[2:] == [103]
+
+
+async def test_a_page_of_what_is_forgotten_is_not_shown() -> None:
+    feed, log = Feed(), Log()
+    log.stored += [turn(1), turn(2), turn(3), turn(4)]
+
+    async def since(seq: int) -> list[Replayed]:
+        found = await log.since(seq)
+        if log.reads == 2:  # Deleted, and made anew, as the second page is on its way.
+            log.stored = [other(1)]
+            feed.reset()
+        return found
+
+    async with aclosing(feed.follow(since)) as batches:
+        with anyio.fail_after(30):
+            seen = [await anext(batches) for _ in range(3)]
+    numbers = [batch and [getattr(shown.event, "turn", 0) for shown in batch] for batch in seen]
+    assert numbers == [[1, 2, 3], None, [101]]
+
+
+async def test_a_run_that_begins_and_ends_while_the_store_is_read_is_not_missed() -> None:
+    feed, log = Feed(), Log()
+    log.stored.append(turn(1))
+
+    async def since(seq: int) -> list[Replayed]:
+        found = await log.since(seq)
+        if log.reads == 2:  # What was read is on its way.
+            log.stored += [turn(2), turn(3)]
+            for event in log.stored[1:]:
+                feed.publish(event)
+            feed.settle()
+        return found
+
+    async with aclosing(feed.follow(since)) as batches:
+        with anyio.fail_after(30):
+            first = await anext(batches) or ()
+            second = await anext(batches) or ()
+    assert [shown.event.seq for shown in (*first, *second)] == [1, 2, 3]
+
+
+async def test_what_another_process_has_written_before_a_run_began_here_is_not_missed() -> None:
+    feed, log = Feed(), Log()
+    log.stored.append(turn(1))
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(30):
+            numbers = [shown.event.seq for shown in await anext(batches) or ()]
+            log.stored += [turn(2), turn(3)]
+            feed.publish(turn(4))
+            feed.publish(turn(5))
+            while numbers[-1] < 5:
+                numbers += [shown.event.seq for shown in await anext(batches) or ()]
+    assert numbers == [1, 2, 3, 4, 5]
+
+
+async def test_a_session_that_goes_on_elsewhere_is_not_begun_anew() -> None:
+    feed, log = Feed(), Log()
+    feed.publish(turn(1))
+    log.stored.append(turn(1))
+    feed.settle()
+    async with aclosing(feed.follow(log.since)) as batches:
+        with anyio.fail_after(30):
+            numbers = [shown.event.seq for shown in await anext(batches) or ()]
+            for last in (1, 1, 2):
+                log.stored += [turn(2)] if last == 2 else []
+                feed.note_stored(last)
+            feed.note_born(10.0)
+            numbers += [shown.event.seq for shown in await anext(batches) or ()]
+    assert numbers == [1, 2]
 
 
 @settings(max_examples=60, deadline=None)

@@ -116,3 +116,37 @@ def test_an_agent_inside_a_call_is_shown_inside_its_card(page: Page, address: st
     card.get_by_role("button").first.click()
     expect(card.get_by_label("Turn of apprentice").first).to_be_visible()
     expect(card.get_by_label("Call of add")).to_be_visible()
+
+
+def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> None:
+    with workbench() as address:
+        page.goto(address)
+        say(page, "defer")
+        card = page.get_by_label("Call of order_parts")
+        expect(card.get_by_label("Result of the call")).to_be_visible()
+        card.get_by_label("Result of the call").fill("77")
+        say(page, "hello")
+        expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
+        side = page.get_by_label("Sessions").get_by_role("link", name="defer")
+        expect(side.get_by_label("Waiting")).to_be_visible()
+        expect(card.get_by_label("Waiting")).to_be_visible()
+        expect(page.get_by_text("A call still waits for your answer.")).to_be_attached()
+        expect(page.get_by_text("answered elsewhere")).to_have_count(0)
+        expect(card.get_by_label("Result of the call")).to_have_value("77")
+        chat = page.url
+        page.goto(f"{address}/#/runs")
+        expect(page.locator(".run-rows").get_by_label("Waiting")).to_be_visible()
+        page.goto(chat)
+        card.get_by_label("Result of the call").fill("77 EUR")
+        card.get_by_role("button", name="Complete the call").click()
+        update = page.get_by_role("article", name="Update on order_parts")
+        expect(update).to_contain_text("77 EUR")
+        expect(page.get_by_label("Your message into the run")).to_have_count(0)
+        for _ in range(2):
+            expect(card.get_by_label("Done")).to_be_visible()
+            expect(side.get_by_label("Done")).to_be_visible()
+            page.reload()
+        page.goto(chat.replace("#/chat/", "#/runs/session/"))
+        expect(page.locator(".run-bars")).to_have_count(3)
+        expect(page.locator(".bar-fill.going")).to_have_count(0)
+        expect(page.get_by_text("so far")).to_have_count(0)

@@ -199,3 +199,119 @@ def test_the_card_says_which_rule_asks_and_what_a_yes_may_cover(page: Page, addr
         if event["type"] == "pending_answered"
     ]
     assert answers == ["arguments"]
+
+
+QUESTIONS = ("wipe", "wipe", "wipe", "choose", "ask", "defer", "sign in")
+EACH_FIELD = "main input:not([type=radio], [type=checkbox]), main textarea"
+VALUES = "fields => fields.map(field => field.value)"
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[str]:
+    """Several sessions with a question of each kind, so with the same call ids; nobody answers."""
+    with workbench() as url:
+        for message in QUESTIONS * 2:
+            begin(url, message)
+        yield url
+
+
+def open_full_inbox(page: Page, full: str) -> int:
+    """Open some of the cards further; how many there are."""
+    waiting = len(httpx2.get(f"{full}/api/pending").json())
+    page.goto(f"{full}/#/inbox")
+    expect(page.get_by_text(f"{waiting} calls waiting")).to_be_visible()
+    for _ in range(2):
+        page.get_by_role("button", name="Reject…").first.click()
+        page.get_by_role("button", name="Edit", exact=True).first.click()
+    expect(page.get_by_label("target")).to_have_count(2)
+    return waiting
+
+
+def test_typing_in_one_card_leaves_the_keyboard_and_the_others_alone(page: Page, full: str) -> None:
+    open_full_inbox(page, full)
+    fields = page.locator(EACH_FIELD)
+    wanted = fields.evaluate_all(VALUES)
+    assert len(wanted) == 2 * (1 + 1 + 3)
+    for at in range(len(wanted)):
+        fields.nth(at).focus()
+        fields.nth(at).press("End")
+        page.keyboard.type("39 EUR")
+        expect(fields.nth(at)).to_be_focused()
+        wanted[at] += "39 EUR"
+        assert fields.evaluate_all(VALUES) == wanted
+
+
+def test_news_from_elsewhere_leaves_the_keyboard_where_it_is(page: Page, full: str) -> None:
+    waiting = open_full_inbox(page, full)
+    field = page.get_by_label("Result of the call").last
+    field.focus()
+    page.keyboard.type("39")
+    begin(full, "wipe")
+    expect(page.get_by_text(f"{waiting + 1} calls waiting")).to_be_visible()
+    page.keyboard.type(" EUR")
+    expect(field).to_have_value("39 EUR")
+    expect(field).to_be_focused()
+
+
+LABELS = """all => all.map(label => [
+  label.control?.labels.length ?? 0,
+  label.control?.closest("article") === label.closest("article"),
+])"""
+
+
+def test_every_label_belongs_to_one_control_of_its_own_card(page: Page, full: str) -> None:
+    """Over sessions whose calls have the same ids."""
+    open_full_inbox(page, full)
+    controls = page.locator("main").locator("input, select, textarea")
+    assert set(controls.evaluate_all("all => all.map(one => one.labels.length)")) == {1}
+    labels = page.locator("main label")
+    assert labels.evaluate_all(LABELS) == [[1, True]] * controls.count()
+    groups = page.locator("main .options").evaluate_all(
+        "all => all.map(one => one.querySelector('input').name)"
+    )
+    assert len(set(groups)) == len(groups) == 2
+
+
+def test_what_is_written_survives_every_filter(page: Page, full: str) -> None:
+    open_full_inbox(page, full)
+    page.get_by_label("blue").first.check()
+    fields = page.locator(EACH_FIELD)
+    for at in range(fields.count()):
+        fields.nth(at).fill(f"draft {at}")
+    written = fields.evaluate_all(VALUES)
+    tabs = page.get_by_role("group", name="Show").get_by_role("button")
+    for at in range(tabs.count()):
+        tabs.nth(at).click()
+        expect(tabs.nth(at)).to_have_attribute("aria-pressed", "true")
+        assert (page.locator("article:visible").count() == page.locator("article").count()) == (
+            at == 0
+        )
+    tabs.first.click()
+    assert fields.evaluate_all(VALUES) == written
+    expect(page.get_by_label("blue").first).to_be_checked()
+
+
+def test_a_card_that_was_answered_elsewhere_keeps_its_place_and_text_under_every_filter(
+    page: Page, address: str
+) -> None:
+    begin(address, "wipe")
+    session = begin(address, "ask")
+    page.goto(f"{address}/#/inbox")
+    page.get_by_label("Your answer").fill("Ada")
+    waiting = httpx2.get(f"{address}/api/pending").json()
+    [call_id] = [call["pending"]["call_id"] for call in waiting if call["id"] == session]
+    answer = {"call_id": call_id, "answer": {"kind": "value", "value": "Eve"}}
+    httpx2.post(f"{address}/api/sessions/{session}/answers", json=answer).raise_for_status()
+    expect(page.get_by_role("alert").filter(has_text="answered elsewhere")).to_be_visible()
+    names = page.locator("article h2")
+    expect(names).to_have_text(["wipe", "ask_user"])
+    expect(page.get_by_label("Your answer")).to_be_focused()
+    show = page.get_by_role("group", name="Show")
+    show.get_by_role("button", name="Approve").click()
+    expect(page.get_by_label("Your answer")).to_be_hidden()
+    show.get_by_role("button", name="All").click()
+    expect(page.get_by_label("Your answer")).to_have_value("Ada")
+    begin(address, "defer")
+    expect(names).to_have_text(["wipe", "ask_user", "order_parts"])
+    show.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()

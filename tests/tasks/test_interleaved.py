@@ -1,7 +1,7 @@
 """Steps of tasks in one Postgres, interleaved statement by statement."""
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import anyio
 import pytest
@@ -148,3 +148,63 @@ async def test_a_task_of_a_forgotten_worker_that_another_takes_up_meanwhile_stay
     await database.write(lambda c: c.execute(delete(WORKERS)))
     await roll.cross_out_dead()
     assert (await tasks.status(task_id)).status == "QUEUED"
+
+
+async def completed(tasks: Orchestrator) -> str:
+    """The id of a task that has come to its end while one of its calls is open."""
+    task_id = await claimed(tasks, NewTask(agent="done", prompt="go"))
+    later = Pending(call_id="c1", name="order", kind="result", blocking=False)
+    await write(tasks, task_id, RunStarted(), PendingOpened(pending=later), RunEnded(status="done"))
+    tasks.store.holders.clear()
+    assert (await tasks.status(task_id)).status == "COMPLETED"
+    return task_id
+
+
+def prune(tasks: Orchestrator) -> Awaitable[int]:
+    return tasks.queue.prune({"agent": "done"}, 1e12, 9)
+
+
+@pytest.mark.parametrize("asks", ["before", "behind"])
+async def test_an_answer_that_comes_as_its_task_is_forgotten_is_not_accepted(
+    url: str, tasks: Orchestrator, asks: str
+) -> None:
+    task_id, database = await completed(tasks), tasks.store.database
+
+    def answer() -> Awaitable[str]:
+        return tasks.store.answer(APP, task_id, "c1", Given(value=1))
+
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        if asks == "before":
+            # It has the session, and is about to look at the task.
+            with hold_at(database, "FROM toolwright_tasks WHERE toolwright_tasks.id") as looks:
+                given = together.start(answer)
+                await looks.reached()
+                assert await prune(tasks) == 1
+        else:
+            with hold_at(database, "INSERT INTO toolwright_tasks_pruned", after=True) as forgets:
+                pruned = together.start(lambda: prune(tasks))
+                await forgets.reached()
+                given = together.start(answer)
+                await until_blocked(url, given)
+            assert await pruned.result() == 1
+        assert await given.result() == "unknown"
+    [call] = await tasks.store.open_calls(APP, task_id)
+    assert not call.answered
+    assert await tasks.pending(task_id) == []
+
+
+async def test_a_task_that_is_about_to_be_answered_is_not_forgotten(tasks: Orchestrator) -> None:
+    task_id = await completed(tasks)
+    async with anyio.create_task_group() as group:
+        together = Together(group)
+        with hold_at(tasks.store.database, "UPDATE toolwright_pending", after=True) as given:
+            value = Given(value=1)
+            answer = together.start(lambda: tasks.store.answer(APP, task_id, "c1", value))
+            await given.reached()
+            assert await prune(tasks) == 0
+        assert await answer.result() == "accepted"
+    assert await prune(tasks) == 0
+    assert (await tasks.status(task_id)).status == "QUEUED"
+    [call] = await tasks.store.open_calls(APP, task_id)
+    assert call.answer == value

@@ -9,13 +9,14 @@ import anyio
 import pytest
 from sqlalchemy import func, select, update
 
-from toolwright import Agent, UsageError, deferred_tool, tool
+from toolwright import Agent, LongRunningFunctionTool, UsageError, deferred_tool, tool
 from toolwright.backends.sql import SqlStore
 from toolwright.backends.sql import _schema as sessions
 from toolwright.errors import StoreError
 from toolwright.messages import TextPart
 from toolwright.tasks import NewTask, Orchestrator, _worker
 from toolwright.tasks._schema import INBOX, PROMPTS, PRUNED, TASKS
+from toolwright.tasks._task import APP
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import ToolContext
 
@@ -135,6 +136,45 @@ async def test_a_session_that_could_not_be_deleted_is_deleted_the_next_time(
         assert (await rows(made))["sessions"] == 1
         assert await made.prune(60) == 0
         assert set((await rows(made)).values()) == {0}
+
+
+def order() -> dict[str, str]:
+    """Order something that may take days."""
+    return {"status": "pending"}
+
+
+async def ordered(made: Orchestrator) -> tuple[str, str]:
+    """A task that is done, and its call whose result is still to come."""
+    model = ScriptedModel(call("order"), "Ordered.", "It came.")
+    made.register(Agent(name="a", model=model, tools=[LongRunningFunctionTool(order)]))
+    task_id = await made.enqueue("a", "go")
+    await run(made, task_id)
+    [(_, pending)] = await made.pending(task_id)
+    return task_id, pending.call_id
+
+
+async def test_an_answer_to_a_task_that_is_forgotten_is_not_accepted(url: str) -> None:
+    async with Orchestrator(url) as made:
+        task_id, call_id = await ordered(made)
+        assert await made.queue.prune({}, time.time(), 100) == 1  # And the process dies.
+        assert await made.pending() == await made.pending(task_id) == []
+        runner = made.agents["a"].runner
+        assert await runner.answer(task_id, call_id, {"came": 1}) == "unknown"
+        [left] = await made.store.open_calls(APP, task_id)
+        assert not left.answered
+        assert await made.prune(0) == 0
+        assert set((await rows(made)).values()) == {0}
+
+
+async def test_a_task_that_an_answer_has_come_for_is_kept(url: str) -> None:
+    async with Orchestrator(url) as made:
+        task_id, call_id = await ordered(made)
+        came = {"came": 1}
+        assert await made.answer(task_id=task_id, tool_call_id=call_id, result=came) == "accepted"
+        await age(made, 9 * DAY, task_id)
+        assert await made.prune(0) == 0
+        await run(made, task_id)
+        assert (await made.status(task_id)).text == "It came."
 
 
 async def test_workers_forget_what_their_agents_do_not_keep(

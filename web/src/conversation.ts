@@ -1,8 +1,9 @@
 // Turns a log of events into what a person reads: messages, turns, calls, ends.
 // Blocks are replaced, never changed in place, so that only what is new is drawn again.
 import type { Arrived } from "./follow";
-import { outcomeOf } from "./outcome";
-import type { AgentEvent, Content, JsonObject, Pending, RunStatus, ToolResult, Usage } from "./types";
+import { isObject } from "./exact";
+import { outcomeOf, type Outcome } from "./outcome";
+import type { AgentEvent, Content, Json, JsonObject, Pending, RunStatus, ToolResult, Usage } from "./types";
 
 export type CallState = "writing" | "running" | "waiting" | "ok" | "failed" | "error" | "denied" | "interrupted";
 
@@ -15,6 +16,8 @@ export interface Call {
   progress: string;
   result?: ToolResult;
   pending?: Pending;
+  /** What came of it after the model had gone on without it. */
+  update?: string;
   traceback?: string;
   startedAt: number;
   endedAt: number;
@@ -43,7 +46,7 @@ export interface Turn {
 export interface Ended {
   kind: "ended"; key: string; seq: number; status: RunStatus; reason: string; usage: Usage; at: number;
 }
-export interface Note { kind: "note"; key: string; seq: number; text: string; at: number }
+export interface Note { kind: "note"; key: string; seq: number; text: string; detail?: string; at: number }
 export type Block = Said | Turn | Ended | Note;
 
 const join = (path: string, id: string) => (path ? `${path}/${id}` : id);
@@ -85,7 +88,8 @@ export class Conversation {
         else if (!path && this.blocks.at(-1)?.kind === "ended") this.blocks.pop();
         break;
       case "steered":
-        this.say(event, event.message.parts, true);
+        if (event.call_id) this.tell(event, event.call_id);
+        else this.say(event, event.message.parts, true);
         break;
       case "turn_started":
         this.push(path, newTurn(event));
@@ -112,7 +116,7 @@ export class Conversation {
         this.change(join(path, event.call_id), (call) => ({ ...call, progress: addLine(call.progress, event.text) }));
         break;
       case "pending_opened":
-        this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending }));
+        this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending, update: undefined }));
         this.merge(event.actions?.state_delta);
         break;
       case "pending_changed":
@@ -124,7 +128,7 @@ export class Conversation {
         });
         break;
       case "pending_answered":
-        this.change(baseId(event.call_id), (call) => ({ ...call, state: "running", pending: undefined }));
+        this.change(baseId(event.call_id), (call) => answered(call, event));
         break;
       case "tool_ended":
         this.change(join(path, event.result.call_id), (call) => ended(call, event));
@@ -170,6 +174,14 @@ export class Conversation {
     this.push(event.path ?? "", { kind: "said", key: `s${event.seq}`, seq: event.seq, parts, at: event.at, steered });
   }
 
+  /** The outcome of a call that the run did not wait for: nobody has said it, though the model reads it as a message. */
+  private tell(event: AgentEvent & { type: "steered" }, callId: string): void {
+    const update = event.message.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n").replace(UPDATE_HEAD, "");
+    let name = callId;
+    this.change(baseId(callId), (call) => { name = call.name; return { ...call, update }; });
+    this.push(event.path ?? "", { ...note(event, `Update on ${name}`), detail: update });
+  }
+
   private write(event: AgentEvent, update: (turn: Turn) => Turn): void {
     const path = event.path ?? "";
     const blocks = this.list(path);
@@ -190,7 +202,8 @@ export class Conversation {
     if (!place) return;
     const turn = this.list(place.path)[place.turn] as Turn;
     const calls = turn.calls.map((call) => (call.id === id ? update(call) : call));
-    this.replace(place.path, place.turn, { ...turn, calls, cut: place.path ? turn.cut : this.seq });
+    const isLatest = !place.path && !this.blocks.slice(place.turn + 1).some((block) => block.kind === "turn" || block.kind === "said");
+    this.replace(place.path, place.turn, { ...turn, calls, cut: isLatest ? this.seq : turn.cut });
   }
 
   private merge(delta?: JsonObject): void {
@@ -226,6 +239,8 @@ export class Conversation {
 
 /** `call~2` is the second question of the same call. */
 const baseId = (id: string) => id.replace(/~\d+$/, "");
+/** The first line of an update, which is for the model (`agent/_updates.py`). */
+const UPDATE_HEAD = /^\[Update on call .*\]\n/;
 const addLine = (text: string, line: string) => (text ? `${text}\n${line}` : line).slice(-20_000);
 const note = (event: AgentEvent, text: string): Note =>
   ({ kind: "note", key: `n${event.seq}`, seq: event.seq, text, at: event.at });
@@ -268,13 +283,36 @@ function readReply(turn: Turn, event: AgentEvent & { type: "model_replied" }): T
   return read;
 }
 
+/** A call that the run does not wait for has a result while its outcome is still to come. */
+const goesOn = (call: Call) => call.pending?.blocking === false;
+
 function ended(call: Call, event: AgentEvent & { type: "tool_ended" }): Call {
   const status = outcomeOf(event.result);
-  const state: CallState = status === "pending" ? "waiting" : status;
-  const pending = status === "pending" ? call.pending : undefined;
+  const waits = status === "pending" || goesOn(call);
   return {
-    ...call, state, pending, result: event.result, elapsed: event.elapsed, endedAt: event.at, traceback: event.traceback,
+    ...call, state: waits ? "waiting" : stateOf(status), pending: waits ? call.pending : undefined, result: event.result, elapsed: event.elapsed, endedAt: event.at, traceback: event.traceback,
   };
+}
+
+const stateOf = (outcome: Outcome): CallState => (outcome === "pending" ? "waiting" : outcome);
+
+/** It goes on with the answer, unless the run did without it: then the answer is its outcome. */
+function answered(call: Call, event: AgentEvent & { type: "pending_answered" }): Call {
+  const isOver = goesOn(call) || call.result !== undefined && call.result.status !== "pending";
+  return { ...call, pending: undefined, state: isOver ? outcomeOfAnswer(call, event.answer) : "running" };
+}
+
+function outcomeOfAnswer(call: Call, answer: Json | undefined): CallState {
+  const { kind, status } = isObject(answer) ? answer : {};
+  if (kind === "reject") return "denied";
+  if (kind === "given" || !call.result) return status === "error" ? "error" : "ok";
+  // A yes or a sign-in that comes too late changes nothing.
+  return stateOf(outcomeOf(call.result));
+}
+
+/** Whether a call waits for an answer, or one that an agent inside it has made. */
+export function waits(call: Call): boolean {
+  return call.state === "waiting" || call.inner.some((block) => block.kind === "turn" && block.calls.some((inner) => inner && waits(inner)));
 }
 
 function sum(a: Usage, b: Usage): Usage {

@@ -69,8 +69,8 @@ export function listen(): () => void {
 
 function notice({ kind, id, event }: Notice): void {
   if (event.type === "pending_answered") forgetPending(kind, id, event.call_id);
-  else if (event.type === "tool_ended") forgetPending(kind, id, event.result.call_id);
-  if (event.type !== "tool_ended") void refresh();
+  // A result may close the calls of its session that wait; one that the run goes on without stays open.
+  if (event.type !== "tool_ended" || shared.pending.some((call) => call.place === kind && call.id === id)) void refresh();
 }
 
 function once(work: () => Promise<void>, ms: number): () => Promise<void> {

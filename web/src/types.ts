@@ -58,7 +58,7 @@ export interface Actions { state_delta?: JsonObject; artifact_delta?: { [name: s
 
 export type AgentEvent = Happened & (
   | { type: "run_started"; message?: UserMessage }
-  | { type: "steered"; message: UserMessage }
+  | { type: "steered"; message: UserMessage; call_id?: string }
   | { type: "message_queued"; message: UserMessage }
   | { type: "cancel_requested" }
   | { type: "turn_started"; turn: number }

@@ -69,6 +69,10 @@ _MOVED = (
     "such a value, give it; else it is for the author of the hook or the tool to make it once, or in "
     "the function."
 )
+_AGAIN = (
+    "(Asked again: with the arguments that were written, {} would be as it is shown now, which is "
+    "neither what was written nor what was shown before.)"
+)
 _ENOUGH = 2
 """How often a person approves a call that is a different one each time it is to run."""
 _UNSHOWN = "something that is not shown"
@@ -105,7 +109,8 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
             if reason := _unstable(run, record, tool, ctx, subject):
                 return _denied(replace(decision, reason=reason))
             source = state_of_source(tool) if changed is not None else ""
-            return _question(tool, ctx, decision, f"{RULE}:{subject}:{source}:{digest}")
+            again = _why_again(run, record, ctx, subject)
+            return _question(tool, decision, f"{RULE}:{subject}:{source}:{digest}", again)
     if tool.source:
         _pin(run, tool, ctx, given)
     return None
@@ -244,6 +249,20 @@ def _unstable(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext, subjec
     return _MOVED.format(_places(run.card(ctx.arguments), yes[-1].arguments))
 
 
+def _why_again(run: Run, record: CallRecord, ctx: ToolContext, subject: str) -> str:
+    """Why a person who has changed the arguments is asked once more; empty when they have not."""
+    changes = [
+        (asked.arguments, answer.arguments)
+        for asked, answer in record.answers
+        if isinstance(answer, Approve) and answer.arguments is not None
+        and _kind(asked) in (RULE, AS_CALLED) and asked.question.split(":")[1] == subject
+    ]  # fmt: skip
+    if not changes:
+        return ""
+    shown, written = changes[-1]
+    return _AGAIN.format(_places(run.card(ctx.arguments), {**shown, **written}))
+
+
 def _places(one: Any, other: Any) -> str:
     return ", ".join(map(repr, differences(one, other))) or _UNSHOWN
 
@@ -347,11 +366,11 @@ def _denied(decision: Decision) -> Output:
     return Output(text=text, status="denied", data={"rule": decision.rule})
 
 
-def _question(tool: Tool, ctx: ToolContext, decision: Decision, question: str) -> Output:
+def _question(tool: Tool, decision: Decision, question: str, again: str) -> Output:
     hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
     return Output.pending(
         kind="confirmation",
-        hint=hint,
+        hint=f"{hint} {again}".rstrip(),
         payload=decision.payload,
         rule=decision.rule,
         question=question,

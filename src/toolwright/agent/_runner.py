@@ -421,8 +421,9 @@ class Runner(Sealed):
         ]
         for at, row in enumerate(waiting):
             with suppress(SessionHeld):  # It is being deleted; the sign-in is good for the others.
-                await sign_in(self.store, self.services.credentials, row, callback)
-                return [row.scope.session_id for row in waiting[at:]]
+                found = await sign_in(self.store, self.services.credentials, row, callback)
+                if found in ("accepted", "duplicate"):
+                    return [row.scope.session_id for row in waiting[at:]]
         return []
 
     async def _parse_of(self, row: OpenCall, value: Any) -> Callable[[str], Args] | None:

@@ -149,7 +149,11 @@ def _new_run(agent: AgentNode, start: Start) -> Run:
     )
     if log.store is not None:
         log.hold = Hold(
-            id=shared.run_id, since=time.time(), first=True, instead_of=start.instead_of
+            id=shared.run_id,
+            since=time.time(),
+            first=True,
+            instead_of=start.instead_of,
+            born=log.born,
         )
         if log.seq:
             shared.spill.look()
@@ -182,17 +186,30 @@ async def _go_to_end(job: Job) -> Result:
     run = job.run
     try:
         with span("invoke_agent", run.agent.name, {"gen_ai.conversation.id": run.scope.session_id}):
-            outcome = await go_on(run, new=job.message is not None)
+            outcome = await _until_all_is_read(run, new=job.message is not None)
     except BaseException as error:
         reason = "cancelled" if _is_cancel(error) else named_message_of(error)
         if run.log.broken is None:
             if run.shared.abandoned:
                 _abandon_calls(run, reason)
             with anyio.CancelScope(shield=True):
+                await forget_unused(run)
                 await _close(run, Outcome(status="stopped", reason=run.redactor(reason)))
         raise
     await _close(run, outcome)
     return make_result(run, outcome, job.first_event)
+
+
+async def _until_all_is_read(run: Run, *, new: bool) -> Outcome:
+    """Take the run to its end, and again if a message comes while it is cleaned up behind it.
+
+    Nothing is awaited from the last look to the end, after which no message is accepted.
+    """
+    while True:
+        outcome = await go_on(run, new=new)
+        await forget_unused(run)
+        if outcome.status != "done" or not _is_behind(run):
+            return outcome
 
 
 def _is_cancel(error: BaseException) -> bool:
@@ -245,6 +262,7 @@ async def abandon(job: Job, reason: str) -> None:
     run = job.run
     _abandon_calls(run, reason)
     try:
+        await forget_unused(run)
         await _close(run, Outcome(status="stopped", reason=reason))
     finally:
         await run.log.release()
@@ -433,8 +451,6 @@ def _give_up(
 
 
 async def _close(run: Run, outcome: Outcome) -> None:
-    if run.log.brought:
-        await forget_unused(run)
     run.end(outcome)
     await run.log.flush()
 
@@ -472,13 +488,15 @@ def _addressed(run: Run, waiting: list[Pending]) -> Iterator[Pending]:
 async def stream_events(
     run: Callable[[OnOpen], Coroutine[Any, Any, Result]],
 ) -> AsyncGenerator[AnyEvent]:
-    """The events of a run as they happen, from its opening on; closing the iterator cancels it."""
+    """The events of a run as they happen, the answers that it goes on with first; closing the iterator
+    cancels it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     opened: list[Log] = []
 
     def listen(job: Job) -> None:
         log = job.run.log
-        for event in log.events[job.first_event :]:
+        # Of a stored session it has only what is new: with the answers that were taken in before.
+        for event in log.events[job.first_event if log.store is None else 0 :]:
             queue.put_nowait(event)
         log.listeners.append(queue.put_nowait)
         opened.append(log)

@@ -27,6 +27,7 @@ from toolwright.backends._store import (
     Loaded,
     OpenCall,
     SessionRow,
+    is_meant,
     may_append,
 )
 from toolwright.messages import (
@@ -101,6 +102,8 @@ class MemoryStore(Sealed):
             session = self._mine(scope)
             if session is None:
                 raise refusals.was_not_opened(scope)
+            if not is_meant(hold, session.row.created_at):
+                raise refusals.is_another(scope)
             events = _not_stored(session, events, hold)
             if not events:
                 return
@@ -123,8 +126,10 @@ class MemoryStore(Sealed):
         """Take a session as the first append of a run does, and add nothing to it: to delete it."""
         with self._lock:
             session = self._mine(scope)
-            if session is None or session.row.created_at != born:
+            if session is None:
                 raise refusals.was_not_opened(scope)
+            if session.row.created_at != born:
+                raise refusals.is_another(scope)
             if not may_append(hold, session.holder.hold_id if session.holder else None):
                 raise refusals.not_held(scope.session_id, session.holder, hold)
             session.holder = self._holder_after(session, hold)

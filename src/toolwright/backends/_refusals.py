@@ -7,6 +7,7 @@ from toolwright.messages import Scope
 __all__ = [
     "does_not_follow",
     "id_is_taken",
+    "is_another",
     "not_held",
     "not_to_be_deleted",
     "nothing_to_branch",
@@ -26,6 +27,14 @@ def of_another_user(scope: Scope) -> UsageError:
 def was_not_opened(scope: Scope) -> StoreConflict:
     """Events come for a session that is not there, or not this user's."""
     return StoreConflict(f"There is no session {scope.session_id!r}; open it first.")
+
+
+def is_another(scope: Scope) -> StoreConflict:
+    """The session that was read is gone, and there is another of its name."""
+    return StoreConflict(
+        f"Session {scope.session_id!r} was deleted and begun anew after it had been read; nothing was "
+        "added to the new one. Read it, and decide again."
+    )
 
 
 def does_not_follow(row: SessionRow, seq: int) -> StoreConflict:

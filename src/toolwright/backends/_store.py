@@ -18,6 +18,7 @@ __all__ = [
     "OpenCall",
     "SessionRow",
     "Store",
+    "is_meant",
     "may_append",
     "waited_for",
 ]
@@ -64,11 +65,19 @@ class Hold:
     """This append releases it."""
     instead_of: str = ""
     """The hold that it may take the place of, because that one's process is gone."""
+    born: float | None = None
+    """When the session was made that the run has read (`SessionRow.created_at`): the first append is for
+    no other of its name. None: for any."""
 
     @classmethod
     def to_delete(cls) -> "Hold":
         """A new one, for `Store.take` and `Store.delete`."""
         return cls(id=f"{_DELETES}{uuid.uuid4().hex}", since=time.time(), first=True)
+
+
+def is_meant(hold: Hold | None, created_at: float) -> bool:
+    """Whether who shows `hold` means the session that was made at this moment, not one before it."""
+    return hold is None or not hold.first or hold.born in (None, created_at)
 
 
 def may_append(hold: Hold | None, held_by: str | None) -> bool:
@@ -176,8 +185,8 @@ class Store(Protocol):
         *,
         expected: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile,
-        `SessionHeld` when another run holds the session.
+        """Add events whose `seq` follow on; `StoreConflict` when another run has written meanwhile, or
+        when the session is not the one that was `hold.born`, `SessionHeld` when another run holds it.
 
         `expected` says what `app:` and `user:` keys have before these events (None: nothing);
         `StaleState`, with what they have, when that is not so, and nothing is added.

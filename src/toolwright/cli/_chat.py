@@ -3,12 +3,12 @@
 import signal
 
 import anyio
-from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from toolwright.agent import Runner
 from toolwright.cli._ask import ask_person
 from toolwright.cli._go import go
+from toolwright.cli._lines import line_reader
 from toolwright.cli._places import find_scope, new_scope
 from toolwright.cli._show_rich import RichShow
 from toolwright.cli._state import history_file
@@ -35,7 +35,7 @@ async def chat_loop(runner: Runner, scope: Scope) -> None:
     terminal = Terminal()
     chat = _Chat(runner, scope, terminal)
     terminal.say((runner.agent.name, "bold"), (f" session {chat.session_id} · /help", "dim"))
-    lines: PromptSession[str] = PromptSession(history=_history())
+    lines = line_reader(history=_history())
     await chat.answer_waiting()
     while True:
         try:

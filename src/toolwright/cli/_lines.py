@@ -8,15 +8,33 @@ import sys
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session, get_app_session
+from prompt_toolkit.history import History
 from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import create_output
 from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.utils import is_dumb_terminal
 
-__all__ = ["drop_typed_ahead", "read_line"]
+__all__ = ["drop_typed_ahead", "line_reader", "read_line"]
 
 _LINE_ENDS = (Keys.Enter, Keys.ControlJ)
+
+
+def line_reader(
+    *, history: History | None = None, enable_open_in_editor: bool = False
+) -> PromptSession[str]:
+    """What reads lines from the terminal, whatever is typed or pasted there."""
+    bindings = KeyBindings()
+    # The mouse is not used. prompt_toolkit takes a colour in pasted text (`ESC [31m`) for it, and fails.
+    bindings.add(Keys.Vt100MouseEvent, eager=True)(_ignore)
+    return PromptSession(
+        history=history, enable_open_in_editor=enable_open_in_editor, key_bindings=bindings
+    )
+
+
+def _ignore(event: KeyPressEvent) -> None:
+    """Do nothing."""
 
 
 async def read_line(prompt: str, default: str = "") -> str:
@@ -28,7 +46,7 @@ async def read_line(prompt: str, default: str = "") -> str:
     is_dumb = is_dumb_terminal()
     output = PlainTextOutput(sys.stderr) if is_dumb else create_output(stdout=sys.stderr)
     with create_app_session(output=output):
-        lines: PromptSession[str] = PromptSession(enable_open_in_editor=True)
+        lines = line_reader(enable_open_in_editor=True)
         # Such a terminal is shown the prompt and each key, but not what the line starts as.
         shown = f"{prompt}{default}" if is_dumb else prompt
         # Its own signal handler would take the place of ours and leave none behind.

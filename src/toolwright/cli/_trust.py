@@ -300,11 +300,14 @@ def _variables_of(written: str, base: Path, where: str) -> dict[str, str] | str:
 
 
 def _look_here_only_if_trusted() -> None:
-    """Python itself may look for modules in the current directory, or not, as it was started."""
+    """Python itself may look for modules in the current directory, or not, as it was started.
+
+    Last: an agent may write there, and a module of an installed name would run in its place.
+    """
     here = Path.cwd()
     sys.path[:] = [entry for entry in sys.path if entry and Path(entry) != here]
     if is_trusted(here):
-        sys.path.insert(0, str(here))
+        sys.path.append(str(here))
 
 
 def _covering(directory: Path) -> Iterator[Path]:

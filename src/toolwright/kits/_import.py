@@ -17,13 +17,17 @@ from toolwright.kits._import_errors import import_error
 
 __all__ = ["find_code", "import_object", "is_path"]
 
+_added: list[str] = []
+"""Where Python looks since a place was named, the last one first."""
+
 
 def import_object(name: str, *places: Path) -> Any:
     """The object that `package.module:name` or `path/to/file.py:name` names.
 
-    Modules are looked for in the places first, then where Python looks; files in the places, or in
+    The module is looked for in the places first, then where Python looks; a file in the places, or in
     the current directory where there are none. Another module that has a file's name already does
-    not stand in for it: the file then gets a name of its own.
+    not stand in for it: the file then gets a name of its own. What the module imports itself is
+    found in the places last, behind what is installed.
     """
     written, _, attribute = name.rpartition(":")
     if not written or not attribute or not (is_path(written) or all(written.split("."))):
@@ -76,10 +80,17 @@ def _loader(written: str, places: Sequence[Path]) -> Callable[[], ModuleType]:
 
 
 def _look_in(place: Path) -> None:
-    """Let what stands in a place be imported from there, also if another has the same name."""
+    """Let what stands in a place be imported from there, before what stands in earlier ones.
+
+    Installed modules come first: agents may write to the place, and what is imported later would be
+    theirs. Where Python looks there already, because of how it was started, the order stays.
+    """
     path = str(place.absolute())
-    if sys.path[:1] != [path]:
-        sys.path[:] = [path, *(entry for entry in sys.path if entry != path)]
+    others = [entry for entry in sys.path if entry not in _added]
+    if path in others:
+        return
+    _added[:] = [path, *(entry for entry in _added if entry != path and entry in sys.path)]
+    sys.path[:] = [*others, *_added]
 
 
 def _module_in(name: str, places: Sequence[Path]) -> tuple[Path, Path] | None:

@@ -268,7 +268,7 @@ async def _resume(bench: Workbench, session_id: str) -> None:
     """Go on with a session, if it still stands as it was found."""
     try:
         row = await bench.sessions.find(session_id)
-        status = (await bench.sessions.describe(row)).status
+        status = await bench.sessions.last_run(row)
         if bench.runs.is_running(session_id):
             return
         if status == "running":

@@ -1,13 +1,14 @@
-"""Sessions as lists show them: with what has become of their last run."""
+"""Sessions as lists show them: with what has become of their last run, and whether a call still waits."""
 
 import logging
 from collections import OrderedDict
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow
+from toolwright.backends import SessionRow, waited_for
 from toolwright.errors import UnreadableError
 from toolwright.messages import Event, RunEnded
 from toolwright.serve._by_hand import is_by_hand
@@ -17,7 +18,8 @@ from toolwright.serve.live import LiveRuns
 __all__ = ["SessionInfo", "Sessions", "Status"]
 
 Status = Literal["new", "running", "waiting", "done", "stopped", "interrupted"]
-"""`running`: here, or in another process."""
+"""`running`: here, or in another process. `waiting`: its last run waits for an answer, or it is done
+and a call that it went on without still does."""
 _REMEMBERED = 10_000
 _log = logging.getLogger(__name__)
 
@@ -52,18 +54,37 @@ class Sessions:
 
     async def describe(self, row: SessionRow) -> SessionInfo:
         """The session as a list shows it."""
+        return await self._describe(row, await self._with_open_calls(row.scope.session_id))
+
+    async def describe_all(self, rows: Sequence[SessionRow]) -> list[SessionInfo]:
+        """Sessions as a list shows them."""
+        waiting = await self._with_open_calls()
+        return [await self._describe(row, waiting) for row in rows]
+
+    async def _describe(self, row: SessionRow, waiting: Collection[str]) -> SessionInfo:
+        last = await self.last_run(row)
         return SessionInfo(
             id=row.scope.session_id,
             user_id=row.scope.user_id,
             title=row.title,
-            status=await self._status(row),
+            status="waiting" if last == "done" and row.scope.session_id in waiting else last,
             created_at=row.created_at,
             updated_at=row.updated_at,
             last_seq=row.last_seq,
             by_hand=is_by_hand(row.scope.session_id),
         )
 
-    async def _status(self, row: SessionRow) -> Status:
+    async def _with_open_calls(self, session_id: str | None = None) -> set[str]:
+        """The sessions with a call that waits for an answer, of one or of all."""
+        try:
+            calls = await self._runner.store.open_calls(self._runner.app_name, session_id)
+        except UnreadableError as error:
+            _log.warning("session %r: %s", session_id, error)
+            return set()
+        return {call.scope.session_id for call in waited_for(calls)}
+
+    async def last_run(self, row: SessionRow) -> Status:
+        """What has become of the session's last run."""
         session_id = row.scope.session_id
         if self._runs.is_running(session_id):
             return "running"

@@ -11,7 +11,7 @@ import anyio
 from toolwright._sealed import Sealed
 from toolwright._settings import explained
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
-from toolwright.backends import sqlite_path, waited_for
+from toolwright.backends import sqlite_path
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
@@ -187,8 +187,8 @@ class Orchestrator(Sealed):
 
     async def pending(self, task_id: str | None = None) -> Sequence[tuple[str, Pending]]:
         """The calls that wait for an answer, with their task ids."""
-        rows = await self.store.open_calls(APP, task_id)
-        return [(row.scope.session_id, row.pending) for row in waited_for(rows)]
+        rows = await self.store.waiting(task_id)
+        return [(row.scope.session_id, row.pending) for row in rows]
 
     async def cancel(self, task_id: str) -> bool:
         """End a task: at once if nobody runs it, else its worker stops it. False if it had ended.

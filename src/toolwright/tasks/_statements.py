@@ -23,6 +23,7 @@ from toolwright.tasks._schema import (
     IS_QUEUED,
     IS_SUSPECT,
     PROMPTS,
+    PRUNED,
     TASKS,
 )
 from toolwright.tasks._task import SUSPECT, WAITING
@@ -34,6 +35,7 @@ __all__ = [
     "CLAIM",
     "DESCENDANTS",
     "FAMILY",
+    "FORGOTTEN",
     "HELD",
     "LETTERS",
     "LOCK_ALL",
@@ -195,4 +197,5 @@ DESCENDANTS = (
     .where(_FAMILY.c.depth > 0)
     .order_by(_FAMILY.c.depth, _FAMILY.c.id)
 )
+FORGOTTEN = select(PRUNED.c.task_id)
 TAKE_MESSAGE = delete(INBOX).where(INBOX.c.id == bindparam("letter"))

@@ -125,6 +125,11 @@ class TaskStore(SqlStore):
                 f"Task {task.id!r} is run by {task.worker}; cancel it, and wait until it has ended."
             )
 
+    def may_answer(self, connection: Connection, app_name: str, session_id: str) -> bool:
+        """Not when the task is forgotten, and its session is about to be."""
+        # Locked: whoever forgets it meanwhile has to come before this answer, or after what it does.
+        return app_name != APP or self._lock(connection, session_id) is not None
+
     def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
         """Wake the task unless it waits for more."""
         task = self._lock(connection, session_id)
@@ -134,6 +139,16 @@ class TaskStore(SqlStore):
         calls = _unanswered(self.calls_in(connection, APP, session_id))
         if not any(pending.blocking for pending in calls):
             _wake(connection, session_id, *WAITING, "COMPLETED")
+
+    async def waiting(self, task_id: str | None = None) -> list[OpenCall]:
+        """The calls that an answer is still accepted for, of one task or of all."""
+
+        def work(connection: Connection) -> list[OpenCall]:
+            forgotten = set(connection.execute(sql.FORGOTTEN).scalars())
+            calls = waited_for(self.calls_in(connection, APP, task_id))
+            return [call for call in calls if call.scope.session_id not in forgotten]
+
+        return await self.database.read(work)
 
     def conclude(
         self, connection: Connection, task_id: str, status: TaskStatus, said: str, reason: str

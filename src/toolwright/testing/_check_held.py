@@ -112,6 +112,26 @@ async def check_a_hold_is_released_without_an_append(store: Store) -> None:
     await raises(StoreConflict, store.append(ADA, [RunStarted(seq=2)], _hold("r1")))
 
 
+async def check_a_first_append_is_for_the_session_that_was_read(store: Store) -> None:
+    """Not for another of its name, though that has as many events and nobody holds it."""
+    born = (await store.open(ADA)).created_at
+    read = [RunStarted(seq=1, run_id="r1"), RunEnded(seq=2, status="paused")]
+    await store.append(ADA, read)
+    late = replace(_hold("late"), first=True, born=born)
+    await store.delete(ADA)
+    await raises(StoreConflict, store.append(ADA, [RunStarted(seq=3)], late))
+    again = (await store.open(ADA)).created_at
+    now = [RunStarted(seq=1, run_id="r2"), RunEnded(seq=2, status="paused")]
+    await store.append(ADA, now)
+    for hold in (late, replace(late, last=True)):
+        await raises(StoreConflict, store.append(ADA, [RunStarted(seq=3, run_id="late")], hold))
+    assert (await store.holder(ADA), await store.events(ADA)) == (None, now)
+    next_, mine = RunStarted(seq=3, run_id="r3"), replace(_hold("r3"), first=True, born=again)
+    for _ in range(2):  # The acknowledgement of the first may have been lost.
+        await store.append(ADA, [next_], mine)
+    assert (await _held_by(store), await store.events(ADA)) == ("r3", [*now, next_])
+
+
 async def check_a_repeated_append_holds_and_releases_once(store: Store) -> None:
     """Acknowledgements may be lost: the first, the last, and also when another run is there by then."""
     mine, started, ended = _hold("r1"), RunStarted(seq=1), RunEnded(seq=2, status="done")
@@ -222,6 +242,7 @@ HELD_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_of_many_runs_at_once_one_takes_the_session,
     check_a_hold_can_be_taken_over,
     check_a_hold_is_released_without_an_append,
+    check_a_first_append_is_for_the_session_that_was_read,
     check_a_repeated_append_holds_and_releases_once,
     check_a_session_is_taken_without_an_append,
     check_a_held_session_is_answered_and_branched,

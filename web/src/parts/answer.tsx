@@ -1,5 +1,5 @@
 // Answers a call that waits for a person: approve, edit, reject, choose, fill in, complete, sign in.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import { isObject, own, parse, same } from "../exact";
 import { forgetPending } from "../shared";
@@ -115,6 +115,7 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
   const [mode, setMode] = useState<"ask" | "edit" | "reject">("ask");
   const [args, setArgs] = useState<JsonObject>(pending.arguments);
   const [reason, setReason] = useState("");
+  const why = useId();
   const [remember, setRemember] = useState<Remember>(false);
   const schema = useSchema(pending.name);
   const edited = mode === "edit" && !same(args, pending.arguments) ? { arguments: args } : {};
@@ -129,8 +130,8 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
       <Added pending={pending} args={mode === "edit" ? args : pending.arguments} />
       {mode === "reject" ? (
         <div class="field">
-          <label for={`why-${pending.call_id}`}>Why not? The model is told.</label>
-          <input id={`why-${pending.call_id}`} type="text" value={reason} autocomplete="off" ref={(input) => input?.focus()}
+          <label for={why}>Why not? The model is told.</label>
+          <input id={why} type="text" value={reason} autocomplete="off" ref={focusOnce}
             onInput={(e) => setReason(e.currentTarget.value)} />
         </div>
       ) : pending.rule ? (
@@ -150,11 +151,14 @@ function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
   );
 }
 
+/** One function for good: a new one at each drawing would be called at each, and take the keyboard from other cards. */
+const focusOnce = (input: HTMLElement | null) => input?.focus();
+
 interface RememberProps { pending: Pending; edited: boolean; value: Remember; onChange(value: Remember): void }
 
 /** A tool's own question is asked every time; a rule's can be answered for longer. */
 function RememberChoice({ pending, edited, value, onChange }: RememberProps) {
-  const field = `remember-${pending.call_id}`;
+  const field = useId();
   const source = isObject(pending.payload) ? pending.payload.source : undefined;
   const options: [Remember, string][] = [
     [false, "This call only"],
@@ -178,7 +182,7 @@ function RememberChoice({ pending, edited, value, onChange }: RememberProps) {
 function ValueAnswer({ pending, send }: { pending: Pending; send: Send }) {
   const [value, setValue] = useState<JsonObject>({});
   const [text, setText] = useState("");
-  const field = `answer-${pending.call_id}`;
+  const field = useId();
   const asForm = pending.schema?.type === "object" && pending.schema.properties;
   return (
     <form onSubmit={(e) => {

@@ -1,13 +1,14 @@
 // A conversation's blocks, drawn in pages: a page out of sight keeps its height and nothing else.
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Block, Ended, Said, Turn } from "../conversation";
+import type { Block, Ended, Note, Said, Turn } from "../conversation";
 import type { Place } from "../types";
 import { duration, money } from "../words";
 import { Boundary } from "./boundary";
 import { CallCard } from "./call";
 import { Blob, textOf } from "./content";
 import { Icon } from "./icon";
+import { LongText } from "./long";
 import { Markdown } from "./markdown";
 
 export interface Actions {
@@ -63,9 +64,19 @@ function KindOfBlock({ block, place, id, live, actions }: Omit<Props, "blocks"> 
   switch (block.kind) {
     case "said": return <SaidView said={block} actions={actions} />;
     case "turn": return <TurnView turn={block} place={place} id={id} live={live} actions={actions} />;
-    case "note": return <p class="note">{block.text}</p>;
+    case "note": return <NoteView note={block} />;
     case "ended": return <EndedView ended={block} />;
   }
+}
+
+function NoteView({ note }: { note: Note }) {
+  if (note.detail === undefined) return <p class="note">{note.text}</p>;
+  return (
+    <article class="update" aria-label={note.text}>
+      <p class="note">{note.text}</p>
+      <LongText text={note.detail} />
+    </article>
+  );
 }
 
 function SaidView({ said, actions }: { said: Said; actions?: Actions }) {

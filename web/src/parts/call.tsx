@@ -1,7 +1,7 @@
 // One tool call as a card: what was asked, how it goes, what came of it.
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { Call } from "../conversation";
+import { waits, type Call } from "../conversation";
 import { outputAddress } from "../api";
 import { isNumber, isObject, stringify } from "../exact";
 import type { Json, Pending, Place } from "../types";
@@ -11,6 +11,7 @@ import { Blocks } from "./blocks";
 import { Contents } from "./content";
 import { Icon } from "./icon";
 import { Arguments } from "./json";
+import { LongText } from "./long";
 import { StatusChip, StatusMark } from "./status";
 
 interface Props { call: Call; place: Place; id: string; live: boolean }
@@ -19,7 +20,7 @@ export const CallCard = memo(({ call, place, id, live }: Props) => {
   const [toggled, setToggled] = useState<boolean | null>(null);
   // What the person has begun to answer stays, with a word, when somebody else answers first.
   const [begun, setBegun] = useState<Pending | null>(null);
-  const open = toggled ?? (begun !== null || call.state === "waiting" || call.inner.length > 0 && call.state === "running");
+  const open = toggled ?? (begun !== null || waits(call) || call.inner.length > 0 && call.state === "running");
   const pictures = call.result?.content.filter((part) => part.kind === "blob") ?? [];
   return (
     <div role="group" class={`call ${call.state}`} aria-label={`Call of ${call.name}`}>
@@ -65,9 +66,15 @@ function CallBody({ call, place, id, live, begun, setBegun }: BodyProps) {
       {call.inner.length > 0 && <div class="inner"><Blocks blocks={call.inner} place={place} id={id} live={live} /></div>}
       {call.result && call.result.status !== "pending" && (
         <>
-          <h4>Result</h4>
+          <h4>{call.state === "waiting" || call.update !== undefined ? "Result so far" : "Result"}</h4>
           <Contents parts={call.result.content} />
           {call.result.data != null && <Data data={call.result.data} session={place === "session" ? id : ""} />}
+        </>
+      )}
+      {call.update !== undefined && (
+        <>
+          <h4>Update</h4>
+          <LongText text={call.update} />
         </>
       )}
       {call.traceback && <details class="more"><summary>Traceback</summary><pre tabIndex={0}>{call.traceback}</pre></details>}

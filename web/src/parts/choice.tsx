@@ -1,5 +1,5 @@
 // One or several of the options that a call offers.
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { isObject, same, stringify } from "../exact";
 import type { Answer, Json, Pending } from "../types";
 import { count } from "../words";
@@ -42,6 +42,7 @@ interface Props { pending: Pending; options: Option[]; send(answer: Answer): Pro
 
 export function ChoiceAnswer({ pending, options, send }: Props) {
   const several = takesSeveral(pending);
+  const group = useId();
   const [chosen, setChosen] = useState<number[]>([]);
   const choose = (index: number) => {
     if (!several) setChosen([index]);
@@ -55,7 +56,7 @@ export function ChoiceAnswer({ pending, options, send }: Props) {
       <div class="options">
         {shown.map((option, index) => (
           <label class="option">
-            <input type={several ? "checkbox" : "radio"} name={`choice-${pending.call_id}`} required={!several}
+            <input type={several ? "checkbox" : "radio"} name={group} required={!several}
               checked={chosen.includes(index)} onChange={() => choose(index)} />
             <span><strong><LongText text={option.label} size="option" /></strong>{option.detail && <small><LongText text={option.detail} size="option" /></small>}</span>
           </label>

@@ -1,5 +1,5 @@
 // Signs in for a tool: a link to the provider and the address it sends back, or a secret to enter.
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { isObject } from "../exact";
 import type { Answer, JsonObject, Pending } from "../types";
 import { Icon } from "./icon";
@@ -14,7 +14,7 @@ interface Props { pending: Pending; send(answer: Answer): Promise<void> }
 export function CredentialAnswer({ pending, send }: Props) {
   const [value, setValue] = useState("");
   const address = isObject(pending.payload) ? addressOf(pending.payload) : undefined;
-  const field = `credential-${pending.call_id}`;
+  const field = useId();
   return (
     <form onSubmit={(e) => { e.preventDefault(); void send({ kind: "value", value }); }}>
       {address && webHost(address) && (

@@ -1,6 +1,6 @@
 // A run as bars over time: turns, calls side by side when they ran side by side, waiting as waiting.
 import { useEffect, useState } from "preact/hooks";
-import { runsOf, type RunSpans, type Span } from "../spans";
+import { endOf, isGoing, runsOf, type RunSpans, type Span } from "../spans";
 import type { AgentEvent } from "../types";
 import { clock, duration } from "../words";
 
@@ -9,7 +9,7 @@ const MAX_ROWS = 300;
 
 export function Timeline({ events }: { events: AgentEvent[]; count: number }) {
   const runs = runsOf(events);
-  const now = useNow(runs.some((run) => !run.to));
+  const now = useNow(runs.some(isGoing));
   if (!runs.length) return <p class="quiet pick">Nothing has happened yet.</p>;
   return (
     <div class="column wide-column">
@@ -29,12 +29,12 @@ function useNow(ticking: boolean): number {
 }
 
 function RunBars({ run, now }: { run: RunSpans; now: number }) {
-  const end = run.to || Math.max(now, run.from);
+  const end = endOf(run, now);
   const length = Math.max(end - run.from, 0.001);
   return (
     <section class="run-bars">
       <h2>{run.title}</h2>
-      <p class="quiet small-text">{clock(run.from)} · {duration(length)}{run.to ? "" : " so far"}</p>
+      <p class="quiet small-text">{clock(run.from)} · {duration(length)}{isGoing(run) ? " so far" : ""}</p>
       <div class="axis" aria-hidden="true"><span>0</span><span>{duration(length / 2)}</span><span>{duration(length)}</span></div>
       <ol>
         {run.spans.slice(0, MAX_ROWS).map((span) => <Bar key={`${span.key}${span.kind}${span.label}`} span={span} start={run.from} length={length} end={end} />)}

@@ -1,7 +1,7 @@
 // Talk to the agent: sessions on one side, the conversation, and what it works on beside it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
-import type { Conversation } from "../conversation";
+import { waits, type Conversation } from "../conversation";
 import { Blocks, type Actions } from "../parts/blocks";
 import { Composer } from "../parts/composer";
 import { textOf } from "../parts/content";
@@ -101,9 +101,10 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
 /** What a screen reader says of the run: how it stands, and the answer once it is whole. */
 function heard({ running, blocks }: Conversation): string {
   const turn = blocks.findLast((block) => block.kind === "turn");
-  if (turn?.calls.some((call) => call?.state === "waiting")) return "A call waits for your answer";
+  if (turn?.calls.some((call) => call && waits(call))) return "A call waits for your answer";
   if (running) return "The agent is working";
-  return turn ? `The agent is done. ${turn.text.slice(0, 500)}` : "";
+  const still = blocks.some((block) => block.kind === "turn" && block.calls.some((call) => call && waits(call)));
+  return turn ? `The agent is done. ${still ? "A call still waits for your answer. " : ""}${turn.text.slice(0, 500)}` : "";
 }
 
 /** Going back always makes another session; nothing that happened is changed. */

@@ -1,5 +1,5 @@
 // Everything that waits for a person, from every session and task.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { AnswerPanel } from "../parts/answer";
 import { Icon, type IconName } from "../parts/icon";
 import { href } from "../router";
@@ -19,12 +19,12 @@ export function InboxView() {
   const { pending } = useShared();
   const [kind, setKind] = useState<PendingKind | "">("");
   // What the person has begun to answer stays, with a word, when somebody else answers first.
-  const [begun, setBegun] = useState<OpenCall[]>([]);
-  const mark = (call: OpenCall, yes: boolean) =>
-    setBegun((calls) => [...calls.filter((other) => keyOf(other) !== keyOf(call)), ...(yes ? [call] : [])]);
-  const waiting = new Set(pending.map(keyOf));
-  const gone = begun.filter((call) => !waiting.has(keyOf(call)));
-  const shown = [...gone, ...pending].filter((call) => !kind || call.pending.kind === kind);
+  const [begun, setBegun] = useState<string[]>([]);
+  const mark = (key: string, yes: boolean) => setBegun((keys) => [...keys.filter((other) => other !== key), ...(yes ? [key] : [])]);
+  const waiting = new Map(pending.map((call) => [keyOf(call), call]));
+  const cards = useRef<OpenCall[]>([]);
+  cards.current = inPlace(cards.current, waiting, begun);
+  const isShown = (call: OpenCall) => !kind || call.pending.kind === kind;
   return (
     <div class="page-view">
       <header class="bar">
@@ -39,25 +39,35 @@ export function InboxView() {
               <button type="button" key={k} aria-pressed={kind === k} onClick={() => setKind(k)}>{KINDS[k].word}</button>
             ))}
           </div>
-          {shown.length === 0 ? <Empty /> : shown.map((call) => (
-            <Waiting key={keyOf(call)} call={call} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
+          {/* Hidden, not left out: what is written in a card is still there when it is shown again. */}
+          {cards.current.map((call) => (
+            <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(keyOf(call), yes)} />
           ))}
+          {!cards.current.some(isShown) && <Empty />}
         </div>
       </div>
     </div>
   );
 }
 
-const keyOf = (call: OpenCall) => `${call.id}/${call.pending.call_id}`;
+const keyOf = (call: OpenCall) => `${call.place}/${call.id}/${call.pending.call_id}`;
 
-interface WaitingProps { call: OpenCall; gone: boolean; onBegun(yes: boolean): void }
+/** Those that wait, and those that were begun, each where it was before; new ones come last. */
+function inPlace(before: OpenCall[], waiting: Map<string, OpenCall>, begun: string[]): OpenCall[] {
+  const known = new Set(before.map(keyOf));
+  const kept = before.filter((call) => waiting.has(keyOf(call)) || begun.includes(keyOf(call)));
+  const added = [...waiting.values()].filter((call) => !known.has(keyOf(call)));
+  return [...kept.map((call) => waiting.get(keyOf(call)) ?? call), ...added];
+}
 
-function Waiting({ call, gone, onBegun }: WaitingProps) {
+interface WaitingProps { call: OpenCall; hidden: boolean; gone: boolean; onBegun(yes: boolean): void }
+
+function Waiting({ call, hidden, gone, onBegun }: WaitingProps) {
   const { pending } = call;
   const { word, icon } = KINDS[pending.kind];
   const target = call.place === "session" ? href("chat", call.id) : href("runs", "task", call.id);
   return (
-    <article class="waiting-card" aria-label={`${word}: ${pending.name}`}>
+    <article class="waiting-card" hidden={hidden} aria-label={`${word}: ${pending.name}`}>
       <header>
         <span class="mark wait"><Icon name={icon} /></span>
         <div class="grow">

@@ -64,7 +64,7 @@ function RunActions({ place, id, status, seq, running }: ActionProps) {
   const done = () => void refresh();
   return (
     <div class="bar-actions">
-      {(running || status === "queued" || status === "waiting") && (
+      {(running || place === "task" && (status === "queued" || status === "waiting")) && (
         <button type="button" onClick={() => void api.cancel(place, id).then(done)}><Icon name="stop" /> Stop</button>
       )}
       {place === "task" && (status === "failed" || status === "cancelled") && (

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolwright.backends._own_paths import own_program
 from toolwright.backends.executors._executor import (
     Capabilities,
     Command,
@@ -40,6 +41,7 @@ __all__ = [
     "clean_environment",
     "demand",
     "launcher_command",
+    "own_program",
     "require_runnable",
     "shell_argv",
 ]

@@ -1,15 +1,15 @@
 """The command line of the launcher, which ends everything that a command has started."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from toolwright.backends._own_paths import own_program
 from toolwright.backends.executors._executor import Limits
 
 __all__ = ["launcher_command"]
 
-_LAUNCHER = Path(__file__).with_name("_launch.py")
+_LAUNCHER = Path(__file__).with_name("_launch.py").read_text(encoding="utf-8")
 _NUMBERS = tuple(f.name for f in fields(Limits) if f.name != "output")
 
 
@@ -22,4 +22,4 @@ def launcher_command(argv: Sequence[str], control: int, limits: Limits) -> list[
     settings = ",".join(
         f"{name}={getattr(limits, name)}" for name in _NUMBERS if getattr(limits, name) is not None
     )
-    return [sys.executable, "-I", "-S", str(_LAUNCHER), str(control), settings, *argv]
+    return own_program(_LAUNCHER, str(control), settings, *argv)

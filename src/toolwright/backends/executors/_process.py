@@ -18,22 +18,19 @@ from typing import IO, Literal, TypeVar, cast, get_args
 import anyio
 from anyio.abc import TaskGroup
 
+from toolwright._temporary import temporary_root
 from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._executor import Ended, Finished, Limits, OnOutput
 from toolwright.backends.executors._launcher import launcher_command
+from toolwright.backends.executors._sealed_file import sealed_file
 from toolwright.concurrency import wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
-
-if sys.platform == "linux":
-    import fcntl
 
 __all__ = ["Process", "ProcessSpec", "Running"]
 
 T = TypeVar("T")
 _MARK = "TOOLWRIGHT_COMMAND"
 """Set in every command's environment: how its processes are found should its launcher be killed."""
-_SEALED = 0b1111
-"""F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE."""
 _CHUNK = 64 * 1024
 _PIPE_READS = 16
 """A pipe holds at most 1 MB."""
@@ -280,12 +277,8 @@ def _stdin(data: str | bytes | None) -> IO[bytes]:
         return open(os.devnull, "rb")
     content = data.encode() if isinstance(data, str) else data
     if sys.platform == "linux":
-        file = open(os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")  # noqa: SIM115
-        file.write(content)
-        file.seek(0)
-        fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALED)
-        return file
-    with tempfile.NamedTemporaryFile() as written:
+        return open(sealed_file("stdin", content), "rb")
+    with tempfile.NamedTemporaryFile(dir=temporary_root()) as written:
         written.write(content)
         written.flush()
         return open(written.name, "rb")

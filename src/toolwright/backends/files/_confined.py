@@ -7,7 +7,7 @@ Links are resolved here instead, as if the root were the top of the file system.
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
 __all__ = ["open_directory", "open_file", "open_parent"]
@@ -44,13 +44,20 @@ def open_file(root: str, path: str) -> Iterator[int]:
 
 
 @contextmanager
-def open_parent(root: str, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
-    """The directory that holds `path`, all links resolved, and the name in it ('' for the root)."""
+def open_parent(
+    root: str, path: str, *, create: bool = False, closed: Collection[tuple[int, int]] = ()
+) -> Iterator[tuple[int, str]]:
+    """The directory that holds `path`, all links resolved, and the name in it ('' for the root).
+
+    What has device and inode among `closed` is not written to, nor anything below it:
+    `PermissionError`, before anything is created.
+    """
     trail = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
     parts = [part for part in path.split("/") if part]
     links = 0
     name = ""
     try:
+        _demand_open(os.fstat(trail[0]), path, closed)
         while parts:
             name = parts.pop(0)
             if name == "..":
@@ -64,6 +71,11 @@ def open_parent(root: str, path: str, *, create: bool = False) -> Iterator[tuple
                 name = ""
             elif parts:
                 trail.append(_open_child(trail[-1], name, create=create))
+                _demand_open(os.fstat(trail[-1]), path, closed)
+        if name and closed:
+            with suppress(FileNotFoundError):
+                status = os.stat(name, dir_fd=trail[-1], follow_symlinks=False)
+                _demand_open(status, path, closed)
         yield trail[-1], name
     finally:
         for descriptor in trail:
@@ -107,6 +119,15 @@ def _open_child(parent: int, name: str, *, create: bool) -> int:
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=parent)
     return os.open(name, _DIRECTORY, dir_fd=parent)
+
+
+def _demand_open(status: os.stat_result, path: str, closed: Collection[tuple[int, int]]) -> None:
+    if (status.st_dev, status.st_ino) in closed:
+        raise PermissionError(
+            errno.EACCES,
+            "read-only: this program runs from it, and what is written would run",
+            path,
+        )
 
 
 def _demand_regular(status: os.stat_result, path: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from toolwright._sealed import Sealed
+from toolwright.backends._own_paths import identities_below
 from toolwright.backends._truncate import format_size
 from toolwright.backends.files._confined import open_directory, open_file, open_parent
 from toolwright.backends.files._directories import directories_below
@@ -42,7 +43,7 @@ class FilesystemBackend(Sealed):
         if not root.is_dir():
             raise UsageError(f"{str(root_dir)!r} is not a directory; create it, or name another.")
         self.root = str(root)
-        program = ripgrep_program() if ripgrep else None
+        program = ripgrep_program(self.root) if ripgrep else None
         self._ripgrep = Ripgrep(program, self.root) if program else None
         self._locks = PathLocks(f"directory:{self.root}")
 
@@ -108,7 +109,7 @@ def _read(root: str, path: str) -> bytes:
 
 
 def _write(root: str, path: str, data: bytes, expected: str | None) -> str:
-    with open_parent(root, path, create=True) as (parent, name):
+    with open_parent(root, path, create=True, closed=identities_below(root)) as (parent, name):
         if not name:
             raise IsADirectoryError(path)
         mode = _checked_mode(root, path, parent, name, expected)

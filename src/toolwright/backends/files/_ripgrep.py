@@ -1,6 +1,5 @@
 """Search a directory with the ripgrep program."""
 
-import shutil
 import subprocess
 import sysconfig
 import tempfile
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import anyio
 
+from toolwright._temporary import temporary_root
+from toolwright.backends._own_paths import find_program
 from toolwright.backends.files._confined import open_directory, open_file
 from toolwright.backends.files._files import Files
 from toolwright.backends.files._find import Wanted
@@ -58,10 +59,13 @@ _MAX_OUTPUT = 16 * 1024 * 1024
 _TIMEOUT = 60.0
 
 
-def ripgrep_program() -> str | None:
-    """Where ripgrep is: beside this Python, as its wheel puts it there, or on the PATH."""
+def ripgrep_program(root: str) -> str | None:
+    """Where ripgrep is: beside this Python, as its wheel puts it there, or on the PATH.
+
+    Never in `root` or the current directory: what searches files is not one of them.
+    """
     beside = Path(sysconfig.get_path("scripts")) / "rg"
-    return str(beside) if beside.is_file() else shutil.which("rg")
+    return str(beside) if beside.is_file() else find_program("rg", outside=[Path(root), Path.cwd()])
 
 
 class Ripgrep:
@@ -214,7 +218,7 @@ def _ignoring(rules: Sequence[str]) -> Iterator[list[str]]:
     if not rules:
         yield []
         return
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=temporary_root()) as file:
         file.write("\n".join(rules))
         file.flush()
         yield [file.name]

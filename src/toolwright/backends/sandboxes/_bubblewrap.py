@@ -12,11 +12,20 @@ from pathlib import Path
 
 from toolwright._sealed import Sealed
 from toolwright._temporary import remove_tree, temporary_directory
+from toolwright.backends._own_paths import PYTHON
 from toolwright.backends.executors import Capabilities, Limits
+from toolwright.backends.executors._sealed_file import sealed_file
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
 from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
-from toolwright.backends.sandboxes._walls import PYTHON, SYSTEM_ETC, Room, is_open_end, python_paths
+from toolwright.backends.sandboxes._walls import (
+    SYSTEM_ETC,
+    Room,
+    between,
+    is_open_end,
+    python_paths,
+)
 from toolwright.concurrency import in_io_thread
+from toolwright.errors import StoreError
 
 __all__ = ["Bubblewrap"]
 
@@ -38,12 +47,14 @@ _FILTERED = 'exec 9< "$1"; shift; exec "$@"'
 class Bubblewrap(Sealed):
     """All namespaces unshared, the system read-only, the workspace at `/workspace`, no rights.
 
-    Nothing is mounted below a directory that commands can write to: before 0.12, bubblewrap could
-    be led astray there by a symbolic link.
+    Below a directory that commands can write to only what is held is mounted, and the directories on
+    the way to it: before 0.12, bubblewrap could be led astray there by a symbolic link, which
+    commands cannot put in place of either, since a mount point can be neither renamed nor removed.
     """
 
     name = "bubblewrap"
     opens_hosts = True
+    holds_below = True
 
     def __init__(self, binary: str | os.PathLike[str] | None = None) -> None:
         """Use the `bwrap` at `binary`.
@@ -110,14 +121,13 @@ class Bubblewrap(Sealed):
             [str(PYTHON), "-I", "-S", "-c", _FORWARD, _SOCKET, str(_PORT)] if room.proxy else []
         )
         return [
-            "/bin/sh", "-c", _FILTERED, "sh", _files()["online" if room.network else "offline"],
-            self.binary.path if self.binary else "bwrap", "--seccomp", "9",
+            *_started(self.binary, network=room.network),
             *_ALONE, *network, *_system(),
             *_proc(), "--dev", "/dev",
             "--size", size, "--tmpfs", "/tmp",  # noqa: S108
             "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
             *_readable(room), "--ro-bind", str(room.packages), _PACKAGES,
-            "--bind", str(room.workspace), _WORKSPACE,
+            "--bind", str(room.workspace), _WORKSPACE, *_held(room, self.binary),
             "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd, "--", *forward, *argv,
         ]  # fmt: skip
 
@@ -147,8 +157,8 @@ def _probed(given: str | None) -> _Probed:
 
 
 def _try(binary: BwrapBinary) -> str | None:
-    command = ["/bin/sh", "-c", _FILTERED, "sh", _files()["offline"], binary.path, "--seccomp", "9",
-               *_ALONE, *_system(), *_proc(), "--dev", "/dev", "--", "true"]  # fmt: skip
+    command = [*_started(binary, network=False), *_ALONE, *_system(), *_proc(),
+               "--dev", "/dev", "--", "true"]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -156,19 +166,42 @@ def _try(binary: BwrapBinary) -> str | None:
     return None if done.returncode == 0 else f"{binary} is forbidden here: {done.stderr.strip()}"
 
 
+def _started(binary: BwrapBinary | None, *, network: bool) -> list[str]:
+    """bubblewrap with its filter for system calls: a sealed file of this process without a name."""
+    if binary is None:
+        raise StoreError("No bubblewrap works on this machine; probe() says why.")
+    filter_file = f"/proc/{os.getpid()}/fd/{_filter(network)}"
+    return ["/bin/sh", "-c", _FILTERED, "sh", filter_file, binary.path, "--seccomp", "9"]
+
+
 @cache
-def _files() -> dict[str, str]:
-    """Files that live as long as this program: the filters for system calls, and an empty one."""
+def _filter(network: bool) -> int:
+    """The descriptor of a filter, which lives as long as this program."""
+    return sealed_file("filter", bubblewrap_filter(network=network))
+
+
+@cache
+def _nothing() -> str:
+    """An empty file that lives as long as this program, in a directory that is held like all of ours."""
     directory = temporary_directory()
     atexit.register(remove_tree, directory)
-    contents = {
-        "offline": bubblewrap_filter(network=False),
-        "online": bubblewrap_filter(network=True),
-        "nothing": b"",
-    }
-    for name, content in contents.items():
-        (directory / name).write_bytes(content)
-    return {name: str(directory / name) for name in contents}
+    file = directory / "nothing"
+    file.touch()
+    return str(file)
+
+
+def _held(room: Room, binary: BwrapBinary | None) -> list[str]:
+    """What is held, read-only over itself, and the directories on the way there, as mount points."""
+    options: list[str] = []
+    chosen = [Path(binary.path).resolve()] if binary else []
+    ours = (*room.held, *(path for path in chosen if not {*room.held} & {*path.parents}))
+    places = [(room.workspace, Path(_WORKSPACE)), *((path, path) for path in room.writable)]
+    for outside, inside in places:
+        held = [path for path in ours if outside in path.parents]
+        for how, paths in (("--bind", between(outside, held)), ("--ro-bind", held)):
+            for path in paths:
+                options += [how, str(path), str(inside / path.relative_to(outside))]
+    return options
 
 
 @cache
@@ -180,7 +213,7 @@ def _proc() -> tuple[str, ...]:
     options = ["--proc", "/proc"]
     for path in _kernels_own():
         mask = ("--tmpfs", path, "--remount-ro", path)
-        options += mask if os.path.isdir(path) else ("--ro-bind", _files()["nothing"], path)
+        options += mask if os.path.isdir(path) else ("--ro-bind", _nothing(), path)
     return (*options, "--remount-ro", "/proc")
 
 
@@ -228,7 +261,7 @@ def _readable(room: Room) -> list[str]:
     for path in room.open_ends:
         # Not what has gone meanwhile, or is something else: an empty file cannot be mounted there.
         if is_open_end(path) and any(path.is_relative_to(above) for above in room.readable):
-            options += ["--ro-bind", _files()["nothing"], str(path)]
+            options += ["--ro-bind", _nothing(), str(path)]
     for path in room.writable:
         options += ["--bind", str(path), str(path)]
     if room.proxy:

@@ -2,11 +2,12 @@
 
 import os
 import re
-import shutil
 import stat
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+
+from toolwright.backends._own_paths import SYSTEM_PATH
 
 __all__ = ["ADVISORIES", "CHOSEN", "Advisory", "BwrapBinary", "found_binaries", "read_binary"]
 
@@ -30,7 +31,8 @@ ADVISORIES = (
     Advisory(
         "CVE-2026-87766",
         (0, 12, 0),
-        "a mount below a writable directory can be led astray by a link; we mount nothing there",
+        "a mount below a writable directory can be led astray by a link; where we "
+        "mount there, commands cannot make one",
     ),
     Advisory("CVE-2026-41163", (0, 11, 2), "concerns setuid installations", setuid_only=True),
 )
@@ -67,7 +69,9 @@ def found_binaries() -> list[BwrapBinary]:
     """
     if chosen := os.environ.get(CHOSEN):
         return [read_binary(chosen)]
-    places = [place for place in (shutil.which("bwrap"), _packaged()) if place is not None]
+    # Not by PATH: where a directory of the project is in it, an earlier command may have put one there.
+    found = [path for place in SYSTEM_PATH if os.access(path := f"{place}/bwrap", os.X_OK)]
+    places = [place for place in (*found[:1], _packaged()) if place is not None]
     # `sorted` is stable, so the system's stays in front of the packaged one.
     return sorted(map(read_binary, places), key=lambda binary: binary.version, reverse=True)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from toolwright.backends._own_paths import own_program
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.sandboxes._seccomp import MACHINES, landlock_filter, supervised_calls
 from toolwright.backends.sandboxes._walls import SYSTEM_ETC, Room, enter, python_paths
@@ -16,7 +17,7 @@ from toolwright.concurrency import in_io_thread
 
 __all__ = ["Landlock"]
 
-_CONFINE = Path(__file__).with_name("_confine.py")
+_CONFINE = Path(__file__).with_name("_confine.py").read_text(encoding="utf-8")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
            *(f"/etc/{name}" for name in SYSTEM_ETC))  # fmt: skip
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -37,6 +38,7 @@ class Landlock:
     __slots__ = ()
     name = "landlock"
     opens_hosts = False
+    holds_below = False
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
@@ -86,7 +88,7 @@ class Landlock:
         return {"HOME": home, "TMPDIR": home, "USER": "sandbox", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
-        """`python _confine.py …options… -- sh -c 'cd …; exec …'`."""
+        """`python -c _confine.py …options… -- sh -c 'cd …; exec …'`."""
         readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
         writable = (*_DEVICES, room.workspace, room.scratch, *room.writable)
         options = [word for path in readable for word in ("--ro", str(path))]
@@ -95,9 +97,7 @@ class Landlock:
         options += ["--filter", landlock_filter(network=room.network).hex()]
         supervised = ",".join(f"{number}={call}" for number, call in supervised_calls().items())
         options += ["--supervised", supervised]
-        return [
-            sys.executable, "-I", "-S", str(_CONFINE), *network, *options, "--", *enter(cwd), *argv,
-        ]  # fmt: skip
+        return own_program(_CONFINE, *network, *options, "--", *enter(cwd), *argv)
 
 
 @cache

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from toolwright.backends._own_paths import own_program
 from toolwright.backends.executors import Finished, Limits, clean_environment
 from toolwright.backends.executors._process import Process, ProcessSpec
 from toolwright.backends.sandboxes._monty_worker import LATE
@@ -23,7 +24,7 @@ __all__ = ["MontyPython", "run_on_fresh_monty"]
 _LIBRARIES = ("pydantic_monty", "pydantic_core", "typing_extensions")
 if find_spec(_LIBRARIES[0]) is None:
     raise ImportError("Monty needs an extra: pip install 'toolwright[sandbox]'")
-_WORKER = str(Path(__file__).with_name("_monty_worker.py"))
+_WORKER = Path(__file__).with_name("_monty_worker.py").read_text(encoding="utf-8")
 _OWN_MEMORY = 256 * 1024 * 1024
 """Bytes of address space that the client takes before code has made anything."""
 _SPARE = 1.0
@@ -154,13 +155,14 @@ def _start(mount: Mapping[str, str] | None, *, idle: float | None) -> Start:
             # Held by the process itself: to be counted from outside would cost time all its life.
             "memory": limits.memory,
             "library": _library(),
+            "package": str(Path(__file__).parents[2]),
             "binary": _binary(),
             "mount": mount,
             "idle": idle,
         }
         return Process(
             ProcessSpec(
-                argv=[sys.executable, "-I", "-S", _WORKER, json.dumps(started)],
+                argv=own_program(_WORKER, json.dumps(started)),
                 cwd="/",
                 env=clean_environment({"MALLOC_ARENA_MAX": "1"}),
                 limits=replace(limits, memory=None),

@@ -36,7 +36,7 @@ def main() -> None:
     connection.set_inheritable(False)
     _limit_memory(started["memory"])
     sys.path += started["library"]
-    _stand_in_for_packages()
+    _stand_in_for_packages(Path(started["package"]))
     outside = _Outside(connection)
     interpreter = _Interpreter(started, outside)
     errors = _own_errors()
@@ -59,9 +59,9 @@ def _limit_memory(most: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _stand_in_for_packages() -> None:
+def _stand_in_for_packages(package_place: Path) -> None:
     """Empty packages: their front doors would load the framework, ten times what is used here."""
-    name, place = "", Path(__file__).parents[3]
+    name, place = "", package_place.parent
     for part in ("toolwright", "backends", "sandboxes"):
         name, place = f"{name}.{part}".lstrip("."), place / part
         package = ModuleType(name)

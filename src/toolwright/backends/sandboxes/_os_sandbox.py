@@ -11,7 +11,13 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import passing_directory, remove_tree, temporary_directory
+from toolwright._temporary import (
+    keep_out_of,
+    passing_directory,
+    remove_tree,
+    temporary_directory,
+)
+from toolwright.backends._own_paths import PYTHON, check_writable, held_below
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -36,7 +42,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import PYTHON, Room, Walls, open_ends, settled
+from toolwright.backends.sandboxes._walls import Room, Walls, open_ends, settled
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -68,7 +74,14 @@ class OsSandbox(Sealed):
     ) -> None:
         self.walls = walls
         self.limits = limits
-        self._home = temporary_directory()
+        self._let_go = keep_out_of(
+            places := (workspace, *(Path(path).resolve() for path in writable))
+        )
+        try:
+            self._home = temporary_directory()
+        except FileNotFoundError as error:
+            self._let_go()
+            raise UsageError(str(error)) from error
         self._packages = self._home / "packages"
         self._scratch = self._home / "scratch"
         for directory in (self._packages, self._scratch):
@@ -80,7 +93,7 @@ class OsSandbox(Sealed):
             packages=self._packages,
             readable=tuple(Path(path).absolute() for path in readable),
             open_ends=open_ends,
-            writable=tuple(Path(path).absolute() for path in writable),
+            writable=places[1:],
             network=network,
             proxy=self._home / "proxy" if hosts.all else None,
         )
@@ -134,6 +147,10 @@ class OsSandbox(Sealed):
             )
         if (problem := await walls.probe()) is not None:
             raise StoreError(f"The sandbox does not work on this machine: {problem}.")
+        # Walls that were written before there was this question cannot answer it.
+        holds = getattr(walls, "holds_below", False)
+        places = [directory, *(Path(path) for path in writable)]
+        await in_io_thread(partial(check_writable, places, walls.name, holds_below=holds))
         readable = await in_io_thread(settled, readable, directory, writable)
         apart = [path for path in readable if path != directory]
         return cls(
@@ -290,7 +307,10 @@ class OsSandbox(Sealed):
             proxy = [] if self._proxy is None else [partial(wait_in_thread, self._proxy.close)]
             remove = partial(in_io_thread, remove_tree, self._home)
             pythons = [python.close for python in (self._python, *self._calling)]
-            await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
+            try:
+                await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
+            finally:
+                self._let_go()
 
     async def __aenter__(self) -> Self:
         return self
@@ -317,7 +337,10 @@ class OsSandbox(Sealed):
         self._check_open()
         require_runnable(command)
         argv = shell_argv(self._bash, command) if isinstance(command, str) else list(command)
-        return self.walls.around(argv, self._inside(cwd or "."), room)
+        held = tuple(
+            path for place in (room.workspace, *room.writable) for path in held_below(place)
+        )
+        return self.walls.around(argv, self._inside(cwd or "."), replace(room, held=held))
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)

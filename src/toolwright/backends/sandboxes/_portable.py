@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import keep_out_of
+from toolwright.backends._own_paths import check_writable, own_program
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -35,7 +37,7 @@ _found = importlib.util.find_spec("bashkit")
 if _found is None or _found.origin is None:
     raise ImportError("The portable sandbox needs an extra: pip install 'toolwright[sandbox]'")
 _LIBRARY = str(Path(_found.origin).parents[1])
-_WORKER = str(Path(__file__).with_name("_bashkit_worker.py"))
+_WORKER = Path(__file__).with_name("_bashkit_worker.py").read_text(encoding="utf-8")
 _WORKSPACE = "/workspace"
 _LONGEST = 3600.0
 """Seconds; never without a limit: only time stops a fork bomb in this interpreter."""
@@ -69,6 +71,9 @@ class PortableSandbox(Sealed):
         directory = Path(workspace).resolve()
         if not directory.is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
+        # Its interpreters reach the same files by links and renamed directories.
+        check_writable([directory], "the portable sandbox", holds_below=False)
+        self._let_go = keep_out_of([directory])
         self.limits = limits or Limits()
         self._env = dict(env or {})
         self._hosts = [f"{scheme}://{host}" for host in allow_hosts for scheme in ("https", "http")]
@@ -181,6 +186,7 @@ class PortableSandbox(Sealed):
     async def close(self) -> None:
         """End the interpreters."""
         self._closed = True
+        self._let_go()
         await close_all([self._python.close, self._running.close])
 
     async def __aenter__(self) -> Self:
@@ -215,7 +221,7 @@ class PortableSandbox(Sealed):
         memory = None if limits.memory is None else limits.memory + _OWN_MEMORY
         return Process(
             ProcessSpec(
-                argv=[sys.executable, "-I", "-S", _WORKER],
+                argv=own_program(_WORKER),
                 cwd="/",
                 # One arena for all threads: each further one would count as 64 MB.
                 env=clean_environment({"MALLOC_ARENA_MAX": "1"}),

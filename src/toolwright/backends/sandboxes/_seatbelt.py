@@ -1,6 +1,6 @@
 """Seatbelt: the sandbox that macOS brings along, by its `sandbox-exec` program."""
 
-import shutil
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from toolwright.backends.executors import Capabilities, Limits
-from toolwright.backends.sandboxes._walls import Room, enter, python_paths
+from toolwright.backends.sandboxes._walls import Room, between, enter, python_paths
 from toolwright.concurrency import in_io_thread
 
 __all__ = ["Seatbelt", "profile"]
@@ -16,6 +16,7 @@ __all__ = ["Seatbelt", "profile"]
 _SYSTEM = ("/usr", "/bin", "/sbin", "/System", "/Library", "/opt/homebrew",
            *(f"/private/etc/ssl/{name}" for name in ("cert.pem", "certs", "openssl.cnf")),
            "/private/var/db/timezone", "/private/var/select", "/dev")  # fmt: skip
+_PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper")
 
 
@@ -24,6 +25,7 @@ class Seatbelt:
 
     name = "seatbelt"
     opens_hosts = False
+    holds_below = True
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
@@ -63,13 +65,14 @@ class Seatbelt:
 
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """`sandbox-exec -p profile sh -c 'cd …; exec …'`."""
-        return ["sandbox-exec", "-p", profile(room), *enter(cwd), *argv]
+        return [_PROGRAM, "-p", profile(room), *enter(cwd), *argv]
 
 
 def profile(room: Room) -> str:
     """The rules for a room, in Seatbelt's language; the last one that fits counts."""
     readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
     writable = (room.workspace, room.scratch, *room.writable)
+    pinned = [up for place in writable for up in between(Path(place), room.held)]
     rules = [
         "(version 1)",
         "(deny default)",
@@ -81,6 +84,8 @@ def profile(room: Room) -> str:
         "(allow file-read-metadata)",
         *(f"(allow file-read* (subpath {_quoted(path)}))" for path in readable),
         *(f"(allow file-read* file-write* (subpath {_quoted(path)}))" for path in writable),
+        *(f"(deny file-write* (subpath {_quoted(path)}))" for path in room.held),
+        *(f"(deny file-write* (literal {_quoted(path)}))" for path in pinned),
         *(f"(allow file-write-data (literal {_quoted(path)}))" for path in _DEVICES),
     ]
     if room.network:
@@ -97,8 +102,8 @@ def _quoted(path: str | Path) -> str:
 def _probe() -> str | None:
     if sys.platform != "darwin":
         return "sandbox-exec needs macOS"
-    if shutil.which("sandbox-exec") is None:
+    if not os.path.exists(_PROGRAM):
         return "sandbox-exec is not on this machine"
-    command = ["sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true"]
+    command = [_PROGRAM, "-p", "(version 1)(allow default)", "/usr/bin/true"]
     done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
     return None if done.returncode == 0 else f"sandbox-exec is forbidden here: {done.stderr}"

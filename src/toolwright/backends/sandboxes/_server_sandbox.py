@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolwright._temporary import passing_directory
+from toolwright.backends._own_paths import PYTHON
 from toolwright.backends.executors import Limits
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._open import standing_walls
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
 from toolwright.backends.sandboxes._secrets import HostSecret
-from toolwright.backends.sandboxes._walls import PYTHON, Walls, python_paths, way_through
+from toolwright.backends.sandboxes._walls import Walls, python_paths, way_through
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from toolwright.backends._own_paths import way_to
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.errors import UsageError
 
 __all__ = [
-    "PYTHON",
     "SYSTEM_ETC",
     "Room",
     "Walls",
+    "between",
     "enter",
     "is_open_end",
     "open_ends",
@@ -27,9 +28,6 @@ __all__ = [
 
 _MOST_OPEN_ENDS = 1000
 """Each costs every command a mount, and bubblewrap takes no more than 9000 words."""
-
-PYTHON = Path(sys.executable).resolve()
-"""The interpreter behind this one's virtual environment: code in a sandbox sees none of ours."""
 
 SYSTEM_ETC = (
     "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
@@ -42,9 +40,6 @@ SYSTEM_ETC = (
 )  # fmt: skip
 """What of /etc programs need to work. Not among it: shadow, ssh, sudoers, private keys beside
 certificates, anyone's settings: if this program is root, what only root may read can be read there."""
-
-_MOST_LINKS = 40
-"""As many as the system follows on one way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +58,8 @@ class Room:
     """Sockets and pipes below these: whoever can read them could talk through them."""
     writable: tuple[Path, ...] = ()
     """Further directories that may be read and written, beside the workspace."""
+    held: tuple[Path, ...] = ()
+    """What lies below writable directories and this program runs from: to be read, and no more."""
     network: bool = False
     proxy: Path | None = None
     """The socket of a proxy, when single hosts may be reached through one."""
@@ -75,6 +72,8 @@ class Walls(Protocol):
     name: str
     opens_hosts: bool
     """Whether single hosts can be let through."""
+    holds_below: bool
+    """Whether what is `held` can be kept as it is, below a directory that can be written to."""
 
     async def probe(self) -> str | None:
         """None when it works here, otherwise why it does not."""
@@ -103,6 +102,16 @@ class Walls(Protocol):
     def around(self, argv: Sequence[str], cwd: str, room: Room) -> list[str]:
         """The command to start so that `argv` runs confined, in `cwd` as seen from inside."""
         ...
+
+
+def between(place: Path, held: Sequence[Path]) -> list[Path]:
+    """The directories between `place` and what is held below it, the outer ones first: if one could be
+    renamed, another could take its place.
+    """
+    found = {
+        up for path in held for up in path.parents if place in up.parents and place in path.parents
+    }
+    return sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def enter(cwd: str) -> list[str]:
@@ -169,23 +178,11 @@ def settled(
 
 def way_through(path: Path, own: Sequence[Path]) -> Path | None:
     """The first of the directories `own` that the way to `path` comes to, links included."""
-    here, rest, links = Path("/"), [*reversed(path.parts[1:])], 0
-    while True:
+    for here in way_to(path):
         for directory in own:
             if here.is_relative_to(directory):
                 return directory
-        if not rest:
-            return None
-        step = here / rest.pop()
-        if step.name == "..":
-            here = here.parent
-        elif links < _MOST_LINKS and step.is_symlink():
-            links += 1
-            target = Path(os.readlink(step))
-            here = Path("/") if target.is_absolute() else here
-            rest += reversed(target.parts[target.is_absolute() :])
-        else:
-            here = step
+    return None
 
 
 def is_open_end(path: Path) -> bool:

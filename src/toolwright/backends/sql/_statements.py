@@ -101,8 +101,9 @@ def _advance(allowed: ColumnElement[bool], **held: BindParameter[Any]) -> Execut
 ADVANCE = _advance(_BY_NOBODY)
 """Moves a session from one `last_seq` to the next; no row when it was not there any more, or is held."""
 _MAY_TAKE = or_(_BY_NOBODY, _BY_ME, SESSIONS.c.hold == bindparam("instead_of"))
-ADVANCE_TAKING = _advance(_MAY_TAKE, **_HELD)
-"""`ADVANCE` for the first append of a run, which takes the session for it."""
+_IS_MEANT = SESSIONS.c.created_at == func.coalesce(bindparam("born"), SESSIONS.c.created_at)
+ADVANCE_TAKING = _advance(and_(_MAY_TAKE, _IS_MEANT), **_HELD)
+"""`ADVANCE` for the first append of a run, which takes the session for it, if it is the one it has read."""
 ADVANCE_HOLDING = _advance(_BY_ME, **_HELD)
 """`ADVANCE` for a run that has taken the session before."""
 TAKE = (

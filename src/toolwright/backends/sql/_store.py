@@ -27,6 +27,7 @@ from toolwright.backends._store import (
     Loaded,
     OpenCall,
     SessionRow,
+    is_meant,
     may_append,
 )
 from toolwright.backends.sql import _rows as rows
@@ -57,7 +58,7 @@ class SqlStore(Sealed):
 
     A process that holds sessions shows life; after `lease` seconds without that another one may take
     them over. A subclass may write more in the transactions that add events (`on_append`) and take answers
-    (`on_answer`); what it raises undoes them.
+    (`on_answer`), what it raises undoes them; and it may say that nobody reads these (`may_answer`).
     """
 
     def __init__(self, url: str, *, lease: float = LEASE_SECONDS) -> None:
@@ -159,18 +160,10 @@ class SqlStore(Sealed):
             this = _mine(scope) | self._holds.in_transaction(connection, hold)
             this |= {"by": hold.id, "instead_of": hold.instead_of, "born": born}
             if not connection.execute(sql.TAKE, this).rowcount:
-                raise self._not_taken(connection, scope, hold, born)
+                raise self._refusal(connection, scope, 1, replace(hold, born=born))
             self.on_take(connection, scope)
 
         await self._write_under(hold, work)
-
-    def _not_taken(
-        self, connection: Connection, scope: Scope, hold: Hold, born: float
-    ) -> StoreError:
-        row = _find(connection, scope.app_name, scope.session_id)
-        if row is None or row.created_at != born:
-            return refusals.was_not_opened(scope)
-        return self._refusal(connection, scope, row.last_seq + 1, hold)
 
     async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
         self._holds.enter(hold)
@@ -216,7 +209,7 @@ class SqlStore(Sealed):
             return connection.execute(sql.ADVANCE, step).one_or_none()
         step |= {"by": hold.id, **self._holds.in_transaction(connection, hold)}
         if hold.first:
-            step["instead_of"] = hold.instead_of
+            step |= {"instead_of": hold.instead_of, "born": hold.born}
             return connection.execute(sql.ADVANCE_TAKING, step).one_or_none()
         return connection.execute(sql.ADVANCE_HOLDING, step).one_or_none()
 
@@ -242,6 +235,8 @@ class SqlStore(Sealed):
         row = None if found is None else rows.session(found)
         if found is None or row is None or row.scope != scope:
             return refusals.was_not_opened(scope)
+        if not is_meant(hold, row.created_at):
+            return refusals.is_another(scope)
         if not may_append(hold, found.hold):
             holder = self._holds.holder(connection, found)
             return refusals.not_held(scope.session_id, holder, hold)
@@ -296,7 +291,7 @@ class SqlStore(Sealed):
                 return _why_not(connection, where)
             if others and self._one_is_answered(connection, others):
                 return "duplicate"
-            session = self.lock_in(connection, app_name, session_id)
+            session = self._lock_to_answer(connection, app_name, session_id)
             if session is None:
                 return "unknown"
             self._refuse_deleted(connection, session)
@@ -326,8 +321,16 @@ class SqlStore(Sealed):
 
         Also while the session is being deleted: should that fail, its call must not wait for ever.
         """
-        session = self.lock_in(connection, app_name, session_id)
+        session = self._lock_to_answer(connection, app_name, session_id)
         return "unknown" if session is None else self._answer(connection, session, call_id, answer)
+
+    def _lock_to_answer(
+        self, connection: Connection, app_name: str, session_id: str
+    ) -> Row[Any] | None:
+        session = self.lock_in(connection, app_name, session_id)
+        if session is None or not self.may_answer(connection, app_name, session_id):
+            return None
+        return session
 
     def _answer(
         self, connection: Connection, session: Row[Any], call_id: str, answer: StoredAnswer
@@ -375,6 +378,10 @@ class SqlStore(Sealed):
 
     def on_take(self, connection: Connection, scope: Scope) -> None:
         """A session has been taken without an append."""
+
+    def may_answer(self, connection: Connection, app_name: str, session_id: str) -> bool:
+        """Whether somebody will ever read an answer to a call of the session, which is locked."""
+        return True
 
     def on_answer(self, connection: Connection, app_name: str, session_id: str) -> None:
         """An answer has been taken."""

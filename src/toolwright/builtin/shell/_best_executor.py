@@ -12,6 +12,8 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
+from toolwright._temporary import passing_directory
+from toolwright.backends._own_paths import check_writable
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -47,6 +49,8 @@ class BestExecutor(Sealed):
         self.workspace = Path(workspace).absolute()
         self.limits = limits or Limits()
         self.capabilities = _capabilities()
+        if self.is_sandbox:  # Told now rather than at the first command.
+            check_writable([self.workspace], "the sandbox", holds_below=True)
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
         self._opened: list[Executor] = []
@@ -159,8 +163,9 @@ def _capabilities() -> Capabilities:
 
 async def _found_out() -> Capabilities:
     try:
-        async with await open_sandbox(Path.cwd().anchor) as sandbox:
-            return sandbox.capabilities
+        with passing_directory() as empty:
+            async with await open_sandbox(empty) as sandbox:
+                return sandbox.capabilities
     except StoreError as error:
         local = LocalExecutor().capabilities
         return replace(local, notes=(*local.notes, str(error)))

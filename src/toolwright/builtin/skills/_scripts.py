@@ -35,7 +35,8 @@ w=$(pwd -P) d=
 for t in {places}; do
   t=$(cd "$t" 2>/dev/null && pwd -P) || continue
   case "$t/" in "${{w%/}}/"*) continue;; esac
-  mkdir -m 700 "$t/{name}" 2>/dev/null && d="$t/{name}" && break
+  p="$t/{name}"
+  mkdir "$p" 2>/dev/null && chmod 700 "$p" && d=$p && break
 done
 if [ -z "$d" ]; then
   echo "No place for the skill's files: each temporary directory is missing, read-only or inside the \

@@ -1,6 +1,7 @@
 """Search with DuckDuckGo's page for simple browsers, which needs no key."""
 
 import json
+from pathlib import Path
 
 from toolwright._sealed import Sealed
 from toolwright.backends import Fetch
@@ -12,6 +13,7 @@ from toolwright.errors import ToolError
 
 __all__ = ["DuckDuckGo"]
 
+_PARSER = Path(_duckduckgo_page.__file__).read_text(encoding="utf-8")
 _ADDRESS = "https://lite.duckduckgo.com/lite/"
 
 
@@ -26,7 +28,7 @@ class DuckDuckGo(Sealed):
         """Pages for `query`, without advertisements."""
         page = await self._fetch.get(self._address, {"q": query})
         html = await in_io_thread(lambda: page.text, abandon_on_cancel=True)
-        read = json.loads(await read_elsewhere([_duckduckgo_page.__file__], self._address, html))
+        read = json.loads(await read_elsewhere([_PARSER], self._address, html))
         found = [SearchResult(title=title, url=url, snippet=words) for title, url, words in read]
         if not found and (page.status != 200 or b"anomaly" in page.data):
             raise ToolError(

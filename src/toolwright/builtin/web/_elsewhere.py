@@ -3,14 +3,13 @@
 import math
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 
 import anyio
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
-from toolwright.backends.executors import clean_environment
+from toolwright.backends.executors import clean_environment, own_program
 from toolwright.errors import ToolError
 
 __all__ = ["read_elsewhere"]
@@ -25,12 +24,13 @@ _AT_ONCE: RunVar[CapacityLimiter] = RunVar("toolwright_web_processes")
 async def read_elsewhere(program: Sequence[str], url: str, page: str) -> bytes:
     """What the Python `program`, given the page on stdin after its address, writes to stdout.
 
-    Its last argument is the seconds it has. It knows nothing of our environment but the usual few
-    variables. Cancelling ends it. Raises `ToolError` when it fails or takes too long.
+    It is given as its text, and its arguments; a last one is added, the seconds it has. It knows
+    nothing of our environment but the usual few variables. Cancelling ends it. Raises `ToolError`
+    when it fails or takes too long.
     """
     # By its input, since everybody on the machine can read what a process was started with.
     sent = f"{url}\n{page}".encode("utf-8", "replace")
-    command = [sys.executable, "-I", "-S", *program, str(math.ceil(_SECONDS))]
+    command = own_program(*program, str(math.ceil(_SECONDS)))
     try:
         async with _limiter():
             with anyio.fail_after(_SECONDS):

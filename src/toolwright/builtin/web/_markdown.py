@@ -1,11 +1,14 @@
 """Turn an HTML page into Markdown that is worth reading."""
 
+from pathlib import Path
+
 from toolwright.builtin.web import _conversion
 from toolwright.builtin.web._elsewhere import read_elsewhere
 from toolwright.concurrency import in_io_thread
 
 __all__ = ["read_page", "to_markdown"]
 
+_CONVERTER = Path(_conversion.__file__).read_text(encoding="utf-8")
 _SHORT = 16_384
 """Letters of a page that is converted in some hundredths of a second, however it is made."""
 
@@ -23,7 +26,7 @@ async def read_page(html: str, url: str) -> tuple[str, str]:
     """What the page calls itself, or '', and its content."""
     if len(html) <= _SHORT:
         return await in_io_thread(_read, html, url, abandon_on_cancel=True)
-    program = [_conversion.__file__, _conversion.LIBRARY]
+    program = [_CONVERTER, _conversion.LIBRARY]
     title, _, text = (await read_elsewhere(program, url, html)).decode().partition("\n")
     return title, text
 

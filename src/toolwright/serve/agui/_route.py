@@ -101,6 +101,10 @@ class AguiRoutes(Routes):
                 return
         async with aclosing(self.bench.runs.follow(row, since)) as batches:
             async for batch in batches:
+                if batch is None:
+                    for shown in translator.lost():
+                        yield _frame(encoder, shown)
+                    return
                 for event in (shown.event for shown in batch):
                     for translated in translator.translate(event):
                         yield _frame(encoder, translated)

@@ -49,6 +49,7 @@ from toolwright.serve._public import public_state
 __all__ = ["Translator"]
 
 _VERSION = "1.0"
+_LOST = "Not all that was shown of this run could be stored, or its thread was deleted. Read the thread anew."
 
 
 class Translator:
@@ -106,6 +107,11 @@ class Translator:
         """A run that cannot go on, because calls still wait."""
         self._pending = {pending.call_id: pending for pending in waiting}
         return [self._started(), self._finished(RunEnded(status="paused"))]
+
+    def lost(self) -> list[BaseEvent]:
+        """The end of a run of which not all that was shown is in the thread."""
+        begun = [] if self._begun else [self._started()]
+        return [*begun, *self._switch(""), RunErrorEvent(message=_LOST)]
 
     @property
     def _id(self) -> str:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+import uuid
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -19,8 +20,8 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow
-from toolwright.errors import SessionHeld, StoreConflict
+from toolwright.backends import Hold, SessionRow
+from toolwright.errors import SessionHeld, StoreConflict, StoreError
 from toolwright.kits import hand_runner
 from toolwright.messages import (
     Answered,
@@ -120,10 +121,12 @@ class LiveRuns:
 
     async def follow(
         self, row: SessionRow, since: int
-    ) -> AsyncGenerator[Sequence[Shown | Replayed], None]:
-        """A session's events after `since`, stored and live."""
+    ) -> AsyncGenerator[Sequence[Shown | Replayed] | None, None]:
+        """A session's events after `since`, stored and live; None when all begins anew: what was shown was
+        not stored, or the session was deleted. Ends when there is one of its name for another user."""
         session_id = row.scope.session_id
         feed = self._feed(session_id)
+        feed.note_born(row.created_at)
 
         async def stored(seq: int) -> list[Replayed]:
             page = await self.runner.store.encoded_events(row.scope, seq)
@@ -132,6 +135,8 @@ class LiveRuns:
         try:
             async with aclosing(feed.follow(stored, since)) as batches:
                 async for batch in batches:
+                    if batch is None and await self._is_anothers(row):
+                        return
                     yield batch
         finally:
             self._forget_idle(session_id)
@@ -148,12 +153,37 @@ class LiveRuns:
                 _log.warning("Sessions cannot be looked at: %s", redact(str(error)))
 
     async def _look(self, session_id: str) -> None:
-        row = await self.runner.store.find(self.runner.app_name, session_id)
         feed = self._feeds.pop(session_id, None)
-        if feed is not None:
-            self._feeds[session_id] = feed  # Now the last, so that all have their turn.
-            if row is not None and not self.is_running(session_id):
-                feed.note_stored(row.last_seq)
+        if feed is None:
+            return
+        self._feeds[session_id] = feed  # Now the last, so that all have their turn.
+        published = feed.published
+        row = await self.runner.store.find(self.runner.app_name, session_id)
+        if self.is_running(session_id) or feed.published != published:
+            return  # A run has begun since: the row may be older than its events.
+        feed.note_born(row.created_at if row else None)
+        if row is not None:
+            feed.note_stored(row.last_seq)
+
+    def deleted(self, session_id: str) -> None:
+        """The session is gone: its followers forget it, and see the next of its name."""
+        if session_id in self._feeds:
+            self._feeds[session_id].note_born(None)
+
+    async def _see_born(self, session_id: str) -> None:
+        """A run has begun: see whether it is still the session that its followers have seen."""
+        feed = self._feeds.get(session_id)
+        if feed is None or not feed.listeners:
+            return
+        try:
+            row = await self.runner.store.find(self.runner.app_name, session_id)
+            feed.note_born(row.created_at if row else None)
+        except Exception as error:  # noqa: BLE001  the run goes on; the next look may go well
+            _log.warning("Session %s cannot be looked at: %s", session_id, redact(str(error)))
+
+    async def _is_anothers(self, row: SessionRow) -> bool:
+        found = await self.runner.store.find(self.runner.app_name, row.scope.session_id)
+        return found is not None and found.scope != row.scope
 
     async def ended(self, session_id: str) -> None:
         """Wait until no run is going in the session."""
@@ -282,9 +312,11 @@ class LiveRuns:
         end: list[Event] = []
         """From the end of the run on: announced when it is over, so that whoever hears it may begin
         the next."""
-        cut_off = False
+        cut_off, is_stored = False, True
         try:
             async for event in self._events(session_id, user_id, message):
+                if last is None:
+                    await self._see_born(session_id)
                 if end or (isinstance(event, RunEnded) and not event.path):
                     end.append(event)
                 else:
@@ -300,12 +332,13 @@ class LiveRuns:
         except Exception as error:
             if last is None:
                 raise
+            is_stored = bool(end) and not isinstance(error, StoreError)
             # The run has recorded its end and the reason; one failed run must not end the others.
             _log.warning("The run in session %s failed: %s", session_id, redact(str(error)))
         finally:
             if self._closing or cut_off:
                 await self._mark_interrupted(session_id)
-            self._over(session_id, end)
+            self._over(session_id, end if is_stored else None)
         if last is None:
             task_status.started()
         await self._after_end(session_id, user_id)
@@ -337,9 +370,11 @@ class LiveRuns:
                 return
             for last in latest[-1:]:
                 if isinstance(last, RunEnded) and last.reason == "cancelled":
-                    mark = StateChanged(seq=row.last_seq + 1, at=time.time(), delta={})
+                    now, born = time.time(), row.created_at
+                    mark = StateChanged(seq=row.last_seq + 1, at=now, delta={})
+                    once = Hold(id=uuid.uuid4().hex, since=now, first=True, last=True, born=born)
                     with suppress(StoreConflict):  # Another process goes on with it already.
-                        await self.runner.store.append(row.scope, [mark])
+                        await self.runner.store.append(row.scope, [mark], once)
 
     async def _end_is_stored(self, session_id: str, user_id: str) -> bool:
         """Whether a reader of the store knows that the run has ended, which it has all but done."""
@@ -368,12 +403,16 @@ class LiveRuns:
         self._feed(session_id).publish(event)
         self._notices.publish(Notice("session", session_id, event))
 
-    def _over(self, session_id: str, end: Sequence[Event]) -> None:
+    def _over(self, session_id: str, end: Sequence[Event] | None) -> None:
+        """A run is over; without its `end`, it could not store all that was published."""
         self._first.pop(session_id, None)
         self._going.pop(session_id).set()
-        for event in end:
+        for event in end or ():
             self._publish(session_id, event)
-        self._feed(session_id).settle()
+        if end is None:
+            self._feed(session_id).reset()
+        else:
+            self._feed(session_id).settle()
         self._forget_idle(session_id)
         # Lists that were read between the last event and now still show it as running.
         self._notices.reload()

@@ -24,6 +24,10 @@ class Shown:
         """Whether it comes next for a listener who has seen the events up to `seen`."""
         return self.at > seen if is_stored(self.event) else self.at == seen
 
+    def leaps(self, seen: int) -> bool:
+        """Whether there are stored events between `seen` and this one."""
+        return is_stored(self.event) and self.at > seen + 1
+
     @cached_property
     def frame(self) -> bytes:
         """The event as a server-sent event; only stored ones have an id to come back with."""

@@ -54,14 +54,14 @@ async def position(request: Request, query: Since, find: Find) -> tuple[int, boo
 
 
 async def event_frames(
-    batches: AsyncGenerator[Sequence[Shown | Replayed], None], *, reset: bool
+    batches: AsyncGenerator[Sequence[Shown | Replayed] | None, None], *, reset: bool
 ) -> AsyncGenerator[bytes, None]:
-    """Frames for a listener; with `reset` it is first told to forget what it has."""
+    """Frames for a listener; with `reset`, and for None, it is told to forget what it has."""
     if reset:
         yield RESET
     async with aclosing(batches):
         async for batch in batches:
-            yield b"".join(shown.frame for shown in batch)
+            yield RESET if batch is None else b"".join(shown.frame for shown in batch)
 
 
 async def notice_frames(notices: Notices) -> AsyncGenerator[bytes, None]:

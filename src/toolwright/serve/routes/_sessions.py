@@ -92,7 +92,7 @@ class SessionRoutes(Routes):
     async def list_sessions(self, ask: Ask[Nothing, ListSessions]) -> list[SessionInfo]:
         """Sessions, the latest first."""
         rows = await self.runner.sessions(ask.query.user_id)
-        return [await self.sessions.describe(row) for row in rows[: ask.query.limit]]
+        return await self.sessions.describe_all(rows[: ask.query.limit])
 
     @route("GET", _ONE, returns=SessionInfo, errors=(404,))
     async def get_session(self, ask: Ask[Nothing, Nothing]) -> SessionInfo:
@@ -180,6 +180,7 @@ class SessionRoutes(Routes):
         if reason := await self.runs.elsewhere(row.scope.session_id):
             raise ProblemError(409, reason)
         await self.runner.delete(row.scope.session_id)
+        self.runs.deleted(row.scope.session_id)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class SessionRoutes(Routes):
     async def resume_run(self, ask: Ask[Nothing, Nothing]) -> SessionInfo:
         """Go on with a run that paused, stopped or was interrupted."""
         row = await self._row(ask)
-        status = (await self.sessions.describe(row)).status
+        status = await self.sessions.last_run(row)
         if status in ("new", "done", "running"):
             reason = await self.runs.elsewhere(row.scope.session_id)
             idle = f"This session is {status}; there is nothing to go on with."

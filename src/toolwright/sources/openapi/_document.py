@@ -88,6 +88,11 @@ class Document:
         """Note why a file cannot be had: references to it are broken."""
         self._files[address] = BrokenRef(why)
 
+    @property
+    def left_out(self) -> list[str]:
+        """Why files that were asked for are not there."""
+        return [str(file) for file in self._files.values() if isinstance(file, BrokenRef)]
+
     def others(self) -> set[str]:
         """The addresses of other files that something in this one refers to."""
         found: set[str] = set()

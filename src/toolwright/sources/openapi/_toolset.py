@@ -144,10 +144,16 @@ class OpenAPIToolset(Toolset):
         return {name: tool.problems for name, tool in self._tools.items() if tool.problems}
 
     def addresses(self) -> list[str]:
-        """Where its calls go and where people would sign in, as the document says; nothing is called."""
+        """Where its calls go and where people would sign in, as the document says; nothing is called.
+
+        Raises `UsageError` when a file that it refers to cannot be read: that may say more.
+        """
         document = self._read()
         called = Servers(document, *self._server).all_addresses()
-        return sorted({*called, *sign_in_addresses(document)})
+        found = sorted({*called, *sign_in_addresses(document)})
+        if document.left_out:
+            raise UsageError("; ".join(document.left_out)[:2000])
+        return found
 
     async def close(self) -> None:
         """Close the connections."""

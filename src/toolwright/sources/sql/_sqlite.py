@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 from sqlalchemy import URL
 
-from toolwright.backends.executors import Limits, LocalExecutor
+from toolwright.backends.executors import Limits, LocalExecutor, own_program
 from toolwright.errors import ToolError, UsageError
 from toolwright.sources.sql._limits import QueryLimits
 
@@ -74,7 +73,7 @@ class SqliteReader:
         request = {"path": self._path, "limits": asdict(self._limits), **question}
         async with _limiter():
             done = await self._executor.run(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, _LIBRARY], stdin=json.dumps(request)
+                own_program(_PROGRAM, _LIBRARY), stdin=json.dumps(request)
             )
         if done.timed_out or done.exit_code == -signal.SIGALRM:
             raise ToolError(f"The database refused: interrupted after {self._limits.seconds} s.")
