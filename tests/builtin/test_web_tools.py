@@ -20,7 +20,7 @@ from tests.builtin._web_server import Answer, WebServer, serving, stored
 from toolwright._charset import decode_text
 from toolwright.backends import Fetch, _fetch
 from toolwright.builtin import DuckDuckGo, SearchResult, web_tools
-from toolwright.builtin.web import _elsewhere, _markdown, to_markdown
+from toolwright.builtin.web import _conversion, _elsewhere, _markdown, to_markdown
 from toolwright.builtin.web._elsewhere import read_elsewhere
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError
