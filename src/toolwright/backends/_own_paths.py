@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from toolwright._own_program import PYTHON, own_program
 from toolwright._temporary import our_temporary_directories
 from toolwright.errors import UsageError
 
@@ -24,8 +25,6 @@ __all__ = [
     "way_to",
 ]
 
-PYTHON = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
-"""The interpreter behind this one's virtual environment, which may lie in somebody's workspace."""
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
                "/run/current-system/sw/bin")  # fmt: skip
 """Where a system keeps its programs; no part of PATH, which may name directories of a project."""
@@ -48,13 +47,6 @@ class _Own:
     """What is run and loaded; nothing at or below it is for others to write."""
     links: tuple[Path, ...]
     """Links by which these are reached: whoever replaces one decides what is run."""
-
-
-def own_program(source: str, *arguments: str) -> list[str]:
-    """The command that runs Python of ours. It is handed over as text, which was read when this
-    program was started: a file could have been changed since.
-    """
-    return [str(PYTHON), "-I", "-S", "-c", source, *arguments]
 
 
 def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
