@@ -1,4 +1,4 @@
-"""How Python of ours is started as a program of its own."""
+"""How this program starts Python of its own: from nothing that others can write."""
 
 import sys
 from pathlib import Path

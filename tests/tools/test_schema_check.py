@@ -173,7 +173,9 @@ def test_what_is_compared_and_divided_is_counted_by_its_length(items: Schema, va
     with pytest.raises(TooMuchWork, match="too many times"):
         check.errors({"x": value}, len(json.dumps({"x": value})))
     assert time.thread_time() - began < 0.3
-    assert check.errors({"x": value[:1]}, 1_000)
+    # Not every version of the validator takes numbers beyond 64 bits.
+    few = [13] if value is _LONG_NUMBERS else value[:1]
+    assert check.errors({"x": few}, 1_000)
 
 
 _STATES = "^(?:[ab]{0,5000}c?[ab]{0,5000})*$"
@@ -260,9 +262,9 @@ async def test_a_process_that_judges_for_nobody_is_ended_at_once(
             group.start_soon(
                 _hold_arguments if held == "arguments" else _hold_results, schema, value
             )
-            await anyio.to_thread.run_sync(begun.wait)
+            await anyio.to_thread.run_sync(begun.wait, abandon_on_cancel=True)
             group.cancel_scope.cancel()
-        await anyio.to_thread.run_sync(started[0].wait)
+        await anyio.to_thread.run_sync(started[0].wait, abandon_on_cancel=True)
     assert started[0].returncode < 0
 
 

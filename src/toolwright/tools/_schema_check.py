@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from toolwright._own_program import own_program
 from toolwright._sealed import Sealed
 from toolwright.concurrency import check_wanted
 from toolwright.errors import UsageError
@@ -49,6 +48,7 @@ _SIZES = {10_000: 30, 100_000: 320, 1_000_000: 2_000, 5_000_000: 5_000}
 """Work for each letter, by the bytes that an expression takes: all of its states may have to be tried."""
 _MOST_SIZED = 100
 """Expressions whose sizes are looked for one by one."""
+_JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8")
 SHORT = 1_024
 """Letters of a value that is always judged here: so few keep no expression busy for long."""
 _SECONDS = 5.0
@@ -56,7 +56,6 @@ _LOOK = 0.05
 """Seconds after which it is looked whether anybody still waits."""
 _AT_ONCE = threading.BoundedSemaphore(4)
 """Processes that judge values: so much memory each can take."""
-_JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8")
 _LANGUAGES = re.compile(
     r"https?://json-schema\.org/(draft/2020-12/|draft/2019-09/|draft-0[4-7]/)?schema#?"
 )
@@ -155,6 +154,8 @@ class SchemaCheck(Sealed):
     def _judged_elsewhere(self, value: Any) -> list[Any]:
         """The same by a process that is ended when it takes too long: here, nothing could end it."""
         import jsonschema_rs  # noqa: PLC0415 - as below
+
+        from toolwright._own_program import own_program  # noqa: PLC0415 - seldom needed
 
         library = str(Path(jsonschema_rs.__file__).parents[1])
         asked = {"schema": self._schema, "options": self._options, "value": value, "most": _TOLD}
