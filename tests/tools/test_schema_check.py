@@ -361,3 +361,14 @@ async def test_long_arguments_of_tools_from_outside_are_read_beside_the_loop(
     result = await agent.run("go")
     assert str(letters) in str(result.events)
     assert (read_in[0] != threading.get_ident()) is beside
+
+
+def test_a_judge_ends_by_itself_when_whoever_started_it_is_gone() -> None:
+    resource = pytest.importorskip("resource")
+    answer = (
+        "    import resource; sys.stdout.write(str(resource.getrlimit(resource.RLIMIT_CPU)[1]))"
+    )
+    source = _schema_check._JUDGE.partition("    sys.stdout.write(")[0] + answer
+    done = subprocess.run(own_program(source, "", "7"), capture_output=True, check=True)
+    assert done.stdout == b"7"
+    assert resource.getrlimit(resource.RLIMIT_CPU)[1] != 7
