@@ -10,17 +10,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolwright import Agent, Rule, ToolContext, UsageError, reviewed_by, rules, tool
+from toolwright import Agent, Rule, Runner, ToolContext, UsageError, reviewed_by, rules, tool
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._registered import above_child
-from toolwright.testing import ScriptedModel
+from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Decision, Tool, digest_of_policy
 
 
@@ -322,6 +322,48 @@ def test_a_record_of_an_older_version_is_compared_by_its_digest_alone() -> None:
     assert not guard.is_of(older | {"digest": None})
     [unclear] = boss(above(threading.Lock())).guards
     assert not unclear.is_of({key: v for key, v in unclear.record.items() if key != "here"})
+
+
+PLAIN = Rule.ask("pay")
+OTHER: dict[str, Any] = {
+    "verdict": "deny",
+    "tools": ("wipe",),
+    "effects": ("write",),
+    "when": "cents > 1",
+    "reason": "Because.",
+    "source": "mcp:*",
+    "agent": "clerk",
+    "user": "ada",
+    "optional": True,
+}
+"""Another value for each field of a rule."""
+NOT_TOLD = {"reason", "optional"}
+"""Fields that say nothing about which calls a rule fits; a card shows the reason by itself."""
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Rule)])
+def test_no_field_of_a_rule_can_be_another_in_the_same_rule(field: str) -> None:
+    other = replace(PLAIN, **{field: OTHER[field]})
+    assert digest_of_policy(rules(PLAIN)) == digest_of_policy(rules(Rule.ask("pay")))
+    assert digest_of_policy(rules(other)) not in (None, digest_of_policy(rules(PLAIN)))
+    assert (str(other) == str(PLAIN)) is (field in NOT_TOLD)
+
+
+def test_a_child_task_does_not_run_under_the_rule_for_another_user() -> None:
+    ada, bob = (rules(Rule.deny(user=user), otherwise="allow") for user in ("ada", "bob"))
+    with pytest.raises(UsageError, match="is not the same with this worker"):
+        child_of(boss(ada), boss(bob))
+
+
+@pytest.mark.anyio
+async def test_cards_and_explanations_say_for_whom_a_rule_is() -> None:
+    mine = rules(Rule.deny("pay", user="bob"), Rule.ask("pay", user="me"), otherwise="allow")
+    model = ScriptedModel(call("pay", cents=1), "Done.")
+    runner = Runner(Agent(name="clerk", model=model, tools=[pay], policy=mine))
+    explained = await runner.explain("pay", {"cents": 1}, user_id="bob")
+    [asked] = (await runner.run("Pay.", user_id="me", session_id="s")).pending
+    assert "Rule.deny('pay', user='bob')" in str(explained)
+    assert "Rule.ask('pay', user='me')" in (asked.rule or "")
 
 
 def test_reviewers_are_known_by_their_model_and_instructions() -> None:
