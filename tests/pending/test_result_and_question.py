@@ -35,6 +35,7 @@ from toolwright.messages import (
     Pending,
     PendingAnswered,
     Scope,
+    StoredAnswer,
     call_of,
     encode_event,
     question_id,
@@ -280,11 +281,18 @@ class Overtaking(MemoryStore):
 
     first: tuple[str, Any] | None = None
 
-    async def answer(self, app: str, session: str, call_id: str, *given: Any) -> Answered:
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
         if self.first and call_id != self.first[0]:
             (at, value), self.first = self.first, None
-            assert await super().answer(app, session, at, value) == "accepted"
-        return await super().answer(app, session, call_id, *given)
+            assert await super().answer(app_name, session_id, at, value) == "accepted"
+        return await super().answer(app_name, session_id, call_id, answer, unless)
 
 
 @pytest.mark.parametrize("decision", [Approve(), Reject()], ids=["yes", "no"])

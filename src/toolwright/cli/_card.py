@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from toolwright.cli._screen import Screen, cells, count_within, gutter, wrap
+from toolwright.cli._screen import STYLE, Screen, cells, count_within, gutter, wrap
 from toolwright.messages import Pending, hosts_in, pretences, shown_json, shown_text, visible
 
 __all__ = ["Card", "laid", "laid_own", "lay_out", "numbers_of", "options_of", "whole_rows"]
@@ -72,6 +72,8 @@ class _Part:
         tail = self.last + count_within(reversed(line[: -self.last]), spare)
         if head + tail >= len(line):
             return line
+        head -= line[head] == STYLE
+        tail -= line[-tail] == STYLE
         start = line[:head].rstrip("\\")
         gap = screen.spell(_gap(line[len(start) : -tail], line))
         return f"{start}{gap}{line[-tail:]}"
