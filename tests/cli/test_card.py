@@ -158,6 +158,7 @@ def confirm(**given: Any) -> Pending:
 JOINED = {
     "joined": "a" * 51 + "😀" + ("\u200d😀" + "x" * 62 + "😀") * 12,
     "styled": "a" * 52 + "❤" + ("\ufe0f" + "x" * 64 + "❤") * 12,
+    "styles": "❤\ufe0f" * 600,
     "a chain": "😀\u200d" * 300 + "😀",
     "a chain of styles": "❤\ufe0f\u200d" * 300 + "❤",
 }
@@ -167,7 +168,7 @@ JOINED = {
 @pytest.mark.parametrize("content", JOINED.values(), ids=JOINED)
 def test_pictures_at_the_end_of_a_row_push_nothing_off_the_screen(content: str, shift: int) -> None:
     for there in (Screen(80, 24), Screen(80, 40), Screen(41, 24)):
-        arguments = {"path": "/decoy/.bashrc", "content": "b" * shift + content}
+        arguments = {"path": "/decoy/.bashrc", "content": "b" * shift + content + "b" * shift}
         card, display = shown(confirm(arguments=arguments), there)
         assert card.is_enough
         assert [visible(row) for row in card.rows] == card.rows
