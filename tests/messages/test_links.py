@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwright.messages import hosts_in, web_host
+from toolwright._links import hosts_in, web_host
 
 UNCLEAR = "an address that programs read in different ways"
 USER = " (what stands before @ is a user name)"

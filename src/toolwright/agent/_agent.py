@@ -11,7 +11,6 @@ from toolwright.agent._node import AgentNode
 from toolwright.agent._result import Outcome, Result
 from toolwright.agent._run import Run
 from toolwright.agent._start import Job, OnOpen, Start, begin, resume, run_to_end, stream_events
-from toolwright.agent._sync import run_blocking
 from toolwright.messages import AnyEvent, Prompt
 from toolwright.tools import SessionInfo, checked_state
 
@@ -37,6 +36,8 @@ class BaseAgent(AgentNode):
         self, prompt: Prompt, *, deps: Any = None, state: Mapping[str, Any] | None = None
     ) -> Result:
         """`run`, for programs that are not async."""
+        from toolwright.agent._sync import run_blocking  # noqa: PLC0415 - the async ones need it not
+
         return run_blocking(lambda: self.run(prompt, deps=deps, state=state))
 
     @explained(values=False)

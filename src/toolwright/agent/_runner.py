@@ -41,7 +41,6 @@ from toolwright.agent._start import (
     run_to_end,
     stream_events,
 )
-from toolwright.agent._sync import run_blocking
 from toolwright.agent._updates import late_updates
 from toolwright.backends import (
     Hold,
@@ -161,6 +160,8 @@ class Runner(Sealed):
     @explained(rest=run, values=False)
     def run_sync(self, prompt: Prompt, **settings: Any) -> Result:
         """`run`, for programs that are not async."""
+        from toolwright.agent._sync import run_blocking  # noqa: PLC0415 - the async ones need it not
+
         return run_blocking(lambda: self.run(prompt, **settings))
 
     async def stream(

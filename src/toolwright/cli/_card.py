@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+from toolwright._links import hosts_in
 from toolwright.cli._screen import STYLE, Screen, cells, count_within, gutter, wrap
-from toolwright.messages import Pending, hosts_in, pretences, shown_json, shown_text, visible
+from toolwright.messages import Pending, pretences, shown_json, shown_text, visible
 
 __all__ = ["Card", "laid", "laid_own", "lay_out", "numbers_of", "options_of", "whole_rows"]
 

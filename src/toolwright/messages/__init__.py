@@ -68,7 +68,6 @@ from toolwright.messages._lengths import (
     refuse_long_scope,
     size,
 )
-from toolwright.messages._links import hosts_in, web_host
 from toolwright.messages._media_types import media_type_of
 from toolwright.messages._messages import (
     FinishReason,
@@ -226,7 +225,6 @@ __all__ = [
     "fold_members",
     "from_exact_json",
     "from_json_text",
-    "hosts_in",
     "is_encoded_event",
     "is_stored",
     "json_copy",
@@ -251,5 +249,4 @@ __all__ = [
     "to_wire",
     "user_message",
     "visible",
-    "web_host",
 ]

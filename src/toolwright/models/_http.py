@@ -1,7 +1,6 @@
 """Hold a provider's HTTP client to bounds: replies of its protocol, of a size that can be kept."""
 
 import json
-import sys
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,9 @@ from toolwright.models._secrets import Secrets
 from toolwright.models._sent_errors import refuse_error
 from toolwright.models._sse import Event, EventDecoder
 
-__all__ = ["connection_error", "transport_errors", "watching"]
+__all__ = ["Response", "connection_error", "transport_errors", "watching"]
+
+Response = httpx2.Response
 
 MOST_BYTES = 64 * 2**20
 """Of one reply, unpacked. A page of images has a third of this; what is endless reaches it."""
@@ -71,22 +72,16 @@ def transport_errors(name: str) -> Iterator[None]:
     """Turn what the HTTP client itself raises into `ModelError`; some SDKs let it through."""
     try:
         yield
-    except _kinds("TimeoutException") as error:
+    except httpx2.TimeoutException as error:
         raise model_error(
             name, f"timed out: {error!r}", reason="timeout", url=_url(error)
         ) from error
-    except _kinds("ConnectError") as error:
+    except httpx2.ConnectError as error:
         raise unreachable(name, _url(error), str(error)) from error
-    except _kinds("TooManyRedirects") as error:
+    except httpx2.TooManyRedirects as error:
         raise not_a_reply(name, _IN_CIRCLES) from error
-    except _kinds("HTTPError") as error:
+    except httpx2.HTTPError as error:
         raise broken_off(name, str(error) or repr(error), url=_url(error)) from error
-
-
-def _kinds(kind: str) -> tuple[type[Exception], ...]:
-    """Of the HTTP library that the SDKs use, and of the older one, which a given client may."""
-    libraries = (httpx2, sys.modules.get("httpx"))
-    return tuple(getattr(library, kind) for library in libraries if library is not None)
 
 
 def connection_error(name: str, url: object, error: Exception) -> ModelError:
@@ -95,9 +90,9 @@ def connection_error(name: str, url: object, error: Exception) -> ModelError:
     if isinstance(cause, ModelError):
         error.__cause__ = None  # it is raised in place of the error that it has caused
         return cause
-    if isinstance(cause, _kinds("TooManyRedirects")):
+    if isinstance(cause, httpx2.TooManyRedirects):
         return not_a_reply(name, _IN_CIRCLES)
-    if cause is None or isinstance(cause, _kinds("ConnectError")):
+    if cause is None or isinstance(cause, httpx2.ConnectError):
         return unreachable(name, url, f"{error} {cause or ''}".strip())
     return broken_off(name, str(cause) or repr(cause), url=url)
 

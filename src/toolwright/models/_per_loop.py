@@ -36,8 +36,10 @@ class PerLoop(Generic[C]):
         return client if self._owned else None
 
     def _forget_closed_loops(self) -> None:
-        for loop in [loop for loop in self._clients if _is_closed(loop)]:
-            del self._clients[loop]
+        # Of a copy, and gone is gone: other threads add theirs and forget the same ones.
+        for loop in list(self._clients):
+            if _is_closed(loop):
+                self._clients.pop(loop, None)
 
 
 def _is_closed(loop: Any) -> bool:

@@ -28,7 +28,6 @@ from toolwright.tools._fingerprint import ONCE
 from toolwright.tools._json_schema import schema_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._tool import Output
-from toolwright.tools._yes_or_no import read_decision
 
 __all__ = ["accept_answer", "answer_from_text", "with_defaults"]
 
@@ -91,6 +90,8 @@ def answer_from_text(pending: Pending, text: str) -> Any:
 
 def _decision(pending: Pending, value: Any, parse: Parse | None) -> StoredAnswer:
     is_one = isinstance(value, Approve)
+    from toolwright.tools._yes_or_no import read_decision  # noqa: PLC0415 - only answers need it
+
     decision = value if is_one else read_decision(pending.call_id, value, "kind")
     decision = _sound(pending, decision)
     if isinstance(decision, Reject):

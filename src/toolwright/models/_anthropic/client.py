@@ -15,10 +15,9 @@ from toolwright.models._secrets import Secrets
 
 try:
     import anthropic
-    import httpx2
     from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 
-    from toolwright.models._http import connection_error, transport_errors, watching
+    from toolwright.models._http import Response, connection_error, transport_errors, watching
 except ImportError as error:
     raise ImportError("Claude models need an extra: pip install 'toolwright[anthropic]'") from error
 
@@ -96,7 +95,7 @@ def as_model_errors(name: str) -> Iterator[None]:
 async def post(client: AsyncAnthropic, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
     _asking(client)
-    response = await client.post(_PATH, cast_to=httpx2.Response, body=body, options=_OPTIONS)
+    response = await client.post(_PATH, cast_to=Response, body=body, options=_OPTIONS)
     return await answer_of(response, name)
 
 

@@ -14,11 +14,10 @@ from toolwright.models._openai.servers import SERVERS, Server, address_of
 from toolwright.models._secrets import Secrets
 
 try:
-    import httpx2
     import openai
     from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
 
-    from toolwright.models._http import connection_error, transport_errors, watching
+    from toolwright.models._http import Response, connection_error, transport_errors, watching
 except ImportError as error:
     raise ImportError("OpenAI models need an extra: pip install 'toolwright[openai]'") from error
 
@@ -112,14 +111,14 @@ _KEY_ONLY: Any = {"security": {"bearer_auth": True}}
 async def post(client: AsyncOpenAI, path: str, body: dict[str, Any], name: str) -> dict[str, Any]:
     """The answer to `body`."""
     _asking(client, path)
-    response = await client.post(path, cast_to=httpx2.Response, body=body, options=_KEY_ONLY)
+    response = await client.post(path, cast_to=Response, body=body, options=_KEY_ONLY)
     return await answer_of(response, name)
 
 
 async def get(client: AsyncOpenAI, path: str, name: str) -> dict[str, Any]:
     """What is at `path` now."""
     _asking(client, path)
-    response = await client.get(path, cast_to=httpx2.Response, options=_KEY_ONLY)
+    response = await client.get(path, cast_to=Response, options=_KEY_ONLY)
     return await answer_of(response, name)
 
 

@@ -14,8 +14,9 @@ import anyio
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
+from toolwright._links import web_host
 from toolwright.errors import UsageError
-from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart, web_host
+from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
 from toolwright.sources._counted import CountedLog
 from toolwright.sources.mcp._content import part_of
 from toolwright.tools import Output, SchemaCheck, ToolContext, with_defaults
