@@ -44,7 +44,8 @@ def page_with(statements: list[Statement], page: str) -> str:
         page.partition(_HEADING)[0] + _HEADING,
         f"The five documents make {len(statements)} statements. {len(statements) - differing} hold as "
         f"they stand; {differing} are different here on purpose, with the reason beside them and on "
-        "the migration page. Each is tried by a test that names it.\n",
+        "the migration page. Each is tried by a test that names it; against what the cloud toolsets are "
+        "tried, their [guide](guides/cloud.md#what-was-tried-against-what) says.\n",
     ]
     for number, (title, migration) in _SOURCES.items():
         text += [f"### {title}\n", f"Differences: [migration](migration/{migration}.md).\n"]

@@ -13,7 +13,7 @@ import pytest
 from toolwright import Agent, Output, Runner, ToolContext, ToolError, tool
 from toolwright._spellings import Spellings
 from toolwright.agent import _presented
-from toolwright.messages import Redactor, ToolEnded, ToolProgress
+from toolwright.messages import Redactor, TextPart, ToolEnded, ToolProgress
 from toolwright.testing import ScriptedModel, call
 
 KEY = "sk-live-0123456789abcdefghijklmnopqrstuv"
@@ -126,6 +126,17 @@ async def test_what_is_too_long_to_be_searched_is_not_kept(monkeypatch: pytest.M
     note = "[Only the first 60,000 of 160,030 letters were searched for secrets and kept.]"
     assert kept == "x" * 59_990 + f"[redacted]\n{note}"
     assert result.data == {"lost": "it is too long to be searched for secrets"}
+
+
+@pytest.mark.anyio
+async def test_the_parts_of_an_output_are_searched_up_to_one_length_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_presented, "_MOST_SEARCHED", 20_000)
+    parts = (TextPart("y" * 15_000),)
+    async with run_of(lambda ctx: Output(text="x" * 15_000, parts=parts)) as runner:
+        [result] = results_of((await runner.run("go", session_id="s")).events)
+    assert "[Only the first 5,000 of 15,000 letters were searched" in result.text
 
 
 @pytest.mark.anyio

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from toolwright import Agent, Approve, FunctionTool, Runner, ToolContext, UsageError
+from toolwright import Agent, AgentTool, Approve, FunctionTool, Runner, ToolContext, UsageError
 from toolwright.agent import START, LoopAgent, ParallelAgent, SequentialAgent, Workflow, exit_loop
 from toolwright.messages import ToolMessage
 from toolwright.testing import ScriptedModel, call
@@ -83,7 +83,7 @@ def reply(text: str) -> str:
     return f"Replied to {text}"
 
 
-@pytest.mark.row("004-W1a", "004-W1b", "004-W1c")
+@pytest.mark.row("004-W1a", "004-W1b")
 async def test_a_graph_follows_the_route_a_function_chose() -> None:
     flow = Workflow(
         name="desk",
@@ -223,6 +223,34 @@ async def test_a_tool_of_an_agent_node_chooses_the_way_and_knows_where_it_is(
     result = await Workflow(name="wf", nodes=nodes, edges=edges).run("go")
     assert result.output == f"{end} final words"
     assert seen == [("ag.1", 1)]
+
+
+@pytest.mark.parametrize("how", ["called", "in a sequence"])
+async def test_a_route_set_deeper_inside_an_agent_node_is_logged_and_not_followed(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def choose(tool_context: ToolContext) -> str:
+        """Choose."""
+        tool_context.route = "x"
+        return "chosen"
+
+    inner = speaker("inner", call("choose"), "words", tools=[choose], description="Chooses.")
+    node = (
+        speaker("ag", call("inner", request="go"), "words", tools=[AgentTool(inner)])
+        if how == "called"
+        else SequentialAgent(name="ag", sub_agents=[inner])
+    )
+    nodes = {"ag": node, "end": lambda said: f"end {said}", "other": lambda said: f"other {said}"}
+    named = {
+        name: FunctionTool(made, name=name, description="End.") if callable(made) else made
+        for name, made in nodes.items()
+    }
+    edges = [("start", "ag"), ("ag", "other", "x"), ("ag", "end")]
+    result = await Workflow(name="wf", nodes=named, edges=edges).run("go")
+    assert result.output == "end words"
+    [message] = [one.getMessage() for one in caplog.records if one.name == "toolwright.workflow"]
+    assert message.startswith("Route 'x' is not followed")
+    assert "of node ag.1 itself" in message
 
 
 async def test_a_route_that_one_agent_node_has_chosen_is_not_the_next_ones() -> None:

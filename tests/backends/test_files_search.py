@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from contextlib import suppress
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from toolwright.backends.files import FilesystemBackend, Glob, Query, Wanted, find, find_in, grep
 from toolwright.backends.files._ripgrep import ripgrep_program
+from toolwright.backends.files._ripgrep_output import parse_lines
 
 pytestmark = pytest.mark.anyio
 
@@ -154,6 +156,51 @@ async def test_texts_in_any_encoding_are_found_with_and_without_ripgrep(
             for mode in ("lines", "files", "counts"):
                 asked = replace(query, mode=mode)
                 assert await grep(fast, asked) == await grep(slow, asked)
+
+
+@pytest.mark.parametrize(
+    "filler", ["abcdefghij ", '"},"line_number":7,\\', "\u00e9\t\u20ac\x01", "\U0001f600"]
+)
+@pytest.mark.parametrize("codec", ["utf-8", "latin-1"])
+async def test_very_long_lines_are_found_with_and_without_ripgrep(
+    tmp_path: Path, filler: str, codec: str
+) -> None:
+    long = filler * (200_000 // len(filler))
+    text = f"hay\n{long} needle {long}\n{long}\nneedle\n" + ("" if codec == "utf-8" else "\u00e9")
+    (tmp_path / "min.js").write_bytes(text.encode(codec, "replace"))
+    fast, slow = FilesystemBackend(tmp_path), FilesystemBackend(tmp_path, ripgrep=False)
+    for query in (
+        Query(pattern="needle", context=1),
+        Query(pattern="needle", literal=True, limit=1),
+        Query(pattern=".", start="/min.js"),
+    ):
+        found = await grep(fast, query)
+        assert found == await grep(slow, query)
+        assert 2 in [line.number for line in found.files[0].lines]
+
+
+@pytest.mark.parametrize("mode", ["lines", "files", "counts"])
+async def test_a_last_line_that_ends_with_a_carriage_return_is_not_empty(
+    tmp_path: Path, mode: Literal["lines", "files", "counts"]
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"word\r")
+    for start in ("/", "/a.txt"):
+        query = Query(pattern="^$", mode=mode, start=start)
+        assert (await grep(FilesystemBackend(tmp_path), query)).files == []
+
+
+async def test_a_match_in_a_line_of_many_megabytes_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "min.js").write_bytes(b"abcdefghij " * 1_600_000 + b" needle")
+    found = await grep(FilesystemBackend(tmp_path), Query(pattern="needle"))
+    assert [(item.count, item.lines[0].text[:10]) for item in found.files] == [(1, "abcdefghij")]
+
+
+def test_reading_stops_when_there_are_more_matches_than_are_wanted() -> None:
+    begin = b'{"type":"begin","data":{"path":{"text":"./a"}}}\n'
+    match = b'{"type":"match","data":{"lines":{"text":"x"},"line_number":1}}\n'
+    output = BytesIO(begin + match * 10)
+    found = parse_lines(output, Query(pattern="x", limit=3))
+    assert (found.complete, output.tell()) == (False, len(begin + match * 4))
 
 
 @pytest.mark.parametrize("ripgrep", [True, False])

@@ -271,7 +271,7 @@ async def test_glob_and_grep_find_what_is_there_whatever_ignore_files_say(
         assert [entry["path"] for entry in listed["entries"]] == [path]
 
 
-@pytest.mark.row("000-09", "000-10", "000-11")
+@pytest.mark.row("000-09", "000-11")
 @pytest.mark.parametrize("backend", [None, "dir", StateBackend])
 def test_a_missing_backend_is_a_clear_error(backend: object) -> None:
     with pytest.raises(UsageError, match=r"No backend configured|is a class"):

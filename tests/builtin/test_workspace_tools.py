@@ -159,6 +159,7 @@ async def test_parallel_edits_of_one_file_are_all_made(session: Session, tmp_pat
         ("read", {"path": "/etc/passwd"}, "'/etc/passwd' is outside the working directory"),
         ("read", {"path": "../x"}, "'../x' is outside the working directory"),
         ("write", {"path": "a.txt/b", "content": ""}, "Not a directory: a.txt/b"),
+        ("edit", {"path": "b.txt", "old_text": "x", "new_text": "y"}, "File not found: b.txt"),
         ("edit", {"path": "a.txt", "old_text": "x", "new_text": "y"}, "old_text not found"),
         ("edit", {"path": "a.txt", "old_text": "a", "new_text": "b"}, "old_text appears 2 times"),
         ("grep", {"pattern": "("}, "unclosed group"),

@@ -95,7 +95,10 @@ def test_a_run_that_needs_an_answer_says_so_and_is_kept(here: Path) -> None:
     stdin = "/write path=a.txt content=hi\n"
     done = toolwright("run", "Write it.", "-m", "me", cwd=here, stdin=stdin, check=3)
     assert "waiting for an answer in session " in done.stderr
-    assert (here / ".toolwright" / "sessions.db").exists()
+    # Nothing beside the agent's file, where its commands could write answers.
+    assert {file.parent for file in here.rglob("*.db")} == {
+        here / "state" / "toolwright" / "agents"
+    }
 
 
 def test_mistakes_in_the_file_are_told_with_their_lines(here: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_database_of_another_program_is_left_alone(desk: Path) -> None:
 def test_an_agent_file_without_sessions_gets_no_directory_by_looking(desk: Path) -> None:
     (desk / "agent.yaml").write_text("name: helper\n")
     assert "no sessions" in here("sessions", "list", cwd=desk).stderr
-    assert not (desk / ".toolwright").exists()
+    assert list(desk.rglob("agents")) == []
 
 
 # -- the words ----------------------------------------------------------------------------------

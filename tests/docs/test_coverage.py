@@ -23,13 +23,6 @@ def _ids(row: Row) -> str:
 
 
 @pytest.mark.row(
-    "000-64",
-    "000-87",
-    "001-13",
-    "001-14",
-    "001-17",
-    "002-57",
-    "003-N1",
     "004-P:BaseTool",
     "004-P:BaseToolset",
     "004-P:FunctionTool",
@@ -55,14 +48,6 @@ def _ids(row: Row) -> str:
     "004-P:preload_memory",
     "004-P:load_artifacts",
     "004-P:exit_loop",
-    "004-B1",
-    "004-B2",
-    "004-O4",
-    "004-CI1",
-    "004-TB6",
-    "004-X4",
-    "004-X4b",
-    "004-S4",
 )
 @pytest.mark.parametrize("row", [row for row in ROWS if "here" in row], ids=_ids)
 def test_each_feature_exists_with_its_arguments(row: Row) -> None:

@@ -34,6 +34,13 @@ def test_a_statement_has_a_test_that_names_it(one: Statement) -> None:
     assert one.id in _named(file)[name]
 
 
+def test_only_a_statement_that_a_name_is_public_hangs_on_a_test_of_names() -> None:
+    by_name = "tests/docs/test_coverage.py::test_each_feature_exists_with_its_arguments"
+    said = [one.statement for one in STATEMENTS if one.test == by_name]
+    assert said
+    assert [text for text in said if not text.startswith("public name ")] == []
+
+
 def test_no_statement_is_there_twice_and_no_test_names_one_that_is_not_there() -> None:
     known = Counter(one.id for one in STATEMENTS)
     assert [row for row, count in known.items() if count > 1] == []

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from tests._postgres import new_database
 from tests.cli.program import here
 from tests.serve._serving import serving
 from tests.serve._web import run_sources
@@ -34,6 +35,8 @@ from toolwright.messages import (
     Pending,
     PendingAnswered,
     Scope,
+    StoredAnswer,
+    call_of,
     encode_event,
     question_id,
     question_number,
@@ -198,6 +201,126 @@ async def test_a_result_that_comes_before_the_answer_is_the_result(when: str, la
     assert await runner.unfinished() == []
 
 
+# -- results that come after the answer -----------------------------------------------------------
+
+DECIDED_ON = [*STORES, pytest.param("postgres", marks=pytest.mark.postgres)]
+ON = ["memory", "sqlite", "postgres"]
+
+
+def kept(store: str, tmp_path: Path) -> str:
+    return new_database() if store == "postgres" else store.format(tmp_path)
+
+
+@pytest.mark.parametrize("confirmed", [False, True], ids=["", "confirmed-first"])
+@pytest.mark.parametrize("store", DECIDED_ON, ids=ON)
+async def test_after_a_no_no_result_is_taken(store: str, tmp_path: Path, confirmed: bool) -> None:
+    shop = Shop()
+    tool = shop.deferred(require_confirmation=confirmed)
+    async with Runner(clerk(tool), store=kept(store, tmp_path)) as runner:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        if confirmed:
+            await runner.answer("s", asked.call_id, Approve())
+            [asked] = (await runner.resume("s")).pending
+        assert await runner.answer("s", asked.call_id, Reject(reason="NEVER")) == "accepted"
+        for at in (shop.told[0], call_of(shop.told[0])):
+            assert await runner.answer("s", at, {"shipped": 1}) == "finished"
+        done = await runner.resume("s")
+        [result] = [r for m in done.history if m.kind == "tool" for r in m.results]
+        assert (result.status, "NEVER" in result.text, shop.ran) == ("denied", True, 0)
+        assert [m.kind for m in (await runner.resume("s")).history].count("user") == 1
+        assert await runner.answer("s", shop.told[0], {"shipped": 1}) == "finished"
+        assert (await open_rows(runner), await runner.unfinished()) == ([], [])
+
+
+@pytest.mark.parametrize("yes", [Approve(), Approve(arguments={})], ids=["yes", "edited"])
+@pytest.mark.parametrize("store", DECIDED_ON, ids=ON)
+async def test_after_a_yes_the_result_is_taken_when_the_function_has_run(
+    store: str, tmp_path: Path, yes: Approve
+) -> None:
+    shop = Shop()
+    async with Runner(clerk(shop.deferred()), store=kept(store, tmp_path)) as runner:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        assert await runner.answer("s", asked.call_id, yes) == "accepted"
+        with pytest.raises(UsageError, match=rf"{asked.call_id!r} is answered.*still waits"):
+            await runner.answer("s", shop.told[0], {"shipped": 1})
+        [result] = (await runner.resume("s")).pending
+        assert (result.call_id, shop.ran) == (shop.told[0], 1)
+        assert await runner.answer("s", shop.told[0], {"shipped": 1}) == "accepted"
+        assert (await runner.resume("s")).status == "done"
+
+
+async def test_a_supplier_may_be_quicker_than_the_second_run() -> None:
+    said: list[Answered] = []
+
+    @deferred_tool()
+    async def order(tool_context: ToolContext) -> None:
+        """Order something."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="Sure?")
+        else:
+            said.append(await runner.answer("s", tool_context.pending_id, {"shipped": 1}))
+
+    runner = Runner(clerk(order))
+    [asked] = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, Approve())
+    assert ((await runner.resume("s")).status, said) == ("done", ["accepted"])
+
+
+async def test_a_question_and_the_result_are_not_answered_together() -> None:
+    shop = Shop()
+    runner = Runner(clerk(shop.deferred()))
+    [asked] = (await runner.run("go", session_id="s")).pending
+    for decision in (Approve(), Reject()):
+        with pytest.raises(UsageError, match="still waits"):
+            await runner.answer_all("s", {shop.told[0]: {"shipped": 1}, asked.call_id: decision})
+    assert [answered for _, _, answered in await open_rows(runner)] == [False, False]
+
+
+class Overtaking(MemoryStore):
+    """Takes an answer to the question when a result has been checked and is about to be stored."""
+
+    first: tuple[str, Any] | None = None
+
+    async def answer(
+        self,
+        app_name: str,
+        session_id: str,
+        call_id: str,
+        answer: StoredAnswer | None,
+        unless: Sequence[tuple[str, str]] = (),
+    ) -> Answered:
+        if self.first and call_id != self.first[0]:
+            (at, value), self.first = self.first, None
+            assert await super().answer(app_name, session_id, at, value) == "accepted"
+        return await super().answer(app_name, session_id, call_id, answer, unless)
+
+
+@pytest.mark.parametrize("decision", [Approve(), Reject()], ids=["yes", "no"])
+async def test_an_answer_that_overtakes_a_result_decides(decision: Any) -> None:
+    shop, store = Shop(), Overtaking()
+    runner = Runner(clerk(shop.deferred()), store=store)
+    [asked] = (await runner.run("go", session_id="s")).pending
+    store.first = (asked.call_id, decision)
+    said = await _outcome(runner.answer("s", shop.told[0], {"shipped": 1}))
+    assert said == ("refused" if isinstance(decision, Approve) else "finished")
+    assert [answered for _, _, answered in await open_rows(runner)] == [False, True]
+
+
+async def test_a_task_takes_no_result_after_a_no(tmp_path: Path) -> None:
+    shop = Shop()
+    async with Orchestrator(f"sqlite:///{tmp_path}/tasks.db") as made:
+        made.register(clerk(shop.deferred()))
+        task = await made.enqueue("clerk", "go")
+        await worked(made)
+        await made.answer(task_id=task, tool_call_id=shop.asked[0], result=Reject())
+        late = await made.answer(task_id=task, tool_call_id=shop.told[0], result={"shipped": 1})
+        await worked(made)
+        assert (late, (await made.status(task)).text, shop.ran) == ("finished", "Done.", 0)
+
+
+# -- results and answers that cross ---------------------------------------------------------------
+
+
 class Crossing(MemoryStore):
     """Takes an answer to the question just before the call's result is stored."""
 
@@ -329,10 +452,11 @@ async def test_over_http_and_ag_ui_the_id_of_the_result_answers_no_question() ->
             body = {"call_id": shop.told[0], "answer": answer}
             refused = await http.post("/api/sessions/s/answers", json=body)
             assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
-        resume = [{"interruptId": shop.told[0], "status": "resolved", "payload": True}]
-        body = {"threadId": "s", "runId": "r2", "messages": [], "resume": resume}
-        refused = await http.post("/agui", json=body)
-        assert refused.status_code >= 400, refused.text
+        for payload in (True, {"approved": True}, {"approved": False}, "yes", {"shipped": 1}):
+            resume = [{"interruptId": shop.told[0], "status": "resolved", "payload": payload}]
+            body = {"threadId": "s", "runId": "r2", "messages": [], "resume": resume}
+            refused = await http.post("/agui", json=body)
+            assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
         listed = (await http.get("/api/pending")).json()
     assert ([found["pending"]["call_id"] for found in listed], shop.ran) == (shop.asked, 0)
 

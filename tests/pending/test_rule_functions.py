@@ -1,5 +1,6 @@
 """Functions in rules are told apart by what they do and hold: a name alone makes no rule the same."""
 
+import datetime
 import enum
 import functools
 import importlib.util
@@ -9,18 +10,21 @@ import re
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from toolwright import Agent, Rule, ToolContext, UsageError, reviewed_by, rules, tool
+from toolwright import Agent, Rule, Runner, ToolContext, UsageError, reviewed_by, rules, tool
 from toolwright.tasks import Orchestrator
 from toolwright.tasks._registered import above_child
-from toolwright.testing import ScriptedModel
+from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Decision, Tool, digest_of_policy
 
 
@@ -142,9 +146,108 @@ MAKE: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "a number of a class": lambda limit: above(Cents(limit)),
     "a pattern": lambda limit: above(re.compile(f"{limit}")),
     "a number": lambda limit: above(Decimal(limit)),
+    "an attribute": lambda limit: with_attribute(limit),
+    "an attribute of a partial": lambda limit: part(limit),
     "a built-in method": lambda limit: above(frozenset({limit}).__contains__),
 }
 """Functions of one name that hold `limit` in one way or another."""
+
+
+def with_attribute(limit: Any) -> Callable[..., Any]:
+    def asks(cents: int) -> bool:
+        return bool(cents > asks.most)  # type: ignore[attr-defined]
+
+    asks.most = limit  # type: ignore[attr-defined]
+    return asks
+
+
+class Part(functools.partial[Any]):
+    pass
+
+
+def part(limit: Any) -> Callable[..., Any]:
+    made = Part(over, 1)
+    made.most = limit  # type: ignore[attr-defined]
+    return made
+
+
+def of_class(**body: Any) -> type:
+    """A class as another version of its module would have it."""
+    return type("Versioned", (), {"__module__": __name__, "__call__": Limit.__call__, **body})
+
+
+def on_a_subclass(limit: Any) -> Any:
+    return type("Below", (of_class(limit=limit),), {"__module__": __name__})
+
+
+class OfClass:
+    """Ways for a class to hold a limit of which its objects know nothing."""
+
+    @staticmethod
+    def helper(limit: Any) -> Callable[[Any], Any]:
+        return lambda self: limit
+
+    @staticmethod
+    def all_ways(limit: Any) -> dict[str, type]:
+        helper = OfClass.helper(limit)
+        return {
+            "a constant": of_class(limit=limit),
+            "a method": of_class(helper=helper),
+            "a property": of_class(limit=property(helper)),
+            "a cached property": of_class(limit=functools.cached_property(helper)),
+            "a static method": of_class(helper=staticmethod(helper)),
+            "a class method": of_class(helper=classmethod(helper)),
+            "above it": on_a_subclass(limit),
+            "its metaclass": type("Meta", (type,), {"__module__": __name__, "limit": limit})(
+                "Versioned", (), {"__module__": __name__}
+            ),
+            "an enum": enum.Enum("Versioned", {"LOW": 1, "MOST": limit}, module=__name__),
+        }
+
+
+@pytest.mark.parametrize("held", ["object", "class", "method"])
+@pytest.mark.parametrize("way", OfClass.all_ways(0))
+def test_classes_that_hold_other_values_make_other_rules(way: str, held: str) -> None:
+    def digest(limit: int) -> str | None:
+        kind = OfClass.all_ways(limit)[way]
+        one = kind(1) if way == "an enum" else kind()
+        bound = types.MethodType(over, one)
+        return digest_of_policy(above({"object": one, "class": kind, "method": bound}[held]))
+
+    assert digest(10) == digest(10) is not None
+    assert digest(10) != digest(11)
+
+
+class Odd(datetime.tzinfo):
+    """One whose text says nothing."""
+
+    def __init__(self, hours: int) -> None:
+        self.hours = hours
+
+    def utcoffset(self, at: Any) -> datetime.timedelta:
+        return datetime.timedelta(hours=self.hours)
+
+    def __repr__(self) -> str:
+        return "Odd()"
+
+
+NEW_YEAR = datetime.datetime(2020, 1, 1)
+SAYS_LITTLE: dict[str, Callable[[int], Any]] = {
+    "a long number": lambda n: 10**5000 + n,
+    "a long range": lambda n: range(10**5000 + n),
+    "a long fraction": lambda n: Fraction(10**5000 + n, 7),
+    "a time zone": lambda n: NEW_YEAR.replace(tzinfo=Odd(n)),
+    "a zone by name": lambda n: NEW_YEAR.replace(tzinfo=ZoneInfo(["UTC", "Etc/GMT+1"][n])),
+    "an offset": lambda n: datetime.time(12, tzinfo=datetime.timezone(datetime.timedelta(hours=n))),
+}
+
+
+@pytest.mark.parametrize("what", SAYS_LITTLE)
+def test_values_that_say_little_of_themselves_are_told_apart_or_not_known(what: str) -> None:
+    one, other = (digest_of_policy(above(SAYS_LITTLE[what](n))) for n in (0, 1))
+    assert one is None or one != other
+    known = what in ("a long number", "a zone by name", "an offset")
+    assert (one is not None, other is not None) == (known, known)
 
 
 def lambdas() -> list[Callable[..., Any]]:
@@ -322,6 +425,48 @@ def test_a_record_of_an_older_version_is_compared_by_its_digest_alone() -> None:
     assert not guard.is_of(older | {"digest": None})
     [unclear] = boss(above(threading.Lock())).guards
     assert not unclear.is_of({key: v for key, v in unclear.record.items() if key != "here"})
+
+
+PLAIN = Rule.ask("pay")
+OTHER: dict[str, Any] = {
+    "verdict": "deny",
+    "tools": ("wipe",),
+    "effects": ("write",),
+    "when": "cents > 1",
+    "reason": "Because.",
+    "source": "mcp:*",
+    "agent": "clerk",
+    "user": "ada",
+    "optional": True,
+}
+"""Another value for each field of a rule."""
+NOT_TOLD = {"reason", "optional"}
+"""Fields that say nothing about which calls a rule fits; a card shows the reason by itself."""
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Rule)])
+def test_no_field_of_a_rule_can_be_another_in_the_same_rule(field: str) -> None:
+    other = replace(PLAIN, **{field: OTHER[field]})
+    assert digest_of_policy(rules(PLAIN)) == digest_of_policy(rules(Rule.ask("pay")))
+    assert digest_of_policy(rules(other)) not in (None, digest_of_policy(rules(PLAIN)))
+    assert (str(other) == str(PLAIN)) is (field in NOT_TOLD)
+
+
+def test_a_child_task_does_not_run_under_the_rule_for_another_user() -> None:
+    ada, bob = (rules(Rule.deny(user=user), otherwise="allow") for user in ("ada", "bob"))
+    with pytest.raises(UsageError, match="is not the same with this worker"):
+        child_of(boss(ada), boss(bob))
+
+
+@pytest.mark.anyio
+async def test_cards_and_explanations_say_for_whom_a_rule_is() -> None:
+    mine = rules(Rule.deny("pay", user="bob"), Rule.ask("pay", user="me"), otherwise="allow")
+    model = ScriptedModel(call("pay", cents=1), "Done.")
+    runner = Runner(Agent(name="clerk", model=model, tools=[pay], policy=mine))
+    explained = await runner.explain("pay", {"cents": 1}, user_id="bob")
+    [asked] = (await runner.run("Pay.", user_id="me", session_id="s")).pending
+    assert "Rule.deny('pay', user='bob')" in str(explained)
+    assert "Rule.ask('pay', user='me')" in (asked.rule or "")
 
 
 def test_reviewers_are_known_by_their_model_and_instructions() -> None:

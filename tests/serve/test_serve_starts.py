@@ -1,7 +1,7 @@
 """At its start a server goes on with what was cut off or answered, and leaves alone what was stopped."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from toolwright import Agent, Approve, Runner, tool
 from toolwright.backends import SessionRow, Store, open_store
+from toolwright.errors import StoreError
 from toolwright.messages import (
     CancelRequested,
     Event,
@@ -58,7 +59,7 @@ def started(number: int = 1) -> Event:
 class Paying:
     """A runner whose agent pays when a person lets it."""
 
-    def __init__(self, store: Store, *turns: Any) -> None:
+    def __init__(self, store: Store, *turns: Any, tools: Sequence[Any] = ()) -> None:
         self.paid: list[int] = []
 
         @tool(require_confirmation=True)
@@ -67,7 +68,7 @@ class Paying:
             self.paid.append(amount)
             return "paid"
 
-        agent = Agent(name="payer", model=ScriptedModel(*turns), tools=[pay])
+        agent = Agent(name="payer", model=ScriptedModel(*turns), tools=[pay, *tools])
         self.runner = Runner(agent, store=store)
 
 
@@ -273,3 +274,100 @@ async def test_what_another_process_leaves_behind_later_is_tried_once(
                 await anyio.lowlevel.checkpoint()
     refused = [r for r in caplog.records if "cannot be resumed" in r.getMessage()]
     assert len(refused) == 1
+
+
+async def looks(store: Store, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Waits for so many further looks of the server for what others have left behind."""
+    monkeypatch.setattr(_background, "_SUCCESSION_SECONDS", 0.001)
+    unfinished, count = store.unfinished, 0
+
+    async def counted(app_name: str) -> Any:
+        nonlocal count
+        count += 1
+        return await unfinished(app_name)
+
+    async def wait(number: int) -> None:
+        seen = count
+        with anyio.fail_after(30):
+            while count < seen + number:
+                await anyio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(type(store), "unfinished", staticmethod(counted))
+    return wait
+
+
+async def test_what_another_process_leaves_behind_is_tried_again_when_the_store_failed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await looks(store, monkeypatch)
+    go_on, failed = LiveRuns.go_on, []
+
+    async def go_on_later(self: LiveRuns, row: SessionRow) -> None:
+        if len(failed) < 3:
+            failed.append(row)
+            raise StoreError("away")
+        await go_on(self, row)
+
+    monkeypatch.setattr(LiveRuns, "go_on", go_on_later)
+    async with served(Paying(store, "Done.").runner) as http:
+        await store.open(SCOPE)
+        await store.append(SCOPE, [started()])
+        await becomes(http, "done")
+
+
+async def test_a_session_that_is_deleted_while_it_is_looked_at_hurts_nobody(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = await looks(store, monkeypatch)
+    unfinished = store.unfinished
+    gone = SessionRow(scope=SCOPE, title="", created_at=1.0, updated_at=1.0, last_seq=3)
+
+    async def with_one_that_is_gone(app_name: str) -> list[SessionRow]:
+        return [gone, *await unfinished(app_name)]
+
+    monkeypatch.setattr(type(store), "unfinished", staticmethod(with_one_that_is_gone))
+    async with served(Paying(store).runner) as http:
+        await wait(4)
+        assert (await http.get("/api/health")).status_code == 200
+
+
+async def test_a_session_begun_anew_is_not_shown_with_the_end_of_the_old_one(store: Store) -> None:
+    async with served(Paying(store).runner) as http:
+        await store.open(SCOPE)
+        await store.append(SCOPE, [started(), RunEnded(seq=2, at=1.0, status="done")])
+        await becomes(http, "done")
+        await store.delete(SCOPE)
+        await store.open(SCOPE)
+        await store.append(SCOPE, [started(1), started(2)])
+        assert (await http.get("/api/sessions/s")).json()["status"] == "interrupted"
+
+
+async def test_a_run_that_a_person_stopped_stays_so_though_an_answer_came(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = await looks(store, monkeypatch)
+    lingers = anyio.Event()
+
+    @tool
+    async def linger() -> str:
+        """Take long."""
+        lingers.set()
+        await anyio.sleep_forever()
+        return ""
+
+    paying = Paying(store, [call("pay", amount=9), call("linger")], "Done.", tools=[linger])
+    async with served(paying.runner) as http:
+        session = (await http.post("/api/sessions", json={})).json()["id"]
+        await http.post(f"/api/sessions/{session}/runs", json={"message": "go"})
+        with anyio.fail_after(30):
+            await lingers.wait()
+            while not (waiting := (await http.get("/api/pending")).json()):
+                await anyio.lowlevel.checkpoint()
+        answer = {"call_id": waiting[0]["pending"]["call_id"], "answer": {"kind": "approve"}}
+        answered = await http.post(f"/api/sessions/{session}/answers", json=answer)
+        assert answered.status_code == 200
+        assert (await http.post(f"/api/sessions/{session}/cancel")).status_code == 204
+        await becomes(http, "stopped", session)
+        await wait(6)
+        assert (await http.get(f"/api/sessions/{session}")).json()["status"] == "stopped"
+    assert paying.paid == []

@@ -115,6 +115,16 @@ async def test_a_usual_answer_is_read(server: Server) -> None:
     assert {headers["Accept-Encoding"] for _, headers in server.seen} == {"identity"}
 
 
+@pytest.mark.row("004-TB6")
+async def test_a_token_of_ones_own_is_sent_with_every_request(server: Server) -> None:
+    server.answers["tools/call"] = texts("found")
+    tokens = iter(range(1, 100))
+    await called(server, credentials=lambda: f"token-{next(tokens)}")
+    sent = [headers["Authorization"] for _, headers in server.seen]
+    assert all(token.startswith("Bearer token-") for token in sent)
+    assert len(set(sent)) == len(sent) > 1
+
+
 LONG = b'{"jsonrpc":"2.0","id":"x","result":{"content":[{"type":"text","text":"%s"}]}}'
 COSTLY = {
     "packed": (zlib.compress(LONG % b"x"), {"Content-Encoding": "Deflate"}, "packs its answers"),

@@ -17,6 +17,7 @@ from toolwright.messages import (
     Given,
     Pending,
     PendingOpened,
+    Reject,
     RunEnded,
     RunStarted,
     Scope,
@@ -86,6 +87,25 @@ async def test_an_append_waits_for_an_answer_and_keeps_it(
         await end.result()
     [call] = await mine.open_calls("app", "s1")
     assert (call.answer, call.pending.blocking) == (Given(value=1), False)
+
+
+async def test_a_result_waits_for_the_answer_that_excludes_it(
+    url: str, stores: tuple[SqlStore, SqlStore]
+) -> None:
+    mine, theirs = stores
+    asks = PendingOpened(seq=3, pending=Pending(call_id="c1~2", name="ask", kind="confirmation"))
+    await mine.append(ADA, [asks])
+    async with anyio.create_task_group() as tasks:
+        together = Together(tasks)
+        with hold_at(theirs.database, "UPDATE toolwright_pending", after=True) as given:
+            no = together.start(lambda: theirs.answer("app", "s1", "c1~2", Reject()))
+            await given.reached()
+            result = together.start(
+                lambda: mine.answer("app", "s1", "c1", Given(value=1), [("s1", "c1~2")])
+            )
+            await until_blocked(url, result)
+        assert await no.result() == "accepted"
+        assert await result.result() == "duplicate"
 
 
 async def test_answers_to_a_session_that_is_not_there_are_unknown(

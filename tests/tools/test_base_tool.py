@@ -16,6 +16,9 @@ from toolwright import (
     ToolContext,
     UsageError,
     get_user_choice,
+    google_search,
+    preload_memory,
+    url_context,
 )
 from toolwright.messages import ToolSpec, UserMessage
 from toolwright.models import ModelRequest
@@ -27,6 +30,13 @@ DECLARATIONS = {
     "spec": ToolSpec(name="lookup", description="Find it.", parameters=SCHEMA),
     "dict": {"name": "lookup", "description": "Find it.", "parameters": SCHEMA},
     "json schema": {"parameters_json_schema": SCHEMA},
+    "dict as Gemini's": {
+        "parameters": {
+            "type": "OBJECT",
+            "properties": {"sku": {"type": "STRING", "default": {"type": "STRING"}}},
+            "required": ["sku"],
+        }
+    },
 }
 
 
@@ -98,14 +108,26 @@ def test_another_declaration_is_a_clear_error(declared: Any) -> None:
         Agent(name="a", model=ScriptedModel(), tools=[Lookup(declared)])
 
 
+def test_a_schema_that_cannot_be_used_is_refused_when_the_agent_is_built() -> None:
+    with pytest.raises(UsageError, match="The schema of tool 'lookup' cannot be used"):
+        Agent(name="a", model=ScriptedModel(), tools=[Lookup({"parameters": {"type": "integr"}})])
+
+
 @pytest.mark.row("004-H2a")
-def test_changing_the_request_the_other_way_is_refused() -> None:
-    class Odd(Lookup):
+@pytest.mark.parametrize("base", [Lookup, BaseTool, FunctionTool, AgentTool, BaseToolset])
+def test_changing_the_request_the_other_way_is_refused(base: type) -> None:
+    class Shared:
         async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
             """Never called."""
 
-    with pytest.raises(UsageError, match="shape_request"):
-        Agent(name="a", model=ScriptedModel(), tools=[Odd(None)])
+    with pytest.raises(UsageError, match=r"Odd defines process_llm_request.*shape_request"):
+        type("Odd", (Shared, base), {})
+
+
+@pytest.mark.row("004-H4c")
+def test_listing_the_other_way_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"Odd defines get_tools_with_prefix.*list_tools"):
+        type("Odd", (BaseToolset,), {"get_tools_with_prefix": lambda self: []})
 
 
 async def test_a_hand_written_tool_may_change_the_request_too() -> None:
@@ -129,6 +151,8 @@ async def test_every_tool_is_a_base_tool() -> None:
         assert issubclass(type(made), BaseTool)
         assert isinstance(made._get_declaration(), ToolSpec)
     assert not isinstance(plain, BaseTool)
+    # Neither of these is called here: a provider runs the first two, the last changes requests.
+    assert not any(isinstance(t, BaseTool) for t in (google_search, url_context, preload_memory))
     assert [t.is_long_running for t in (FunctionTool(plain), LongRunningFunctionTool(plain))] == [
         False,
         True,
@@ -156,13 +180,19 @@ def test_a_choice_is_a_long_running_tool() -> None:
 
 
 @pytest.mark.row("004-H4b")
-@pytest.mark.parametrize("where", ["class", "init"])
+@pytest.mark.parametrize("where", ["class", "init", "property", "shared"])
 async def test_the_cache_of_a_listing_is_turned_off_under_its_other_name(where: str) -> None:
     listed: list[int] = []
 
-    class Counting(BaseToolset):
+    class Shared:
+        if where == "shared":
+            _use_invocation_cache = False
+
+    class Counting(Shared, BaseToolset):  # type: ignore[misc]
         if where == "class":
             _use_invocation_cache = False  # type: ignore[assignment]
+        if where == "property":
+            _use_invocation_cache = property(lambda self: False)  # type: ignore[assignment]
 
         def __init__(self) -> None:
             super().__init__()
@@ -177,6 +207,11 @@ async def test_the_cache_of_a_listing_is_turned_off_under_its_other_name(where: 
     model = ScriptedModel(call("plain", x=1), call("plain", x=2), "ok")
     await Agent(name="a", model=model, tools=[Counting()]).run("x")
     assert len(listed) >= 3
+
+
+def test_a_cache_setting_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="_use_invocation_cache is True, False or a property"):
+        type("Odd", (BaseToolset,), {"_use_invocation_cache": lambda self: False})
 
 
 @pytest.mark.row("004-F1b", "004-F1c")

@@ -2,18 +2,25 @@
 
 import contextlib
 import json
+import subprocess
 import threading
 import time
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp_types import CallToolResult
+from mcp_types import Tool as Listed
 from tests.sources.hostile_schemas import HOSTILE_SCHEMAS, doubling
 
 from toolwright import Agent, ToolContext
+from toolwright._own_program import own_program
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import ToolSpec
+from toolwright.sources.mcp._returns import Returns
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import Output, SchemaCheck, Tool, TooMuchWork, _schema_check, schema_parser
 from toolwright.tools._schema_check import SHORT
@@ -134,7 +141,10 @@ def test_alternatives_that_are_too_many_to_be_told_are_not_made() -> None:
     ],
     ids=["enum", "enum of arrays", "dependentRequired", "patternProperties"],
 )
-def test_long_lists_in_a_schema_are_a_part_of_the_work(items: Schema, value: Any) -> None:
+def test_long_lists_in_a_schema_are_a_part_of_the_work(
+    items: Schema, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_schema_check, "_SECONDS", 0.3)
     check = SchemaCheck({"properties": {"x": {"items": items}}})
     began = time.thread_time()
     with contextlib.suppress(TooMuchWork):
@@ -151,8 +161,11 @@ _LONG_NUMBERS = [10**299 + number for number in range(2_000)]
         ({"enum": [[*range(100), n] for n in range(190)]}, [[*range(100), -1]] * 1_000),
         ({"const": list(range(5_000))}, [[*range(4_999), -1]] * 200),
         ({"allOf": [{"multipleOf": n} for n in (2, 3, 5, 7, 11)]}, _LONG_NUMBERS),
+        ({"multipleOf": 7e-300}, [1e300] * 1_000),
+        ({"multipleOf": 7e-300}, [1] * 1_000),
+        ({"multipleOf": 3.5}, [1e-300] * 1_000),
     ],
-    ids=["enum of arrays", "const", "multipleOf"],
+    ids=["enum of arrays", "const", "multipleOf", "small of large", "small", "of small"],
 )
 def test_what_is_compared_and_divided_is_counted_by_its_length(items: Schema, value: Any) -> None:
     check = SchemaCheck({"properties": {"x": {"items": items}}})
@@ -221,6 +234,73 @@ def test_a_process_tells_the_same_as_is_told_here(monkeypatch: pytest.MonkeyPatc
         schema_parser("t", schema)(json.dumps(value))
 
 
+def test_thousands_of_ordinary_fractions_are_judged() -> None:
+    check = SchemaCheck({"items": {"multipleOf": 0.01}})
+    prices = [number / 100 for number in range(20_000)]
+    assert check.errors(prices, len(json.dumps(prices))) == []
+
+
+@pytest.mark.parametrize("held", ["arguments", "results"])
+@pytest.mark.anyio
+async def test_a_process_that_judges_for_nobody_is_ended_at_once(
+    held: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_schema_check, "_SECONDS", 60.0)
+    begun, started = threading.Event(), list[subprocess.Popen[bytes]]()
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+            begun.set()
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    schema = {"type": "object", "properties": {"x": {"pattern": _STATES}}}
+    value = {"x": "ab" * 50_000}
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(
+                _hold_arguments if held == "arguments" else _hold_results, schema, value
+            )
+            await anyio.to_thread.run_sync(begun.wait, abandon_on_cancel=True)
+            group.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(started[0].wait, abandon_on_cancel=True)
+    assert started[0].returncode < 0
+
+
+async def _hold_arguments(schema: Schema, value: Any) -> None:
+    async def run(args: dict[str, Any], ctx: ToolContext) -> Output:
+        return Output(text="ran")
+
+    spec = ToolSpec(name="t", parameters=schema)
+    tool = Tool(spec=spec, parse=schema_parser("t", schema), run=run, source="mcp:x")
+    await Agent(name="a", model=ScriptedModel(call("t", **value), "."), tools=[tool]).run("go")
+
+
+async def _hold_results(schema: Schema, value: Any) -> None:
+    returns = Returns()
+    returns.tools["t"] = Listed(name="t", input_schema={"type": "object"}, output_schema=schema)
+    result = CallToolResult(content=[], structured_content=value)
+    await returns.validate_tool_result("t", result)
+
+
+def test_a_judge_is_handed_over_as_text_to_the_interpreter_behind_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A command in a sandbox may be able to change files of the environment that we run in."""
+    asked: list[list[str]] = []
+
+    def answer(command: list[str], sent: bytes) -> bytes:
+        asked.append(command)
+        return b"[]"
+
+    monkeypatch.setattr(_schema_check, "_answer", answer)
+    check = SchemaCheck({"properties": {"x": {"pattern": _STATES}}})
+    assert check.errors({"x": "ab" * 10_000}, 20_010) == []
+    assert asked[0][:4] == own_program("")[:4]
+    assert "Hold one value to a schema" in asked[0][4]
+
+
 def test_slips_are_mended_that_a_process_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
     elsewhere = SchemaCheck._judged_elsewhere
@@ -281,3 +361,14 @@ async def test_long_arguments_of_tools_from_outside_are_read_beside_the_loop(
     result = await agent.run("go")
     assert str(letters) in str(result.events)
     assert (read_in[0] != threading.get_ident()) is beside
+
+
+def test_a_judge_ends_by_itself_when_whoever_started_it_is_gone() -> None:
+    resource = pytest.importorskip("resource")
+    answer = (
+        "    import resource; sys.stdout.write(str(resource.getrlimit(resource.RLIMIT_CPU)[1]))"
+    )
+    source = _schema_check._JUDGE.partition("    sys.stdout.write(")[0] + answer
+    done = subprocess.run(own_program(source, "", "7"), capture_output=True, check=True)
+    assert done.stdout == b"7"
+    assert resource.getrlimit(resource.RLIMIT_CPU)[1] != 7

@@ -59,7 +59,6 @@ async def test_the_underscore_of_a_prefix_is_added_only_when_missing() -> None:
     assert await names(RoleBased(tool_name_prefix="shop")) == ["shop_list_pets"]
 
 
-@pytest.mark.row("004-H4c")
 async def test_a_prefixed_tool_runs_under_its_new_name_only() -> None:
     model = ScriptedModel([call("shop_list_pets"), call("list_pets")], ".")
     result = await Agent(name="t", model=model, tools=[RoleBased(tool_name_prefix="shop")]).run(

@@ -35,7 +35,7 @@ from toolwright.agent._presented import Parts, presented
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
 from toolwright.agent._transfer import resolve_transfer
-from toolwright.concurrency import first_cause, in_io_thread
+from toolwright.concurrency import first_cause, in_stoppable_thread
 from toolwright.errors import ArgumentError, StoreError, ToolError, UsageError
 from toolwright.messages import (
     Status,
@@ -180,7 +180,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     # By a schema from outside, much to read may be long work.
     is_long = bool(tool.source) and len(ctx.call.arguments) > _LONG_ARGUMENTS
     args = called = ctx.arguments = (
-        await in_io_thread(read, abandon_on_cancel=True) if is_long else read()
+        await in_stoppable_thread(lambda _: read()) if is_long else read()
     )
     record.as_read = called
     if record.answers:

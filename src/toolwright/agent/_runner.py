@@ -1,7 +1,7 @@
 """Run an agent in sessions that are kept: stored, listed, paused, answered, resumed, branched."""
 
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,6 +50,7 @@ from toolwright.backends import (
     SessionRow,
     Store,
     open_store,
+    questions_beside,
     waited_for,
 )
 from toolwright.concurrency import close_all, in_io_thread
@@ -307,22 +308,27 @@ class Runner(Sealed):
 
         What became of each is that of `answer`.
         """
-        found = await self.store.open_calls(self.app_name, session_id)
-        rows = {row.pending.call_id: row for row in found}
+        rows = await self._open_rows(session_id)
         meant = {
             call_id: await self._question_of(rows, call_id, value)
             for call_id, value in answers.items()
         }
         # What has been answered takes nothing more, whether it would fit or not.
         waiting = {at: row for at, row in rows.items() if not row.answered}
+        for at in set(meant.values()) & waiting.keys():
+            _refuse_early_result(rows, waiting[at], together=set(meant.values()))
         checked = {
             call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
         return {
-            call_id: await self._store_answer(session_id, at, waiting.get(at), checked[call_id])
+            call_id: await self._store_answer(session_id, at, rows, checked[call_id])
             for call_id, at in meant.items()
         }
+
+    async def _open_rows(self, session_id: str) -> dict[str, OpenCall]:
+        found = await self.store.open_calls(self.app_name, session_id)
+        return {row.pending.call_id: row for row in found}
 
     async def _question_of(self, rows: Mapping[str, OpenCall], call_id: str, value: Any) -> str:
         """The id of the question that `value` is meant for.
@@ -366,7 +372,7 @@ class Runner(Sealed):
                 raise UsageError(
                     f"{row.pending.call_id!r} is the result of a call that asks for a "
                     f"{other.pending.kind} first, which this could be: answer that as {at!r}. A result "
-                    "that reads like it can be brought when that is answered. The call still waits."
+                    "that reads like it can be brought when the function has run again. The call still waits."
                 )
 
     async def _could_answer(self, row: OpenCall, value: Any) -> bool:
@@ -402,11 +408,24 @@ class Runner(Sealed):
         return brought
 
     async def _store_answer(
-        self, session_id: str, call_id: str, row: OpenCall | None, checked: Any
+        self, session_id: str, call_id: str, rows: Mapping[str, OpenCall], checked: Any
     ) -> Answered:
-        if row is not None and _is_sign_in(row, checked):
-            return await sign_in(self.store, self.services.credentials, row, checked)
-        return await self.store.answer(self.app_name, session_id, call_id, checked)
+        """Take an answer. A question of the call that is answered first decides, and no result after it."""
+        address, row = (self.app_name, session_id, call_id), rows.get(call_id)
+        while row is not None and not row.answered:
+            if _is_sign_in(row, checked):
+                return await sign_in(self.store, self.services.credentials, row, checked)
+            _refuse_early_result(rows, row)
+            beside = questions_beside(rows.values(), row)
+            if any(isinstance(asked.answer, Reject) for asked in beside):
+                return "finished"
+            rivals = [(session_id, asked.pending.call_id) for asked in beside if not asked.answered]
+            outcome = await self.store.answer(*address, checked, rivals)
+            if outcome != "duplicate" or not rivals:
+                return outcome
+            rows = await self._open_rows(session_id)
+            row = rows.get(call_id)
+        return await self.store.answer(*address, None)
 
     async def answer_sign_in(self, callback: str, *, user_id: str | None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.
@@ -722,6 +741,20 @@ class _Plan:
     given: Mapping[str, Any] | None = None
     task_id: str | None = None
     above: Above = ABOVE_ALL
+
+
+def _refuse_early_result(
+    rows: Mapping[str, OpenCall], row: OpenCall, together: Collection[str] = ()
+) -> None:
+    """`UsageError` for a result beside an answer with which the function has not run again yet."""
+    for asked in questions_beside(rows.values(), row):
+        at = asked.pending.call_id
+        if at in together or (asked.answer is not None and not isinstance(asked.answer, Reject)):
+            raise UsageError(
+                f"{row.pending.call_id!r} is the result of a call whose question {at!r} is answered: "
+                "that decides whether the function runs again, and the result can be brought after "
+                "that. `resume` the session first. The call still waits."
+            )
 
 
 def _is_sign_in(row: OpenCall, answer: Any) -> bool:

@@ -12,6 +12,7 @@ from toolwright.backends._store import (
     OpenCall,
     SessionRow,
     Store,
+    questions_beside,
     waited_for,
 )
 
@@ -224,6 +225,7 @@ __all__ = [
     "open_sandbox",
     "open_store",
     "openid_url_to_scheme_credential",
+    "questions_beside",
     "service_account_dict_to_scheme_credential",
     "service_account_scheme_credential",
     "sqlite_address",

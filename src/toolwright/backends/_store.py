@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ __all__ = [
     "Store",
     "is_meant",
     "may_append",
+    "questions_beside",
     "waited_for",
 ]
 
@@ -248,7 +249,8 @@ class Store(Protocol):
         """Take an answer, exactly once, in one atomic step; what it holds is plain JSON.
 
         `unless` names other calls, by session and call id: if one of them has an answer already,
-        this one is a "duplicate". Of several that name each other, one is accepted. Without an
+        this one is a "duplicate". Of several that name each other, one is accepted; one of the same
+        session is answered before or after, whether it names this or not. Without an
         answer nothing is taken, and what became of the call is said; "unknown" while it waits.
         """
         ...
@@ -297,6 +299,14 @@ def waited_for(calls: Sequence[OpenCall]) -> list[OpenCall]:
     latest = {_whose(call): call for call in calls if not call.answered}
     brought = {_whose(call) for call in calls if call.answer is not None}
     return [call for whose, call in latest.items() if whose not in brought]
+
+
+def questions_beside(calls: Iterable[OpenCall], result: OpenCall) -> list[OpenCall]:
+    """What the call of a result that can be brought has asked, as far as it is open; none for others."""
+    if result.pending.kind != "result":
+        return []
+    others = (call for call in calls if call.pending.kind != "result")
+    return [call for call in others if _whose(call) == _whose(result)]
 
 
 def _whose(call: OpenCall) -> tuple[str, str]:

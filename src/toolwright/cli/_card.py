@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from toolwright._links import hosts_in
-from toolwright.cli._screen import Screen, cells, count_within, gutter, wrap
+from toolwright.cli._screen import STYLE, Screen, cells, count_within, gutter, wrap
 from toolwright.messages import Pending, pretences, shown_json, shown_text, visible
 
 __all__ = ["Card", "laid", "laid_own", "lay_out", "numbers_of", "options_of", "whole_rows"]
@@ -15,6 +15,8 @@ __all__ = ["Card", "laid", "laid_own", "lay_out", "numbers_of", "options_of", "w
 _SEEN = 8
 """So many characters of the beginning and of the end of a text are in sight at least."""
 _LONGEST_NAME = 120
+_LEFT_EMPTY = 3
+"""So many cells are empty at most where a row ends: a wide picture with its style takes four."""
 _BLANKS = re.compile(" {17,}")
 _LEFT_OUT = "({count:,} characters; `show` pages through them all)"
 _TOO_MUCH = "(too much for this screen: `show` pages through it; a yes counts after that)"
@@ -62,17 +64,17 @@ class _Part:
             + cells(screen.spell(_gap(line, line)))
             + cells(line[-self.last :])
         )
-        return min(self.height(screen, most), -(-need // (screen.text_width - 1)))
+        return min(self.height(screen, most), -(-need // (screen.text_width - _LEFT_EMPTY)))
 
     def _cut(self, rows: int, screen: Screen) -> str:
         line = _one_line(screen.spell(self.text))
-        # A wide character at the end of a row leaves one cell of it empty.
-        room = rows * (screen.text_width - 1) - cells(screen.spell(_gap(line, line)))
+        room = rows * (screen.text_width - _LEFT_EMPTY) - cells(screen.spell(_gap(line, line)))
         spare = max(0, room - cells(line[: self.first]) - cells(line[-self.last :])) // 2
         head = self.first + count_within(line[self.first :], spare)
         tail = self.last + count_within(reversed(line[: -self.last]), spare)
         if head + tail >= len(line):
             return line
+        tail -= line[-tail] == STYLE
         start = line[:head].rstrip("\\")
         gap = screen.spell(_gap(line[len(start) : -tail], line))
         return f"{start}{gap}{line[-tail:]}"

@@ -1,13 +1,19 @@
 """Foreign text in rows of a terminal: each begins with a gutter of ours, and none is too long."""
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Screen", "cells", "count_within", "gutter", "screen", "wrap"]
+__all__ = ["STYLE", "Screen", "cells", "count_within", "gutter", "screen", "wrap"]
+
+STYLE = "\ufe0f"
+"""Chooses how the character before it looks, and is not seen: at the beginning of a row it is a mark."""
+_JOINER = "\u200d"
+_UNIT = re.compile(f".{STYLE}?", re.DOTALL)
 
 _LABEL_COLUMNS = 8
 _COLUMNS, _ROWS = 80, 24
@@ -37,7 +43,12 @@ class Screen(NamedTuple):
         return cells(gutter("", self)) + _FEWEST_TEXT_COLUMNS <= self.width
 
     def spell(self, text: str) -> str:
-        """The text as the stream will write it: what its encoding lacks is written as a mark."""
+        """The text as the stream will write it: what its encoding lacks is written as a mark.
+
+        So are joiners of pictures: terminals do not agree on how wide a joined picture is, and a
+        row could not end beside one without another becoming of it.
+        """
+        text = text.replace(_JOINER, "\\u200d")
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
 
@@ -79,17 +90,17 @@ def _cells(char: str) -> int:
 
 
 def wrap(text: str, width: int) -> Iterator[str]:
-    """One line in rows of at most so many cells, cut between any two characters."""
+    """One line in rows of at most so many cells, cut between any two characters that are seen."""
     if text.isascii():
         yield from (text[at : at + width] for at in range(0, max(1, len(text)), width))
         return
     row, used = [], 0
-    for char in text:
-        if used + _cells(char) > width:
+    for unit in _UNIT.findall(text):
+        if used + cells(unit) > width:
             yield "".join(row)
             row, used = [], 0
-        row.append(char)
-        used += _cells(char)
+        row.append(unit)
+        used += cells(unit)
     yield "".join(row)
 
 

@@ -1,26 +1,15 @@
 """Where the command line keeps what must outlive it: private files of the person who runs it."""
 
-import hashlib
 import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from toolwright._private import make_parents
-from toolwright.backends import sqlite_address, sqlite_path
+from toolwright.backends import sqlite_path
+from toolwright.kits._state import state_directory, store_of
 
 __all__ = ["default_store", "has_tables", "history_file", "make_private", "state_directory"]
-
-_LONGEST_NAME = 200
-"""Bytes; with the digest and the endings that SQLite adds, a file's name may have 255."""
-
-
-def state_directory() -> Path:
-    """`$XDG_STATE_HOME/toolwright`, which is `~/.local/state/toolwright` unless it is set."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    # The specification has relative paths ignored.
-    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
-    return root / "toolwright"
 
 
 def default_store() -> str:
@@ -28,17 +17,7 @@ def default_store() -> str:
 
     Calls run in the working directory, so a session is only continued in the one it was begun in.
     """
-    here = Path.cwd()
-    digest = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
-    return sqlite_address(
-        state_directory() / "sessions" / f"{_short(here.name) or 'root'}-{digest}.db"
-    )
-
-
-def _short(name: str) -> str:
-    """The name, or as much of it as leaves room; the digest tells apart what begins alike."""
-    whole = os.fsencode(name)
-    return name if len(whole) <= _LONGEST_NAME else whole[:_LONGEST_NAME].decode(errors="ignore")
+    return store_of("sessions", Path.cwd())
 
 
 def history_file() -> Path:

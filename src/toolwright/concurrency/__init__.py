@@ -3,7 +3,12 @@
 from toolwright.concurrency._closing import close_all, first_cause
 from toolwright.concurrency._finish import finish, outlast
 from toolwright.concurrency._forks import begin_anew_after_fork
-from toolwright.concurrency._io_threads import in_io_thread, in_stoppable_thread, wait_in_thread
+from toolwright.concurrency._io_threads import (
+    check_wanted,
+    in_io_thread,
+    in_stoppable_thread,
+    wait_in_thread,
+)
 from toolwright.concurrency._once import Once
 from toolwright.concurrency._session_table import SessionTable
 from toolwright.concurrency._user_threads import (
@@ -19,6 +24,7 @@ __all__ = [
     "await_from_thread",
     "begin_anew_after_fork",
     "call_user",
+    "check_wanted",
     "close_all",
     "finish",
     "first_cause",

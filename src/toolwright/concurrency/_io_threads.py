@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 
@@ -10,13 +11,14 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
-__all__ = ["in_io_thread", "in_stoppable_thread", "wait_in_thread"]
+__all__ = ["check_wanted", "in_io_thread", "in_stoppable_thread", "wait_in_thread"]
 
 T = TypeVar("T")
 _MOST = 40
 # Of each event loop its own, like anyio's; not anyio's default one, which applications use too.
 _SHORT: RunVar[CapacityLimiter] = RunVar("toolwright_io_threads")
 _LONG: RunVar[CapacityLimiter] = RunVar("toolwright_waiting_threads")
+_BETWEEN: ContextVar[Callable[[], None] | None] = ContextVar("toolwright_between", default=None)
 
 
 async def in_io_thread(func: Callable[..., T], *args: Any, abandon_on_cancel: bool = False) -> T:
@@ -57,10 +59,21 @@ async def in_stoppable_thread(func: Callable[[Callable[[], None]], T]) -> T:
     # An idle thread still holds what it ran last, which would keep all that belongs to it alive.
     todo = [func]
     del func
+
+    def run() -> T:
+        _BETWEEN.set(between)
+        return todo.pop()(between)
+
     try:
-        return await in_io_thread(lambda: todo.pop()(between), abandon_on_cancel=True)
+        return await in_io_thread(run, abandon_on_cancel=True)
     finally:
         gone.set()
+
+
+def check_wanted() -> None:
+    """What `between` does, for code that it was not handed to; nothing in other threads."""
+    if (between := _BETWEEN.get()) is not None:
+        between()
 
 
 def _limiter(kept: RunVar[CapacityLimiter], tokens: float) -> CapacityLimiter:

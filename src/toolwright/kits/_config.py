@@ -25,6 +25,7 @@ from toolwright.kits._config_schema import (
 )
 from toolwright.kits._import import import_object
 from toolwright.kits._presets import preset_tools
+from toolwright.kits._state import store_of
 from toolwright.kits._yaml import Document, read_yaml
 from toolwright.models import Model, check_model_name
 from toolwright.tools import Policy, Rule, Rules, Toolset
@@ -58,7 +59,13 @@ class LoadedAgent:
 
     @property
     def store_address(self) -> str:
-        """The address of the store; a relative SQLite file is beside the agent's file."""
+        """The address of the store; a relative SQLite file is beside the agent's file.
+
+        Without one, it is in the state directory of the person: what lies beside the agent's file is
+        in the workspace of its commands, who could write answers of people into it.
+        """
+        if self.settings.store is None:
+            return store_of("agents", self.path.parent.resolve())
         file = sqlite_path(self.settings.store)
         if file is None or file.is_absolute():
             return self.settings.store

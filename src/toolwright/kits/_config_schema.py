@@ -140,13 +140,16 @@ class AgentFile(_Strict):
     tools: ToolSettings = Field(default_factory=ToolSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
-    store: str = "sqlite:///.toolwright/sessions.db"
+    store: str | None = None
+    """Such as `sqlite:///sessions.db`, beside this file; otherwise a file in the state directory."""
     settings: ModelSettings = Field(default_factory=ModelSettings)
     """`ModelSettings` by name: temperature, max_tokens, reasoning and so on."""
 
     @field_validator("store")
     @classmethod
-    def _is_a_store(cls, given: str) -> str:
+    def _is_a_store(cls, given: str | None) -> str | None:
+        if given is None:
+            return None
         try:
             open_store(given)  # Connects on first use, so to nothing.
         except UsageError as error:

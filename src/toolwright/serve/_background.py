@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
+from functools import partial
 
 import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolwright.backends import SessionRow
 from toolwright.concurrency import close_all, first_cause
-from toolwright.errors import UsageError
+from toolwright.errors import StoreError, UsageError
 from toolwright.messages import redact
 from toolwright.serve._problems import problem_response
 from toolwright.serve._workbench import Workbench
@@ -238,7 +239,8 @@ async def _succeed(bench: Workbench) -> None:
     """Go on with sessions whose process has died, or was stopped, while this one runs.
 
     Only with those that nobody has and nothing has been written to since the last look: whoever
-    answers a call may be about to go on with it. One that cannot go on is not tried again.
+    answers a call may be about to go on with it. One that cannot go on is not tried again, unless it
+    was the store that failed.
     """
     before: dict[str, int] = {}
     tried: dict[str, int] = {}
@@ -248,32 +250,34 @@ async def _succeed(bench: Workbench) -> None:
         tried = {name: at for name, at in tried.items() if left.get(name) == at}
         for name, at in left.items() - tried.items():
             if before.get(name) == at:
-                tried[name] = at
-                await _resume(bench, name)
+                if await _resume(bench, name):
+                    tried[name] = at
                 await anyio.sleep(_RESUME_PAUSE)
         before = left
 
 
 async def _left_behind(bench: Workbench) -> dict[str, int]:
     """The unfinished sessions that no process has, and where their logs end."""
-    return {
-        name: row.last_seq
-        for row in await bench.runner.unfinished()
-        if not bench.runs.is_running(name := row.scope.session_id)
-        and await bench.runner.holder(name) is None
-    }
+    found: dict[str, int] = {}
+    for row in await bench.runner.unfinished():
+        # Of the store, which says nothing of a session that was deleted meanwhile.
+        holder = await bench.runner.store.holder(row.scope)
+        is_held = holder is not None and not holder.is_gone
+        if not is_held and not bench.runs.is_running(row.scope.session_id):
+            found[row.scope.session_id] = row.last_seq
+    return found
 
 
-async def _resume(bench: Workbench, session_id: str) -> None:
-    """Go on with a session, if it still stands as it was found."""
+async def _resume(bench: Workbench, session_id: str) -> bool:
+    """Go on with a session, if it still stands as it was found; False if that may be tried again."""
     try:
         row = await bench.sessions.find(session_id)
         status = await bench.sessions.last_run(row)
         if bench.runs.is_running(session_id):
-            return
+            return True
         if status == "running":
             # The process that has it may have died a moment ago, or be about to stop.
-            bench.runs.go_on_when_free(row, lambda: _resume(bench, session_id))
+            bench.runs.go_on_when_free(row, partial(_resume, bench, session_id))
         elif status != "interrupted":
             await bench.runs.go_on_with_answers(row)
         elif is_cancelled(await bench.runner.events(session_id)):
@@ -286,6 +290,8 @@ async def _resume(bench: Workbench, session_id: str) -> None:
             _log.info("Session %s goes on where it was interrupted", session_id)
     except Exception as error:  # noqa: BLE001  one session must not keep the others from going on
         _log.warning("Session %s cannot be resumed: %s", session_id, redact(str(error)))
+        return not isinstance(error, StoreError)
+    return True
 
 
 async def _close_with_host(streams: Streams) -> None:

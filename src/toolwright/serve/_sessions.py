@@ -43,7 +43,7 @@ class Sessions:
     def __init__(self, runner: Runner, runs: LiveRuns) -> None:
         self._runner = runner
         self._runs = runs
-        self._statuses: OrderedDict[tuple[str, int], Status] = OrderedDict()
+        self._statuses: OrderedDict[tuple[str, float, int], Status] = OrderedDict()
 
     async def find(self, session_id: str) -> SessionRow:
         """The session, or a 404."""
@@ -89,7 +89,7 @@ class Sessions:
         if self._runs.is_running(session_id):
             return "running"
         # A log that has not grown ends as it did when it was last read.
-        key = (session_id, row.last_seq)
+        key = (session_id, row.created_at, row.last_seq)
         if key not in self._statuses:
             self._statuses[key] = await self._last_status(row)
             if len(self._statuses) > _REMEMBERED:

@@ -440,6 +440,16 @@ async def check_of_answers_that_exclude_each_other_one_is_accepted(store: Store)
     assert await store.answer("app", left, "c1", Given(), missing) == "accepted"
 
 
+async def check_an_answer_may_yield_to_another_of_its_session(store: Store) -> None:
+    """Whether that one is given first is all that counts; it may know nothing of the other."""
+    opened = [PendingOpened(pending=_pending(call)) for call in ("c1", "c1~2", "c2", "c2~2")]
+    await _with(store, ADA, *opened)
+    await _answer(store, "c1~2", 1, "accepted")
+    assert await store.answer("app", "s1", "c1", Given(), [("s1", "c1~2")]) == "duplicate"
+    assert await store.answer("app", "s1", "c2", Given(), [("s1", "c2~2")]) == "accepted"
+    await _answer(store, "c1", 1, "accepted")
+
+
 async def check_without_an_answer_nothing_is_taken(store: Store) -> None:
     """What became of a call can be asked without answering it."""
     past = _pending("late", deadline=time.time() - 1)

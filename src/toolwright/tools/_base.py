@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.errors import UsageError
 from toolwright.messages import Effects, ToolSpec
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, ToolContext
 from toolwright.tools._declaration import read_declaration
-from toolwright.tools._json_schema import schema_parser
+from toolwright.tools._json_schema import checked_parser
 from toolwright.tools._output import to_output
+from toolwright.tools._overrides import refuse_uncalled
 from toolwright.tools._tool import Output, Tool
 
 __all__ = ["BaseTool"]
@@ -28,6 +28,10 @@ class BaseTool(Sealed, ABC):
     sequential: bool = False
     idempotent: bool = False
     _live = ("name", "description")
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        refuse_uncalled(cls)
 
     def __init__(self, *, name: str, description: str = "") -> None:
         self.name = name
@@ -47,11 +51,6 @@ class BaseTool(Sealed, ABC):
     def as_tool(self) -> Tool:
         """The tool as the agent uses it; asked for once, when the agent is built."""
         whose = type(self).__name__
-        if hasattr(self, "process_llm_request"):
-            raise UsageError(
-                f"{whose} defines process_llm_request, which nothing calls here: put something with "
-                "`async def shape_request(self, ctx, request)` into the agent's tools instead."
-            )
         declared = self._get_declaration()
         told = ToolSpec(name=self.name) if declared is None else declared
         spec = read_declaration(told, whose, self.name, self.description)
@@ -61,7 +60,7 @@ class BaseTool(Sealed, ABC):
 
         return Tool(
             spec=spec,
-            parse=schema_parser(spec.name, spec.parameters),
+            parse=checked_parser(spec.name, spec.parameters),
             run=run,
             effects=self.effects,
             sequential=self.sequential,

@@ -1,5 +1,6 @@
 """What a running tool can see and do, besides its arguments."""
 
+import logging
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -45,6 +46,7 @@ __all__ = [
     "ToolContext",
 ]
 
+_log = logging.getLogger("toolwright.workflow")
 T = TypeVar("T")
 
 
@@ -541,11 +543,22 @@ class ToolContext(ReadonlyContext):
 
     @property
     def route(self) -> Any:
-        """Which edge of a workflow to follow from here."""
+        """Which edge of a workflow to follow from here.
+
+        Tool nodes and the own tools of an agent node choose; what a tool deeper inside sets is
+        logged and not followed.
+        """
         return self.actions.route
 
     @route.setter
     def route(self, value: Any) -> None:
+        node, call = self.node_path, self.function_call_id
+        if node and node not in (call, call.rpartition("/")[0]):
+            _log.warning(
+                "Route %r is not followed: the call %s that set it is not one of node %s itself, but "
+                "of an agent inside it. Return it to that one, and let one of its own tools set it.",
+                value, call, node,
+            )  # fmt: skip
         self.actions.route = value
 
     @property

@@ -9,6 +9,9 @@ from toolwright.messages import ToolSpec
 __all__ = ["read_declaration"]
 
 _KEYS = ("name", "description", "parameters", "parameters_json_schema")
+_TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+_VALUES = ("default", "enum", "const", "example", "examples")
+"""What stands under these is no schema."""
 
 
 def read_declaration(declared: Any, whose: str, name: str, description: str) -> ToolSpec:
@@ -42,7 +45,7 @@ def read_declaration(declared: Any, whose: str, name: str, description: str) -> 
 def _plain(schema: Any, whose: str) -> dict[str, Any]:
     """JSON Schema as plain JSON; Google's own schemas write it in other words."""
     if isinstance(schema, Mapping):
-        return dict(schema)
+        return {key: _in_json_schema(key, value) for key, value in schema.items()}
     try:
         return schema.json_schema.model_dump(mode="json", exclude_none=True, by_alias=True)
     except AttributeError:
@@ -50,3 +53,14 @@ def _plain(schema: Any, whose: str) -> dict[str, Any]:
             f"{whose}._get_declaration has parameters of {type(schema).__name__}; "
             "give JSON Schema as a dict."
         ) from None
+
+
+def _in_json_schema(key: str, value: Any) -> Any:
+    """A part of a schema, with types such as `INTEGER`, as Gemini writes them, in lower case."""
+    if key in _VALUES:
+        return value
+    if key == "type" and isinstance(value, str) and value in _TYPES:
+        return value.lower()
+    if isinstance(value, Mapping):
+        return {inner: _in_json_schema(inner, found) for inner, found in value.items()}
+    return [_in_json_schema("", each) for each in value] if isinstance(value, list) else value

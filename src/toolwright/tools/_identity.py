@@ -8,19 +8,26 @@ import functools
 import json
 import pathlib
 import re
+import sys
 import types
 import uuid
+import zoneinfo
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Unknowable", "identity_of"]
+
+
+class _Named(NamedTuple):
+    name: str
+
 
 _MOST = 10_000
 """Values that are looked at in one function."""
 _DEEPEST = 50
 _WRITTEN_OUT = (
-    type(None), bool, int, float, complex, str, bytes, range, type(...), type(NotImplemented),
-    decimal.Decimal, fractions.Fraction, uuid.UUID, datetime.date, datetime.time, datetime.datetime,
+    type(None), bool, float, complex, str, bytes, range, type(...), type(NotImplemented),
+    decimal.Decimal, fractions.Fraction, uuid.UUID, datetime.date,
     datetime.timedelta, datetime.timezone, pathlib.PurePosixPath, pathlib.PosixPath,
     pathlib.PureWindowsPath, pathlib.WindowsPath,
 )  # fmt: skip
@@ -33,6 +40,17 @@ _BUILT_IN = (
     types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType,
     types.MethodDescriptorType,
 )  # fmt: skip
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, type(_Named.name))
+"""What a class has for a slot or a field; those are in its `__slots__` and `_fields`."""
+_OF_EVERY_CLASS = frozenset({
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__",
+    "__static_attributes__", "__annotations__", "__annotate_func__", "__annotations_cache__",
+    "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__", "__dataclass_fields__",
+    "__dataclass_params__",
+})  # fmt: skip
+"""Where a class is from and how it is described; what it does is in the rest."""
+_ONE_OF_EACH = sys.stdlib_module_names | {"toolwright"}
+"""Packages whose classes are known by their names."""
 _STATE = getattr(object, "__getstate__", None)
 
 
@@ -44,9 +62,10 @@ def identity_of(function: Any, known: Callable[[Any], Any]) -> Any:
     """Plain JSON that is the same for the same function, in every process of one Python version.
 
     Code is compared as it is compiled, with constants, names and defaults, and with what the function
-    holds: variables of the function around it, the object of a method, the arguments of a `partial`.
-    What it reaches by its name elsewhere is not looked at. `known` says how others are written, or
-    gives None. `Unknowable` when it holds something whose value cannot be read, such as a connection.
+    holds: its attributes, variables of the function around it, the object of a method with its class
+    and those above that, the arguments of a `partial`. Not looked at are classes of the standard
+    library, and what it reaches by a global name. `known` says how others are written, or gives None.
+    `Unknowable` when it holds something whose value cannot be read, such as a connection.
     """
     return _Reader(known).read(function)
 
@@ -64,8 +83,10 @@ class _Reader:
         if self._read > _MOST or len(self._around) > _DEEPEST:
             raise Unknowable
         kind = type(value)
+        if kind is int:
+            return ["int", hex(value)]  # Of any length.
         if kind in _WRITTEN_OUT:
-            return [kind.__name__, repr(value)]
+            return [kind.__name__, _written_out(value)]
         if id(value) in self._around:  # A function that calls itself.
             return ["around", len(self._around) - self._around.index(id(value))]
         self._around.append(id(value))
@@ -85,17 +106,30 @@ class _Reader:
             case types.MethodType():
                 return [self.read(value.__func__), self.read(value.__self__)]
             case functools._lru_cache_wrapper():
-                return self.read(value.__wrapped__)
+                return self.read(value.__dict__)  # What it wraps, and how.
             case functools.partial():
-                return self._all(value.func, value.args, value.keywords)
+                given = (value.func, value.args, value.keywords)
+                return self._all(type(value), *given, value.__dict__)
+            case staticmethod() | classmethod():
+                return self.read(value.__func__)
+            case property():
+                return self._all(value.fget, value.fset, value.fdel)
+            case functools.cached_property():
+                return self.read(value.func)
             case types.ModuleType():
                 return value.__name__
             case type():
-                return _named(value)
+                return self._class(value)
             case enum.Enum():
-                return [_named(type(value)), self.read(value.value)]
+                return self._all(type(value), value.value)
+            case zoneinfo.ZoneInfo() if type(value) is zoneinfo.ZoneInfo and value.key:
+                return value.key
+            case datetime.datetime() | datetime.time() if type(value).__module__ == "datetime":
+                return [repr(value.replace(tzinfo=None)), self.read(value.tzinfo)]
             case re.Pattern():
                 return self._all(value.pattern, value.flags)
+        if isinstance(value, _DESCRIPTORS):
+            return None
         if isinstance(value, _BUILT_IN):
             held = getattr(value, "__self__", None)
             return [_named(value), self.read(held)]
@@ -107,13 +141,27 @@ class _Reader:
     def _function(self, function: types.FunctionType) -> Any:
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
         held = self._all(function.__code__, function.__defaults__, function.__kwdefaults__)
-        return [function.__module__, function.__qualname__, held, cells]
+        more = self.read(function.__dict__)
+        return [function.__module__, function.__qualname__, held, cells, more]
 
     def _cell(self, cell: types.CellType) -> Any:
         try:
-            return self.read(cell.cell_contents)
+            held = cell.cell_contents
         except ValueError:  # It has no value yet.
             return None
+        return self.read(held)
+
+    def _class(self, kind: type) -> Any:
+        """A class by its name, and one that is not of a library by all that it and those above it have."""
+        name = _named(kind)
+        if kind.__module__.partition(".")[0] in _ONE_OF_EACH:
+            return name
+        body = {at: held for at, held in vars(kind).items() if at not in _OF_EVERY_CLASS}
+        if issubclass(kind, enum.Enum):
+            made = {at: member.value for at, member in kind.__members__.items()}
+            body = {at: held for at, held in body.items() if _is_code(held)} | {"": made}
+        parts = [[at, self.read(body[at])] for at in sorted(body)]
+        return [name, self._all(type(kind), *kind.__bases__), parts]
 
     def _held(self, value: Any) -> Any:
         """What is in a collection, or in an object of a class that is written in Python."""
@@ -132,8 +180,18 @@ class _Reader:
             raise Unknowable from error
         if any(item is not None for item in items):
             raise Unknowable
-        called = getattr(kind, "__call__", None)  # noqa: B004 - its code is wanted
-        return self._all(new, state, called)
+        return self._all(new, state)  # Its class is in the first.
+
+
+def _written_out(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError as error:  # A number in it is too long to be written out.
+        raise Unknowable from error
+
+
+def _is_code(held: Any) -> bool:
+    return isinstance(held, types.FunctionType | staticmethod | classmethod | property)
 
 
 def _tells_itself(kind: type) -> bool:

@@ -1,7 +1,7 @@
 """Policies from rules: which calls are allowed, asked about or denied, the first that fits decides."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -134,8 +134,8 @@ class Rule:
             said.append(f"effects={self.effects[0] if len(self.effects) == 1 else self.effects!r}")
         said += [
             f"{name}={value!r}"
-            for name, value in (("source", self.source), ("agent", self.agent))
-            if value is not None
+            for name in ("source", "agent", "user")
+            if (value := getattr(self, name)) is not None
         ]
         if self.when is not None:
             said.append(f"when={self.when!r}" if isinstance(self.when, str) else "when=…")
@@ -227,8 +227,13 @@ def _spelled(policy: Any) -> Any:
         return policy
     if not isinstance(policy, Rules):
         return identity_of(policy, _written_as)
-    conditions = [_spelled(rule.when) if callable(rule.when) else None for rule in policy.ordered]
-    return [[str(rule) for rule in policy.ordered], conditions, _spelled(policy.otherwise)]
+    return [[_fields(rule) for rule in policy.ordered], _spelled(policy.otherwise)]
+
+
+def _fields(rule: Rule) -> dict[str, Any]:
+    """All that a rule has, by its fields: its text says less."""
+    held = {field.name: getattr(rule, field.name) for field in fields(rule)}
+    return held | ({"when": ["function", _spelled(rule.when)]} if callable(rule.when) else {})
 
 
 def _written_as(policy: Any) -> Any:

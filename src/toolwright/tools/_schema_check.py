@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._sealed import Sealed
+from toolwright.concurrency import check_wanted
 from toolwright.errors import UsageError
 
 __all__ = ["SHORT", "SchemaCheck", "TooMuchWork"]
@@ -50,6 +52,8 @@ _JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8"
 SHORT = 1_024
 """Letters of a value that is always judged here: so few keep no expression busy for long."""
 _SECONDS = 5.0
+_LOOK = 0.05
+"""Seconds after which it is looked whether anybody still waits."""
 _AT_ONCE = threading.BoundedSemaphore(4)
 """Processes that judge values: so much memory each can take."""
 _LANGUAGES = re.compile(
@@ -156,21 +160,11 @@ class SchemaCheck(Sealed):
         library = str(Path(jsonschema_rs.__file__).parents[1])
         asked = {"schema": self._schema, "options": self._options, "value": value, "most": _TOLD}
         command = own_program(_JUDGE, library, str(math.ceil(_SECONDS)))
-        # Without it, Python does not start on Windows.
-        env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
         try:
-            with _AT_ONCE:
-                done = subprocess.run(
-                    command,
-                    input=json.dumps(asked).encode(),
-                    capture_output=True,
-                    timeout=_SECONDS,
-                    env=env,
-                    check=True,
-                )
+            told = _answer(command, json.dumps(asked).encode())
         except (subprocess.SubprocessError, OSError):
             raise TooMuchWork(f"they could not be judged within {_SECONDS:g} s") from None
-        return [Fault(*told) for told in json.loads(done.stdout)]
+        return [Fault(*fields) for fields in json.loads(told)]
 
     def _parts(self) -> list[dict[str, Any]]:
         """Every schema in it, once; what leads elsewhere is refused."""
@@ -199,6 +193,45 @@ class SchemaCheck(Sealed):
         if reference not in self._targets:
             self._targets[reference] = _at(self._schema, reference)
         return self._targets[reference]
+
+
+def _answer(command: list[str], asked: bytes) -> bytes:
+    """What a process answers. It is ended when it takes too long or nobody waits for it any more."""
+    # Without it, Python does not start on Windows.
+    env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    while not _AT_ONCE.acquire(timeout=_LOOK):
+        check_wanted()
+    try:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+        ) as process:
+            try:
+                return _waited_for(process, asked)
+            finally:
+                process.kill()
+    finally:
+        _AT_ONCE.release()
+
+
+def _waited_for(process: subprocess.Popen[bytes], asked: bytes) -> bytes:
+    sent: bytes | None = asked
+    ends = time.monotonic() + _SECONDS
+    while True:
+        check_wanted()
+        try:
+            answer, _ = process.communicate(sent, timeout=_LOOK)
+        except subprocess.TimeoutExpired:
+            sent = None
+            if time.monotonic() > ends:
+                raise
+            continue
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, "judge")
+        return answer
 
 
 class _Work:
@@ -333,11 +366,20 @@ def _refuse_name(schema: Any) -> None:
 
 def _length_work(schema: dict[str, Any], value: Any) -> float:
     """Long numbers are divided digit by digit, and the letters of a text counted."""
-    if isinstance(value, int) and "multipleOf" in schema:
-        return (value.bit_length() / 3.3) ** 2 / 20
+    divisor = schema.get("multipleOf")
+    if isinstance(value, int | float) and isinstance(divisor, int | float):
+        if isinstance(value, int) and isinstance(divisor, int):
+            return _digits(value) ** 2 / 20
+        # Exact fractions, whose digits are as many as their exponents say.
+        return 10 + (_digits(value) + _digits(divisor)) ** 2 / 20
     if isinstance(value, str) and ("minLength" in schema or "maxLength" in schema):
         return len(value) / 50
     return 0
+
+
+def _digits(number: float) -> float:
+    bits = number.bit_length() if isinstance(number, int) else abs(math.frexp(number)[1])
+    return bits / 3.3
 
 
 def _pattern_work(schema: dict[str, Any], value: Any) -> float:

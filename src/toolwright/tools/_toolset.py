@@ -1,5 +1,6 @@
 """Lists of tools that are asked for before each turn, and ways to reshape them."""
 
+import inspect
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
 from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._function import bound, made_of
+from toolwright.tools._overrides import refuse_uncalled
 from toolwright.tools._predicates import refuse_always_true
 from toolwright.tools._tool import Listing, Tool
 from toolwright.tools._wrappers import with_name
@@ -85,9 +87,12 @@ class Toolset(Sealed):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if "_use_invocation_cache" in vars(cls):
-            cls.cache_listing = bool(vars(cls)["_use_invocation_cache"])
-            del cls._use_invocation_cache
+        refuse_uncalled(cls)
+        theirs = inspect.getattr_static(cls, "_use_invocation_cache")
+        ours = vars(Toolset)["_use_invocation_cache"]
+        if theirs is not ours:
+            cls.cache_listing = _cache_setting(cls, theirs)
+            cls._use_invocation_cache = ours
 
     def __init__(
         self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None
@@ -173,6 +178,15 @@ class Toolset(Sealed):
 
     async def end_session(self, session: SessionInfo) -> None:
         """Let go of what is kept open for one session: it has ended or was deleted."""
+
+
+def _cache_setting(cls: type, value: Any) -> Any:
+    """What `cache_listing` is in a class that sets `_use_invocation_cache` to `value`."""
+    if not isinstance(value, bool | property):
+        raise UsageError(
+            f"{cls.__name__}._use_invocation_cache is True, False or a property; got {value!r}."
+        )
+    return value
 
 
 def without_clashes(tools: Sequence[Tool]) -> list[Tool]:

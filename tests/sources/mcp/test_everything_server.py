@@ -62,7 +62,6 @@ async def test_an_error_of_the_tool_is_an_error_for_the_model(everything: McpToo
     assert output.status == "error"
 
 
-@pytest.mark.row("004-K3")
 async def test_progress_is_shown_while_the_tool_runs(everything: McpToolset) -> None:
     run = StubRun()
     tool = await tool_named(everything, "trigger-long-running-operation")

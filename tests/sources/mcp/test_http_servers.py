@@ -11,7 +11,10 @@ import pytest
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from starlette.responses import Response
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from tests._npm import npm_program
 from tests.sources._calling import StubRun, context, run_tool, tool_named
 from tests.sources.mcp.conftest import EVERYTHING
@@ -61,7 +64,7 @@ async def everything_at(port: int, mode: str) -> AsyncIterator[None]:
         process.kill()
 
 
-@pytest.mark.row("004-K9a", "004-K9b")
+@pytest.mark.row("004-K9a")
 @pytest.mark.npm
 @pytest.mark.parametrize(
     ("mode", "make", "path"),
@@ -101,7 +104,12 @@ async def whoami_server() -> AsyncIterator[str]:
         headers = ctx.request_context.request.headers  # type: ignore[union-attr]
         return f"{headers.get('x-user', '')}{headers.get('authorization', '')}"
 
-    app = _refusing(server.streamable_http_app())
+    async with _served(_refusing(server.streamable_http_app())) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _served(app: Any) -> AsyncIterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         web = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
@@ -112,6 +120,33 @@ async def whoami_server() -> AsyncIterator[str]:
                     await anyio.sleep(0.01)
             yield f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
             web.should_exit = True
+
+
+def _with_sessions(methods: list[str]) -> Any:
+    """A server as they were when they kept sessions; `methods` notes what it is asked."""
+
+    async def answer(request: Request) -> Response:
+        methods.append(request.method)
+        message = await request.json() if request.method == "POST" else {}
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "old", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "q", "inputSchema": {"type": "object"}}]},
+        }
+        if request.method == "GET":
+            return Response(status_code=405)
+        if "id" not in message:
+            return Response(status_code=202 if message else 200)
+        found = results.get(message["method"])
+        error = {"error": {"code": -32601, "message": "Method not found"}}
+        said = error if found is None else {"result": found}
+        body = {"jsonrpc": "2.0", "id": message["id"], **said}
+        return JSONResponse(body, headers={"mcp-session-id": "s1"})
+
+    return Starlette(routes=[Route("/mcp", answer, methods=["GET", "POST", "DELETE"])])
 
 
 def _refusing(app: Any) -> Any:
@@ -141,6 +176,42 @@ async def test_each_user_has_their_own_headers() -> None:
         said = [(await run_tool(tool, run=run_of(user))).text for user in ("ada", "bob", "ada")]
         await toolset.close()
     assert said == ["ada", "bob", "ada"]
+
+
+@pytest.mark.row("004-K3")
+async def test_progress_is_told_to_a_function_of_ones_own() -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    server = MCPServer("counting")
+
+    @server.tool()
+    async def count(to: int, ctx: Context) -> str:
+        """Count."""
+        for number in range(to):
+            await ctx.report_progress(number + 1, to, "step")
+        return "counted"
+
+    async with _served(server.streamable_http_app()) as url:
+        toolset = McpToolset(StreamableHTTPConnectionParams(url), progress_callback=note)
+        output = await run_tool(await tool_named(toolset, "count"), {"to": 3})
+        await toolset.close()
+    assert output.text == "counted"
+    assert told == [(1, 3, "step"), (2, 3, "step"), (3, 3, "step")]
+
+
+@pytest.mark.row("004-K9b")
+@pytest.mark.parametrize("ends", [True, False])
+async def test_the_session_is_ended_at_the_server_unless_that_is_turned_off(ends: bool) -> None:
+    methods: list[str] = []
+    async with _served(_with_sessions(methods)) as url:
+        toolset = McpToolset(StreamableHTTPConnectionParams(url, terminate_on_close=ends))
+        await tool_named(toolset, "q")
+        assert "DELETE" not in methods
+        await toolset.close()
+    assert ("DELETE" in methods) is ends
 
 
 class Flows:

@@ -59,24 +59,36 @@ async def test_a_plugin_in_shell_with_the_first_version_of_the_protocol_works(
     assert "No such file" in bad.text
 
 
-@pytest.mark.row("002-70")
-@pytest.mark.timeout(300)
-async def test_the_example_in_go_builds_and_works(tmp_path: Path) -> None:
+async def built_of_go(source: Path, program: Path) -> PluginToolset:
+    """A plugin that is written in Go."""
     go = venv_python("go").parent / "go"
-    program = tmp_path / "words"
     cache = {"GOCACHE": str(FETCHED / "go"), "GOFLAGS": "-buildvcs=false"}
     await anyio.run_process(
-        [str(go), "build", "-o", str(program), "."],
-        cwd=EXAMPLES / "words",
-        env={**os.environ, **cache},
+        [str(go), "build", "-o", str(program), "."], cwd=source, env={**os.environ, **cache}
     )
-    words = PluginToolset(program)
+    return PluginToolset(program)
+
+
+@pytest.mark.timeout(300)
+async def test_the_example_in_go_builds_and_works(tmp_path: Path) -> None:
+    words = await built_of_go(EXAMPLES / "words", tmp_path / "words")
     try:
         output = await run_tool(await tool_named(words, "count_words"), {"text": "one two\nthree"})
     finally:
         await words.close()
     assert output.text == "2 lines, 3 words"
-    await check_plugin(program, calls={"count_words": {"text": "one"}})
+    await check_plugin(tmp_path / "words", calls={"count_words": {"text": "one"}})
+
+
+@pytest.mark.row("002-70")
+@pytest.mark.timeout(300)
+async def test_the_sample_of_the_page_in_go_works_as_it_stands(tmp_path: Path) -> None:
+    sample = await built_of_go(Path(__file__).parent / "my_plugin", tmp_path / "my-plugin")
+    try:
+        output = await run_tool(await tool_named(sample, "my_plugin_tool"), {"input": "a word"})
+    finally:
+        await sample.close()
+    assert (output.status, output.text) == ("ok", "Processed: a word")
 
 
 async def test_arguments_are_validated_before_the_plugin_sees_them() -> None:

@@ -8,18 +8,19 @@ from typing import Literal, Protocol, runtime_checkable
 
 from toolwright.backends.files._files import Files
 from toolwright.backends.files._glob import Glob
-from toolwright.backends.files._paths import tree_order
+from toolwright.backends.files._paths import sorted_in_steps, tree_order
 from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._text import is_binary, read_text
 from toolwright.backends.files._walk import walk
 from toolwright.errors import ToolError
 
-__all__ = ["BINARY_WITHIN", "CanGrep", "FileMatches", "Grepped", "Line", "Mode", "Query", "compiled", "grep",
-           "grep_by_reading", "search_data", "shortened"]  # fmt: skip
+__all__ = ["BINARY_WITHIN", "MAX_LINE", "CanGrep", "FileMatches", "Grepped", "Line", "Mode", "Query",
+           "compiled", "grep", "grep_by_reading", "search_data", "shortened"]  # fmt: skip
 
 BINARY_WITHIN = 64 * 1024
 """A zero byte this early makes a file binary; later ones only end the search."""
-_MAX_LINE = 1000
+MAX_LINE = 1000
+"""Characters that are shown of a line."""
 Mode = Literal["lines", "files", "counts"]
 
 
@@ -84,10 +85,9 @@ class Grepped:
     @classmethod
     def within(cls, query: Query, files: list[FileMatches], complete: bool = True) -> "Grepped":
         """These files in order, with no more lines than the query wants."""
-        files.sort(key=lambda item: tree_order(item.path))
         room = query.limit
         kept: list[FileMatches] = []
-        for item in files:
+        for item in sorted_in_steps(files, lambda item: tree_order(item.path)):
             kept.append(item if item.count <= room else _first(item, room))
             room = max(0, room - item.count)
         return cls(files=kept, complete=complete)
@@ -134,7 +134,7 @@ async def grep_by_reading(files: Files, query: Query) -> Grepped:
 def shortened(line: str) -> str:
     """A line without its end mark, cut where nobody reads on."""
     line = line.rstrip("\n").removesuffix("\r")
-    return line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + " […]"
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " […]"
 
 
 def compiled(query: Query) -> re.Pattern[str]:

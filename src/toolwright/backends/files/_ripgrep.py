@@ -3,10 +3,12 @@
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import IO, TypeVar
 
 import anyio
 
@@ -26,8 +28,9 @@ from toolwright.backends.files._grep import (
 )
 from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
 from toolwright.backends.files._landlock import start_confined
-from toolwright.backends.files._paths import tree_order
+from toolwright.backends.files._paths import sorted_in_steps, tree_order
 from toolwright.backends.files._ripgrep_output import (
+    Parsed,
     parse_counts,
     parse_files,
     parse_lines,
@@ -40,6 +43,7 @@ from toolwright.errors import ToolError
 
 __all__ = ["Ripgrep", "ripgrep_program"]
 
+T = TypeVar("T")
 _ALWAYS = (
     "--no-config",
     "--no-messages",
@@ -55,7 +59,6 @@ _ALWAYS = (
 """No settings of the machine or its user, and of the ignore files at most `.gitignore`."""
 _MODES: dict[Mode, str] = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
 _PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
-_MAX_OUTPUT = 16 * 1024 * 1024
 _TIMEOUT = 60.0
 
 
@@ -78,11 +81,10 @@ class Ripgrep:
     async def find(self, files: Files, wanted: Wanted) -> tuple[list[str], bool]:
         """Paths of the files that are wanted, and whether these are all."""
         await in_io_thread(_demand_directory, self._root, wanted.start)
-        ran = await self._run(files, ["--files", *_only(wanted.glob)], wanted)
-        paths = parse_paths(ran.output)
-        if wanted.glob.simple_name is None:
-            paths = [path for path in paths if wanted.matches(path)]
-        return sorted(paths, key=tree_order), ran.complete
+        by_ripgrep = wanted.glob.simple_name is not None
+        parse = partial(parse_paths, wants=None if by_ripgrep else wanted.matches)
+        ran = await self._run(files, ["--files", *_only(wanted.glob)], wanted, parse)
+        return await in_io_thread(sorted_in_steps, ran.found, tree_order), ran.complete
 
     async def grep(self, files: Files, query: Query) -> Grepped:
         """All that `query` asks for."""
@@ -95,16 +97,15 @@ class Ripgrep:
             others = await self._not_utf8(files, query)
         matches = {item.path: item for item in found.files}
         await _search_again(files, query, others, matches)
-        return Grepped.within(query, list(matches.values()), found.complete)
+        return await in_io_thread(Grepped.within, query, list(matches.values()), found.complete)
 
     async def _below(self, files: Files, query: Query) -> Grepped:
         """Search a directory; when there are more lines than wanted, count them all apart."""
 
         async def run(mode: Mode, *more: str) -> Grepped:
-            ran = await self._run(files, [*more, *_options(query, mode)], query)
-            found = await in_io_thread(_PARSERS[mode], ran.output)
-            wanted = [item for item in found if query.wants(item.path)]
-            return Grepped(files=wanted, complete=ran.complete)
+            parse = partial(_PARSERS[mode], query=query)
+            ran = await self._run(files, [*more, *_options(query, mode)], query, parse)
+            return Grepped(files=ran.found, complete=ran.complete)
 
         found = await run(query.mode)
         if query.mode != "lines" or (found.complete and found.total < query.limit):
@@ -117,11 +118,11 @@ class Ripgrep:
         """Search one file, handed over already opened."""
 
         async def run(mode: Mode) -> Grepped:
+            parse = partial(_PARSERS[mode], query=replace(query, glob=None))
             with open_file(self._root, query.start) as descriptor:
                 options = [*_ALWAYS, "--with-filename", *_options(query, mode), "-"]
-                ran = await self._finish(options, descriptor)
-            found = await in_io_thread(_PARSERS[mode], ran.output)
-            named = [replace(item, path=query.start) for item in found]
+                ran = await self._finish(options, parse, descriptor)
+            named = [replace(item, path=query.start) for item in ran.found]
             return Grepped(files=named, complete=ran.complete)
 
         # Only the lines come with the news that a file is binary.
@@ -147,10 +148,16 @@ class Ripgrep:
         if query.literal and query.pattern.isascii() and query.mode != "lines":
             return []
         every_line = ["--files-with-matches", "--invert-match", "--line-regexp", "--regexp=.*"]
-        ran = await self._run(files, [*every_line, *_only(query.glob)], query)
-        return [path for path in parse_paths(ran.output) if query.wants(path)]
+        parse = partial(parse_paths, wants=query.wants)
+        return (await self._run(files, [*every_line, *_only(query.glob)], query, parse)).found
 
-    async def _run(self, files: Files, options: Sequence[str], where: Query | Wanted) -> "_Ran":
+    async def _run(
+        self,
+        files: Files,
+        options: Sequence[str],
+        where: Query | Wanted,
+        parse: Callable[[IO[bytes]], Parsed[T]],
+    ) -> Parsed[T]:
         above = await rules_above(files, where.start) if where.gitignore else []
         with _ignoring(above) as rules:
             ignoring = [f"--ignore-file={path}" for path in rules]
@@ -158,18 +165,19 @@ class Ripgrep:
                 ignoring.append("--no-ignore")
             # The path comes after `--`, and begins with `./`: it can never be an option.
             arguments = [*_ALWAYS, *ignoring, *options, "--", f".{where.start}"]
-            return await self._finish(arguments, readable=[self._root, *rules])
+            return await self._finish(arguments, parse, readable=[self._root, *rules])
 
     async def _finish(
         self,
         arguments: Sequence[str],
+        parse: Callable[[IO[bytes]], Parsed[T]],
         stdin: int = subprocess.DEVNULL,
         readable: Sequence[str] = (),
-    ) -> "_Ran":
+    ) -> Parsed[T]:
         process = await in_io_thread(self._start, arguments, stdin, readable)
         try:
             with anyio.move_on_after(_TIMEOUT):
-                return await wait_in_thread(_collect, process, abandon_on_cancel=True)
+                return await wait_in_thread(_collect, process, parse, abandon_on_cancel=True)
             raise ToolError(f"The search took over {_TIMEOUT:.0f} seconds; search a smaller part.")
         finally:
             # Ends an abandoned reader too: it reads to the end of the pipes.
@@ -191,25 +199,21 @@ class Ripgrep:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ran:
-    output: bytes
-    complete: bool
-
-
-def _collect(process: subprocess.Popen[bytes]) -> _Ran:
-    """Output up to a limit; an error only when there is no output at all."""
+def _collect(
+    process: subprocess.Popen[bytes], parse: Callable[[IO[bytes]], Parsed[T]]
+) -> Parsed[T]:
+    """What ripgrep prints, up to a limit; an error only when it prints nothing at all."""
     assert process.stdout is not None
     assert process.stderr is not None
     with process:
-        output = process.stdout.read(_MAX_OUTPUT)
-        if len(output) == _MAX_OUTPUT:
+        parsed = parse(process.stdout)
+        if not parsed.complete:
             process.kill()
-            return _Ran(output, complete=False)
+            return parsed
         message = process.stderr.read().decode("utf-8", "replace")
-        if process.wait() == 2 and message and not output:
+        if process.wait() == 2 and message and not parsed.found:
             raise ToolError(f"The search failed. {message.removeprefix('rg: ').strip()}")
-        return _Ran(output, complete=True)
+        return parsed
 
 
 @contextmanager
@@ -234,17 +238,23 @@ def _with_lines(counted: Grepped, shown: Grepped) -> Grepped:
 async def _search_again(
     files: Files, query: Query, paths: Sequence[str], found: dict[str, FileMatches]
 ) -> None:
-    """Search those of these files that are not UTF-8 as they are shown, in place of what was found."""
+    """Search those of these files that are not UTF-8 as they are shown, in place of what was found.
+
+    And those that end with a `\\r`: to ripgrep, an empty line follows it, but only where one matches.
+    """
     try:
         pattern = compiled(query)
     except ToolError:
         return  # Ripgrep understands more than Python; what it has found must do.
-    for path in paths:
+    doubtful = list(found) if pattern.search("") else []
+    for path in dict.fromkeys([*paths, *doubtful]):
         try:
             data = (await files.read(path)).data
         except OSError:
             continue
-        if await in_thread_if_long(len(data), _is_latin, data):
+        if data[-4:].rstrip(b"\0").endswith(b"\r") or await in_thread_if_long(
+            len(data), _is_latin, data
+        ):
             found.pop(path, None)
             size, limit = len(data), query.limit
             item = await in_thread_if_long(size, search_data, path, data, pattern, query, limit)

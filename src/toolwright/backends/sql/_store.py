@@ -289,23 +289,24 @@ class SqlStore(Sealed):
         def work(connection: Connection) -> Answered:
             if answer is None:
                 return _why_not(connection, where)
-            if others and self._one_is_answered(connection, others):
-                return "duplicate"
+            if any(other["session"] != session_id for other in others):
+                self._one_at_a_time(connection)
             session = self._lock_to_answer(connection, app_name, session_id)
             if session is None:
                 return "unknown"
             self._refuse_deleted(connection, session)
+            # Under the lock: whoever answers another call of the session has done so, or waits.
+            if _one_is_answered(connection, others):
+                return "duplicate"
             return self._answer(connection, session, call_id, answer)
 
         return await self.database.write(work)
 
-    def _one_is_answered(self, connection: Connection, calls: Sequence[dict[str, str]]) -> bool:
-        """Whether one of these has an answer; none gets one by this way before we have ended."""
+    def _one_at_a_time(self, connection: Connection) -> None:
+        """None that others exclude gets an answer before we have ended."""
         if not self.database.is_sqlite:
             # Not their rows: whoever closes calls locks those in an order of their own.
             connection.execute(sql.ONE_AT_A_TIME)
-        found = [connection.execute(sql.CALL, call).one_or_none() for call in calls]
-        return any(row is not None and row.answered_at is not None for row in found)
 
     # -- inside transactions -----------------------------------------------------------------
 
@@ -595,6 +596,11 @@ def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow 
 def _find_row(connection: Connection, app_name: str, session_id: str) -> Row[Any] | None:
     found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
     return found.one_or_none()
+
+
+def _one_is_answered(connection: Connection, calls: Sequence[dict[str, str]]) -> bool:
+    found = [connection.execute(sql.CALL, call).one_or_none() for call in calls]
+    return any(row is not None and row.answered_at is not None for row in found)
 
 
 def _why_not(connection: Connection, where: dict[str, str]) -> Answered:

@@ -18,6 +18,8 @@ from toolwright.tools import ToolContext
 __all__ = ["SearchingTools"]
 
 _MAX_CHARACTERS = 80_000
+_MAX_LINES = _MAX_CHARACTERS // 20
+"""Lines that are read to be shown; there is hardly room for more."""
 _MODES: dict[str, Literal["lines", "files", "counts"]] = {
     "files_with_matches": "files",
     "content": "lines",
@@ -70,6 +72,7 @@ class SearchingTools:
             glob=Glob(glob, anywhere=True) if glob else None,
             literal=True,
             mode=_MODES[output_mode],
+            limit=_MAX_LINES,
         )
         found = await grep_files(self._files_for(tool_context), query)
         lines = [line for match in found.files for line in _shown(match, query.mode)]

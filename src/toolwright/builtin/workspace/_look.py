@@ -20,7 +20,7 @@ from toolwright.errors import ToolError
 
 __all__ = ["LookTools"]
 
-_LIMIT = 10_000
+_LIMIT = 1_000
 """Matches that are always read, so that the usual search is one pass."""
 
 

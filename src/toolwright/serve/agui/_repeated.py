@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.backends import SessionRow, Store
+from toolwright.backends import SessionRow, Store, questions_beside
 from toolwright.errors import UsageError
-from toolwright.messages import Event, Pending, PendingAnswered, PendingOpened, StoredAnswer
+from toolwright.messages import Event, Pending, PendingAnswered, PendingOpened, Reject, StoredAnswer
 from toolwright.serve._answers import refuse_unless_accepted
+from toolwright.serve._problems import ProblemError
 from toolwright.tools import accept_answer
 
 __all__ = ["Past"]
@@ -21,13 +22,21 @@ class Past:
     answers: dict[str, StoredAnswer | None] = field(default_factory=dict)
     at: dict[str, int] = field(default_factory=dict)
     """Where the log has the answer; a call whose answer nobody has read yet is not among them."""
+    asked_first: dict[str, str] = field(default_factory=dict)
+    """For the result of a call that asks something first: the id of its question."""
 
     @classmethod
     async def of(cls, store: Store, row: SessionRow) -> "Past":
         """What was asked and answered in the session so far."""
         past = cls()
-        for call in await store.open_calls(row.scope.app_name, row.scope.session_id):
-            if call.answered:
+        found = await store.open_calls(row.scope.app_name, row.scope.session_id)
+        for call in found:
+            if not call.answered:
+                for asked in questions_beside(found, call):
+                    if isinstance(asked.answer, Reject):  # It ends without a result.
+                        continue
+                    past.asked_first[call.pending.call_id] = asked.pending.call_id
+            else:
                 past.calls[call.pending.call_id] = call.pending
                 past.answers[call.pending.call_id] = call.answer
         # After them: what a run has read since is in the log, and no longer with the call.
@@ -46,6 +55,13 @@ class Past:
         """`ProblemError` unless `value` is the answer that the call already has."""
         if call_id not in self.calls:
             refuse_unless_accepted("unknown")
+        if call_id in self.asked_first:
+            raise ProblemError(
+                422,
+                f"{call_id!r} is the result of a call that asks something first: resume "
+                f"{self.asked_first[call_id]!r}, and bring the result when its function has run "
+                "again. The call still waits.",
+            )
         if call_id not in self.answers:
             refuse_unless_accepted("finished")
         try:

@@ -269,14 +269,16 @@ class LiveRuns:
         if await self._has_answers(row.scope.session_id):
             await self._after_answer(row)
 
-    def go_on_when_free(self, row: SessionRow, go_on: Callable[[], Awaitable[None]]) -> None:
+    def go_on_when_free(self, row: SessionRow, go_on: Callable[[], Awaitable[object]]) -> None:
         """Call `go_on` once no other process has the session any more."""
         session_id = row.scope.session_id
         if session_id not in self._awaited:
             self._awaited.add(session_id)
             self._group.start_soon(self._wait_until_free, session_id, go_on)
 
-    async def _wait_until_free(self, session_id: str, go_on: Callable[[], Awaitable[None]]) -> None:
+    async def _wait_until_free(
+        self, session_id: str, go_on: Callable[[], Awaitable[object]]
+    ) -> None:
         try:
             with _failure_logged(session_id):
                 while await self.runner.holder(session_id) is not None:  # noqa: ASYNC110  elsewhere
@@ -391,8 +393,14 @@ class LiveRuns:
         return any(pending.blocking for pending in await self.runner.pending(session_id))
 
     async def _has_answers(self, session_id: str) -> bool:
-        calls = await self.runner.store.open_calls(self.runner.app_name, session_id)
-        return any(call.answer is not None for call in calls)
+        """Whether there is something to go on with; what a person has stopped waits for a person."""
+        store, app_name = self.runner.store, self.runner.app_name
+        calls = await store.open_calls(app_name, session_id)
+        if not any(call.answer is not None for call in calls):
+            return False
+        row = await store.find(app_name, session_id)
+        last = await store.events(row.scope, row.last_seq - 1) if row is not None else []
+        return not any(isinstance(e, RunEnded) and e.reason == "cancelled" for e in last)
 
     def _runner_of(self, session_id: str) -> Runner:
         if is_by_hand(session_id) and self.by_hand is not None:

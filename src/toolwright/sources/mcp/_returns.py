@@ -5,7 +5,7 @@ from typing import Any
 
 import mcp_types as types
 
-from toolwright.concurrency import in_io_thread
+from toolwright.concurrency import in_stoppable_thread
 from toolwright.errors import ToolError, UsageError
 from toolwright.tools import SchemaCheck, TooMuchWork
 
@@ -42,7 +42,7 @@ class Returns:
         ):
             raise ToolError(f"{name!r} has an output schema, but returned no structured content.")
         value = result.structured_content
-        problem = await in_io_thread(self._problem, tool, value, abandon_on_cancel=True)
+        problem = await in_stoppable_thread(lambda _: self._problem(tool, value))
         if problem:
             raise ToolError(
                 f"{name!r} returned something else than its output schema says: {problem}"
