@@ -95,7 +95,13 @@ def test_a_run_can_be_stopped_and_shows_its_progress_until_then(page: Page) -> N
         page.goto(address)
         say(page, "wait")
         expect(page.get_by_text("waiting", exact=True)).to_be_visible()
-        page.get_by_role("button", name="Stop").click()
+        stop = page.get_by_role("button", name="Stop")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            box = stop.bounding_box()
+            assert box is not None
+            assert box["height"] < 45  # one line
+        stop.click()
         expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
 
 
@@ -125,6 +131,11 @@ def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> 
         card = page.get_by_label("Call of order_parts")
         expect(card.get_by_label("Result of the call")).to_be_visible()
         card.get_by_label("Result of the call").fill("77")
+        for is_open in ("false", "true"):  # folding hides it
+            card.get_by_role("button").first.click()
+            expect(card.get_by_role("button").first).to_have_attribute("aria-expanded", is_open)
+            expect(card.get_by_label("Result of the call")).to_be_visible(visible=is_open == "true")
+        expect(card.get_by_label("Result of the call")).to_have_value("77")
         say(page, "hello")
         expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
         side = page.get_by_label("Sessions").get_by_role("link", name="defer")

@@ -36,18 +36,19 @@ export const CallCard = memo(({ call, place, id, live }: Props) => {
         <p class="progress-line">{call.progress.slice(call.progress.lastIndexOf("\n") + 1)}</p>
       )}
       {!open && pictures.length > 0 && <div class="call-body"><Contents parts={pictures} /></div>}
-      {open && <CallBody call={call} place={place} id={id} live={live} begun={begun} setBegun={setBegun} />}
+      {/* Hidden, not left out, while something is written in it: it is still there when it is shown again. */}
+      {(open || begun) && <CallBody hidden={!open} call={call} place={place} id={id} live={live} begun={begun} setBegun={setBegun} />}
     </div>
   );
 });
 
-interface BodyProps extends Props { begun: Pending | null; setBegun(pending: Pending | null): void }
+interface BodyProps extends Props { hidden: boolean; begun: Pending | null; setBegun(pending: Pending | null): void }
 
-function CallBody({ call, place, id, live, begun, setBegun }: BodyProps) {
+function CallBody({ hidden, call, place, id, live, begun, setBegun }: BodyProps) {
   const waiting = call.state === "waiting" && live ? call.pending : undefined;
   const asked = begun ?? waiting;
   return (
-    <div class="call-body">
+    <div class="call-body" hidden={hidden}>
       {asked ? (
         <AnswerPanel key={asked.call_id} place={place} id={id} pending={asked}
           gone={asked.call_id !== waiting?.call_id} onBegun={(yes) => setBegun(yes ? asked : null)} />
