@@ -161,3 +161,20 @@ def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> 
         expect(page.locator(".run-bars")).to_have_count(3)
         expect(page.locator(".bar-fill.going")).to_have_count(0)
         expect(page.get_by_text("so far")).to_have_count(0)
+
+
+def test_a_call_that_was_answered_says_so_while_others_wait(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "both")
+    card, other = page.get_by_label("Call of wipe"), page.get_by_label("Call of order_parts")
+    card.get_by_role("button", name="Approve").click()
+    for _ in range(2):
+        expect(card.locator(".chip")).to_have_text("Answered")
+        expect(card.get_by_text("Answered. The agent goes on with it")).to_be_visible()
+        expect(card.get_by_role("button", name="Approve")).to_have_count(0)
+        expect(other.locator(".chip")).to_have_text("Waiting")
+        page.reload()
+    other.get_by_label("Result of the call").fill("here")
+    other.get_by_role("button", name="Complete the call").click()
+    expect(page.get_by_text("Both are back.", exact=True)).to_be_visible()
+    expect(card.get_by_label("Done")).to_be_visible()
