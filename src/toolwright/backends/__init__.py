@@ -12,6 +12,9 @@ from toolwright.backends._store import (
     OpenCall,
     SessionRow,
     Store,
+    has_news,
+    is_blocked,
+    may_go_on,
     waited_for,
 )
 
@@ -215,7 +218,10 @@ __all__ = [
     "format_size",
     "guarded_client",
     "guarded_transport",
+    "has_news",
+    "is_blocked",
     "key_from_file",
+    "may_go_on",
     "new_key",
     "open_artifacts",
     "open_credentials",
