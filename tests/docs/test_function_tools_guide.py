@@ -56,3 +56,9 @@ def test_a_method_is_a_tool_of_its_object() -> None:
     found = run_snippet(PAGE, "methods")
     assert [r.text for r in results_of(found["result"])] == ["1 in the basket."]
     assert (found["mine"].items, found["yours"].items) == (["tea"], [])
+
+
+def test_examples_are_checked_when_the_tool_is_defined() -> None:
+    found = run_snippet(PAGE, "examples")
+    assert "Examples of arguments:" in found["create_ticket"].spec.description_with_examples
+    assert found["misspelt"]().startswith("Example 1 of tool 'create_ticket' does not fit")

@@ -28,3 +28,9 @@ async def test_backends_pass_their_suites() -> None:
 
 def test_a_simulated_transfer_happens_once() -> None:
     run_snippet(PAGE, "simulated")["test_a_transfer_happens_once"]()
+
+
+def test_what_a_prompt_cache_makes_of_it() -> None:
+    found = run_snippet(PAGE, "prompt_cache")
+    found["test_a_second_question_reads_what_the_first_one_wrote"]()
+    found["test_tools_in_another_order_lose_everything"]()

@@ -104,6 +104,7 @@ async def test_a_plain_question_is_sent_with_cache_marks_and_its_answer_read(wir
                             },
                             "required": ["city"],
                         },
+                        "cache_control": {"type": "ephemeral"},
                     }
                 ],
             }
@@ -127,6 +128,17 @@ async def test_cached_tokens_are_part_of_the_input_and_have_their_own_price(wire
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 80, 10)
     assert (usage.output_tokens, usage.reasoning_tokens) == (20, 8)
     assert usage.cost == pytest.approx((10 * 3 + 80 * 0.3 + 10 * 3.75 + 20 * 15) / 1e6)
+
+
+async def test_what_was_written_to_the_cache_for_an_hour_has_its_own_price(wire: Wire) -> None:
+    lasting = {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 8}
+    used = {"cache_creation_input_tokens": 10, "cache_creation": lasting}
+    wire.will(message(said("Hi."), usage=used))
+
+    usage = (await model(wire).respond(ask())).usage
+
+    assert usage.cache_write_tokens == 10
+    assert usage.cost == pytest.approx((2 * 3.75 + 8 * 6) / 1e6)
 
 
 async def test_thinking_is_kept_and_sent_back_with_its_signature(wire: Wire) -> None:

@@ -160,7 +160,9 @@ def test_what_is_compared_and_divided_is_counted_by_its_length(items: Schema, va
     with pytest.raises(TooMuchWork, match="too many times"):
         check.errors({"x": value}, len(json.dumps({"x": value})))
     assert time.thread_time() - began < 0.3
-    assert check.errors({"x": value[:1]}, 1_000)
+    # Not every version of the validator takes numbers beyond 64 bits.
+    few = [13] if value is _LONG_NUMBERS else value[:1]
+    assert check.errors({"x": few}, 1_000)
 
 
 _STATES = "^(?:[ab]{0,5000}c?[ab]{0,5000})*$"

@@ -1,7 +1,8 @@
 from toolwright import Agent, ModelSettings
 from toolwright.models import AnthropicModel, Price, Retries, set_price
 
-set_price("anthropic:claude-lab", Price(input=1.0, output=4.0, cached=0.1))
+long = Price(input=2.0, output=6.0, cached=0.2)  # of a request with more input tokens than that
+set_price("anthropic:claude-lab", Price(input=1.0, output=4.0, cached=0.1, above={200_000: long}))
 
 agent = Agent(
     name="careful",

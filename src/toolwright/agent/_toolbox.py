@@ -1,8 +1,9 @@
 """The tools an agent has in one turn: what the model is told, and what its calls find by name."""
 
 import logging
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolwright._settings import near_names
@@ -24,6 +25,8 @@ from toolwright.tools import (
 __all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "sort_tools"]
 
 _log = logging.getLogger("toolwright")
+_MOST_REMEMBERED = 20_000
+"""Names of tools whose order is kept; more have only sources that make up new ones all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,10 @@ class ToolboxMaker:
         self.fixed = [wrap(tool) for tool in shelf.tools]
         check_names(agent.name, self.fixed)
         check_agent_names(agent, self.fixed)
+        self._specs: tuple[ToolSpec, ...] = ()
+        """Of the toolbox that was made last."""
+        self._order: dict[str, int] = {}
+        """Names by when they were first listed."""
         changing = shelf.toolsets or any(tool.is_enabled is not None for tool in self.fixed)
         self._constant = None if changing else _build(agent, self.fixed, [True] * len(self.fixed))
 
@@ -135,12 +142,34 @@ class ToolboxMaker:
         for toolset in self.toolsets:
             tools.extend(await self._listed(toolset, ctx, memo.listings))
         tools.extend(extra)
+        tools = self._as_first_listed(tools)
         shown = [tool.is_enabled is None or tool.is_enabled(ctx) for tool in tools]
         key = ([id(tool) for tool in tools], shown)
         if memo.toolbox is None or memo.key != key:
             free = tuple(tool.name for tool in extra)
-            memo.key, memo.toolbox = key, _build(self.agent, tools, shown, free)
+            memo.key, memo.toolbox = key, self._same_specs(_build(self.agent, tools, shown, free))
         return memo.toolbox
+
+    def _as_first_listed(self, tools: list[Tool]) -> list[Tool]:
+        """The tools in the order in which their names first came, whatever their source says now.
+
+        They are the beginning of every request: in another order, or with a new one among them, a
+        provider's cache of the whole conversation is lost.
+        """
+        order = self._order
+        if len(order) > _MOST_REMEMBERED:
+            order.clear()
+        ranks = [order.setdefault(tool.name, len(order)) for tool in tools]
+        in_order = all(map(operator.le, ranks, ranks[1:]))
+        return tools if in_order else sorted(tools, key=lambda tool: order[tool.name])
+
+    def _same_specs(self, box: Toolbox) -> Toolbox:
+        """The toolbox with the specs of the last one where nothing has changed: models convert a
+        tuple once."""
+        if box.specs == self._specs:
+            return replace(box, specs=self._specs)
+        self._specs = box.specs
+        return box
 
     async def _listed(
         self, toolset: Toolset, ctx: ReadonlyContext, listings: dict[int, list[Tool]]

@@ -30,9 +30,8 @@ class Finding:
 def token_cost(tool: Tool) -> int:
     """About how many tokens the definition costs in every request."""
     spec = tool.spec
-    text = json.dumps(
-        {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    )
+    told = spec.description_with_examples
+    text = json.dumps({"name": spec.name, "description": told, "parameters": spec.parameters})
     return max(1, len(text) // 4)
 
 
@@ -75,11 +74,10 @@ def _look_at(tool: Tool) -> Iterator[tuple[Literal["error", "warning"], str]]:
         yield "error", "it has no description; the model cannot know when to use it"
     elif len(spec.description) < 15 or _VAGUE.search(spec.description):
         yield "warning", f"its description is vague: {spec.description!r}"
-    if len(spec.description) > 1024:
-        yield (
-            "warning",
-            f"its description has {len(spec.description)} characters; some providers cut at 1024",
-        )
+    length = len(spec.description_with_examples)
+    if length > 1024:
+        whose = "its description with its examples" if spec.examples else "its description"
+        yield "warning", f"{whose} has {length} characters; some providers cut at 1024"
     yield from _parameters(spec.parameters)
     if token_cost(tool) > 1000:
         yield "warning", f"its definition costs about {token_cost(tool)} tokens in every request"

@@ -64,7 +64,10 @@ def tools_show(name: str, /, agent: AgentOption = None) -> int:
     async def main() -> None:
         async with read_tools(agent) as runner:
             spec = (await find_tool(runner, name)).spec
-        told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+        told: dict[str, Any] = {"name": spec.name, "description": spec.description}
+        told["parameters"] = spec.parameters
+        if spec.examples:
+            told["examples"] = spec.examples
         say(json_text.dumps(told, indent=2, ensure_ascii=False))
 
     anyio.run(main)

@@ -1,5 +1,6 @@
 """What a model is told about a tool."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +20,16 @@ class ToolSpec:
     returns: dict[str, Any] | None = None
     """JSON Schema of the output, where it is known."""
     tags: tuple[str, ...] = ()
+    examples: tuple[dict[str, Any], ...] = ()
+    """Arguments of good calls, as plain JSON."""
+
+    @property
+    def description_with_examples(self) -> str:
+        """For whoever has no place of its own for examples."""
+        if not self.examples:
+            return self.description
+        shown = "\n".join(json.dumps(example, ensure_ascii=False) for example in self.examples)
+        return f"{self.description}\n\nExamples of arguments:\n{shown}".lstrip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

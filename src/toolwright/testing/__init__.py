@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from toolwright.testing._check_store import STORE_CHECKS, check_store
     from toolwright.testing._check_tasks import TASK_CHECKS, check_tasks
+    from toolwright.testing._prompt_cache import CachedRequest, prompt_cache
     from toolwright.testing._recorded import RecordedModel
     from toolwright.testing.simulation import Simulation, SimulationFailed, simulate
 
@@ -41,6 +42,8 @@ _LAZY = {
     "check_store": "_check_store",
     "TASK_CHECKS": "_check_tasks",
     "check_tasks": "_check_tasks",
+    "CachedRequest": "_prompt_cache",
+    "prompt_cache": "_prompt_cache",
     "RecordedModel": "_recorded",
     "FILES_CHECKS": "_check_files",
     "check_files": "_check_files",
@@ -59,6 +62,7 @@ __all__ = [
     "PLUGIN_CHECKS",
     "STORE_CHECKS",
     "TASK_CHECKS",
+    "CachedRequest",
     "PluginCheck",
     "PluginUnderTest",
     "RecordedModel",
@@ -76,6 +80,7 @@ __all__ = [
     "check_store",
     "check_tasks",
     "plugin_report",
+    "prompt_cache",
     "simulate",
 ]
 

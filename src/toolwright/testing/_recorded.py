@@ -117,7 +117,9 @@ def _fingerprint(request: ModelRequest) -> str:
     said = {
         "history": [json.loads(encode_message(message)) for message in request.history],
         "instructions": request.instructions,
-        "tools": [[tool.name, tool.description, tool.parameters] for tool in request.tools],
+        "tools": [
+            [tool.name, tool.description_with_examples, tool.parameters] for tool in request.tools
+        ],
         "server_tools": [[tool.name, tool.settings] for tool in request.server_tools],
         "output_schema": request.output_schema,
     }

@@ -20,6 +20,7 @@ from toolwright.messages import Effects, ToolSpec
 from toolwright.tools._arguments import Args, args_parser
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
+from toolwright.tools._json_schema import checked_examples
 from toolwright.tools._output import to_output
 from toolwright.tools._signature import Signature, read_signature
 from toolwright.tools._tool import Handler, IsEnabled, MaxOutput, OnUnknown, Output, Tool
@@ -66,6 +67,7 @@ class FunctionTool(Tool, Generic[P, R]):
         idempotent: bool = False,
         on_unknown: OnUnknown = "tell",
         tags: Sequence[str] = (),
+        examples: Sequence[Mapping[str, Any]] = (),
         hidden: Sequence[str] = (),
     ) -> None:
         signature = _read(func, (*hidden, *_receiver(func)))
@@ -75,15 +77,18 @@ class FunctionTool(Tool, Generic[P, R]):
             raise UsageError(
                 f"A tool's name is up to 128 letters, digits, '_', '-' and '.'; got {name!r}."
             )
+        called = name or signature.name
+        parse = args_parser(called, signature.validator, signature.names, signature.defaults)
         spec = ToolSpec(
-            name=name or signature.name,
+            name=called,
             description=description or signature.description,
             parameters=signature.parameters,
             tags=tuple(tags),
+            examples=checked_examples(called, examples, signature.parameters, parse),
         )
         made = Tool(
             spec=spec,
-            parse=args_parser(spec.name, signature.validator, signature.names, signature.defaults),
+            parse=parse,
             run=_handler(func, signature),
             sequential=sequential,
             effects=effects,
@@ -122,7 +127,10 @@ class FunctionTool(Tool, Generic[P, R]):
         if behind is None:
             return args, settings
         _refuse_other_kind(type(self), behind)
-        self._made_with = {**behind._made_with, **given, "func": _without_tool(given["func"])}
+        filled = _filled_in(given["func"])
+        examples = [_without(example, filled) for example in behind.spec.examples]
+        inherited = {**behind._made_with, "examples": examples}
+        self._made_with = {**inherited, **given, "func": _without_tool(given["func"])}
         return (), self._made_with
 
     @overload
@@ -194,6 +202,21 @@ def _wrapped_by(func: Any) -> Any:
     if wrapped is not None or inspect.isroutine(func) or inspect.isclass(func):
         return wrapped
     return type(func).__call__ if callable(func) else None
+
+
+def _filled_in(func: Any) -> set[str]:
+    """The parameters that partials around a tool have filled in: no call names them any more."""
+    names: set[str] = set()
+    for _ in range(_MOST_LAYERS):
+        if func is None or isinstance(func, FunctionTool):
+            break
+        names.update(func.keywords if isinstance(func, functools.partial) else ())
+        func = _wrapped_by(func)
+    return names
+
+
+def _without(example: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in example.items() if name not in names}
 
 
 def _without_tool(func: Any) -> Any:
@@ -359,6 +382,7 @@ def tool(
     on_unknown: OnUnknown = "tell",
     require_confirmation: Require = False,
     tags: Sequence[str] = (),
+    examples: Sequence[Mapping[str, Any]] = (),
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 @explained(rest=FunctionTool)
 def tool(func: Callable[..., Any] | None = None, /, **settings: Any) -> Any:

@@ -1,14 +1,16 @@
 """Arguments for tools whose parameters are plain JSON Schema: MCP, OpenAPI, plugins, hand-written."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from toolwright.errors import ArgumentError, UsageError
+from toolwright.messages import jsonable
 from toolwright.tools._arguments import Args, load_json, load_object
 from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
 
-__all__ = ["checked_parser", "schema_parser"]
+__all__ = ["checked_examples", "checked_parser", "schema_parser"]
 
 _TOLD = 20
 _LONGEST = 500
@@ -25,6 +27,42 @@ def checked_parser(name: str, schema: Mapping[str, Any]) -> Callable[[str], Args
     parser = _SchemaParser(name, schema)
     parser.check  # noqa: B018 - made now
     return parser.parse
+
+
+def checked_examples(
+    name: str,
+    examples: Sequence[Mapping[str, Any]],
+    schema: Mapping[str, Any],
+    parse: Callable[[str], Args],
+) -> tuple[dict[str, Any], ...]:
+    """Examples of a tool's arguments as plain JSON; `UsageError` for one that is no good call.
+
+    What a model would be forgiven, such as "7" for a number, is refused: it reads them as they are,
+    and providers hold them to the schema.
+    """
+    check = SchemaCheck(schema) if examples else None
+    plain = tuple(map(jsonable, examples))
+    for number, example in enumerate(plain, 1):
+        problems = _problems(example, check, parse)
+        if problems:
+            raise UsageError(
+                f"Example {number} of tool {name!r} does not fit its parameters: "
+                f"{'; '.join(problems)}. It is {json.dumps(example, ensure_ascii=False)}."
+            )
+    return plain
+
+
+def _problems(example: Any, check: Any, parse: Callable[[str], Args]) -> list[str]:
+    text = json.dumps(example)
+    try:
+        parse(text)
+    except ArgumentError as error:
+        return list(error.issues)
+    found = check.errors(example, len(text))
+    return [
+        f"{'.'.join(map(str, error.instance_path)) or 'arguments'!r}: {error.message}"
+        for error in found[:_TOLD]
+    ]
 
 
 class _SchemaParser:

@@ -31,7 +31,7 @@ def _faults(asked: dict[str, Any]) -> list[Any]:
             fault.message,
             fault.instance_path,
             fault.schema_path,
-            fault.kind.as_dict().get("types", []),
+            list(getattr(fault.kind, "types", None) or ()),
         ]
         for fault in itertools.islice(validator.iter_errors(asked["value"]), asked["most"])
     ]

@@ -31,8 +31,8 @@ def searchable(
 ) -> "SearchableToolset":
     """Show the model `search_tools` instead of every tool; what it finds appears on its next turn.
 
-    Found tools stay for the session, in the order they were found, so that a provider's prompt
-    cache keeps its worth. `limit` is the number of tools per search; tools named in `always` need
+    Found tools stay for the session, in the order they were found: between searches a provider's
+    prompt cache holds. `limit` is the number of tools per search; tools named in `always` need
     not be searched for.
     """
     return SearchableToolset(

@@ -169,13 +169,15 @@ class Tool(Sealed):
     @cached_property
     def definition(self) -> dict[str, Any]:
         """All that an approval of this tool relies on, as plain JSON."""
-        found = {
+        found: dict[str, Any] = {
             "name": self.spec.name,
             "description": self.spec.description,
             "parameters": self.spec.parameters,
             "effects": self.effects,
             "source": self.source,
         }
+        if self.spec.examples:
+            found["examples"] = list(self.spec.examples)
         if not self.source:
             return found
         behind = {} if self.behind is None else self.behind()

@@ -156,7 +156,7 @@ def _union(options: Sequence[str]) -> str:
 
 
 def _docstring(tool: Tool) -> str:
-    lines = [tool.description.strip()]
+    lines = [tool.spec.description_with_examples.strip()]
     for name, schema in tool.spec.parameters.get("properties", {}).items():
         if isinstance(schema, Mapping) and schema.get("description"):
             lines.append(f"{name}: {schema['description']}")

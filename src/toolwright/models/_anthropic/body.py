@@ -64,7 +64,7 @@ class BodyMaker:
         tools = [*self._tools(request.tools), *map(self._server_tool, request.server_tools)]
         if instructions := self._instructions(request):
             prefix["system"] = [{"type": "text", "text": instructions, **mark}]
-        elif tools:
+        if tools:  # with a mark of their own, which outlasts a change of the instructions
             tools[-1] = {**tools[-1], **mark}
         if tools:
             prefix |= {"tools": tools, **self._tool_choice(request.settings)}

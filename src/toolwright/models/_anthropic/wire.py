@@ -45,7 +45,8 @@ _FINISH: dict[str, FinishReason] = {
 
 def to_tool(spec: ToolSpec) -> Block:
     """A tool as the API wants it."""
-    return {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
+    tool = {"name": spec.name, "description": spec.description, "input_schema": spec.parameters}
+    return {**tool, "input_examples": list(spec.examples)} if spec.examples else tool
 
 
 @cache
@@ -163,7 +164,7 @@ def read_message(reply: Mapping[str, Any], name: str) -> ModelMessage:
         meta["container"] = reply["container"]
     return ModelMessage(
         parts=parts,
-        usage=priced(name, _usage(reply.get("usage") or {})),
+        usage=_usage(reply.get("usage") or {}, name),
         model=name,
         finish_reason=_FINISH.get(reply.get("stop_reason") or "", "stop"),
         meta=meta,
@@ -194,17 +195,18 @@ def _arguments(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _usage(usage: Mapping[str, Any], name: str) -> Usage:
     """The whole usage; that of compactions is told apart, and not part of the sum."""
     compactions = [one for one in usage.get("iterations") or () if one["type"] == "compaction"]
-    return sum((_counted(one, requests=0) for one in compactions), _counted(usage, requests=1))
+    counted = (_counted(one, name, requests=0) for one in compactions)
+    return sum(counted, _counted(usage, name, requests=1))
 
 
-def _counted(usage: Mapping[str, Any], *, requests: int) -> Usage:
+def _counted(usage: Mapping[str, Any], name: str, *, requests: int) -> Usage:
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
     details = usage.get("output_tokens_details") or {}
-    return Usage(
+    counted = Usage(
         # The API counts cached tokens apart; here they are part of the input.
         input_tokens=(usage.get("input_tokens") or 0) + read + written,
         output_tokens=usage.get("output_tokens") or 0,
@@ -213,3 +215,5 @@ def _counted(usage: Mapping[str, Any], *, requests: int) -> Usage:
         reasoning_tokens=details.get("thinking_tokens") or 0,
         requests=requests,
     )
+    by_duration = usage.get("cache_creation") or {}
+    return priced(name, counted, by_duration.get("ephemeral_1h_input_tokens") or 0)

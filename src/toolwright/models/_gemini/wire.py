@@ -47,7 +47,7 @@ def to_declaration(spec: ToolSpec) -> types.FunctionDeclaration:
     schema = gemini_schema(spec.parameters)
     return types.FunctionDeclaration(
         name=spec.name,
-        description=spec.description,
+        description=spec.description_with_examples,
         parameters_json_schema=schema if schema.get("properties") else None,
     )
 

@@ -22,7 +22,7 @@ from toolwright.models._openai.client import (
     post,
     post_streamed,
 )
-from toolwright.models._openai.servers import OPENAI, OPENAI_URL, address_of, server_at
+from toolwright.models._openai.servers import OPENAI, OPENAI_URL, Server, address_of, server_at
 from toolwright.models._origin import server_named
 from toolwright.models._per_loop import PerLoop
 from toolwright.models._prices import priced
@@ -59,6 +59,7 @@ class OpenAIChatModel(Sealed):
         self._provider = provider
         url = address_of(provider, base_url) if client is None else client.base_url
         self._server = server_at(provider, url)
+        self._price_list = _price_list(provider, self._server, url)
         self._address = server_named(url or OPENAI_URL)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
@@ -137,9 +138,10 @@ class OpenAIChatModel(Sealed):
             return self._priced(reply.end(done=done))
 
     def _priced(self, message: ModelMessage) -> ModelMessage:
-        if message.usage.cost or self._server is not OPENAI:
+        """With what it cost, where the server did not say and is the one that its name stands for."""
+        if message.usage.cost or self._price_list is None:
             return message
-        return replace(message, usage=priced(f"openai:{self._model}", message.usage))
+        return replace(message, usage=priced(f"{self._price_list}:{self._model}", message.usage))
 
     # -- the request --------------------------------------------------------------------------
 
@@ -184,6 +186,14 @@ class OpenAIChatModel(Sealed):
             "reasoning_effort": settings.reasoning,
         }
         return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _price_list(provider: str, server: Server, url: object) -> str | None:
+    """Whose prices count at this address, if anybody's."""
+    if server is OPENAI:
+        return "openai"
+    at_home = server.base_url is not None and str(url).rstrip("/") == server.base_url
+    return provider if at_home else None
 
 
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:

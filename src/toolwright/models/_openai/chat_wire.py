@@ -43,7 +43,7 @@ def to_function(spec: ToolSpec, *, strict: bool) -> Wire:
     parameters = strict_schema(spec.parameters) if strict else None
     function: Wire = {
         "name": spec.name,
-        "description": spec.description,
+        "description": spec.description_with_examples,
         "parameters": parameters or spec.parameters,
     }
     if parameters is not None:

@@ -48,7 +48,7 @@ def to_function(spec: ToolSpec) -> Item:
     return {
         "type": "function",
         "name": spec.name,
-        "description": spec.description,
+        "description": spec.description_with_examples,
         "parameters": strict or spec.parameters,
         "strict": strict is not None,
     }

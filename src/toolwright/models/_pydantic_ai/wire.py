@@ -51,7 +51,9 @@ _FINISH: dict[str, FinishReason] = {
 def to_definition(spec: ToolSpec) -> ToolDefinition:
     """A tool as pydantic-ai wants it."""
     return ToolDefinition(
-        name=spec.name, description=spec.description, parameters_json_schema=spec.parameters
+        name=spec.name,
+        description=spec.description_with_examples,
+        parameters_json_schema=spec.parameters,
     )
 
 

@@ -28,7 +28,7 @@ def listed_tool(tool: Tool) -> types.Tool:
     """A tool as clients see it in a listing."""
     return types.Tool(
         name=tool.name,
-        description=tool.description,
+        description=tool.spec.description_with_examples,
         input_schema=tool.spec.parameters,
         output_schema=output_schema(tool),
         annotations=types.ToolAnnotations(

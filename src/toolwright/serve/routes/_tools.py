@@ -95,7 +95,7 @@ def _info(tool: Tool) -> ToolInfo:
 
 
 def _tokens(spec: ToolSpec) -> int:
-    told: dict[str, Any] = {"name": spec.name, "description": spec.description}
+    told: dict[str, Any] = {"name": spec.name, "description": spec.description_with_examples}
     text = json.dumps({**told, "parameters": spec.parameters}, ensure_ascii=False)
     return -(-len(text) // _CHARACTERS_PER_TOKEN)
 

@@ -106,7 +106,7 @@ class _AdkTool(BaseTool):
     """One of our tools, as ADK sees it."""
 
     def __init__(self, ours: Tool) -> None:
-        super().__init__(name=ours.name, description=ours.description)
+        super().__init__(name=ours.name, description=ours.spec.description_with_examples)
         self._ours = ours
 
     def _get_declaration(self) -> types.FunctionDeclaration:

@@ -72,7 +72,7 @@ def to_langchain(tool: ToolLike) -> BaseTool:
 
     return StructuredTool(
         name=ours.name,
-        description=ours.description or ours.name,
+        description=ours.spec.description_with_examples or ours.name,
         args_schema=ours.spec.parameters,
         func=func,
         coroutine=coroutine,

@@ -112,7 +112,7 @@ def to_openai_agents(tool: ToolLike) -> FunctionTool:
 
     return FunctionTool(
         name=ours.name,
-        description=ours.description,
+        description=ours.spec.description_with_examples,
         params_json_schema=ours.spec.parameters,
         on_invoke_tool=on_invoke_tool,
         # Our schemas are validated here, defaults and all; strict mode would make them required.

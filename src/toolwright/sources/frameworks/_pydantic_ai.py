@@ -130,7 +130,7 @@ def to_pydantic_ai(tool: ToolLike) -> Tool[Any]:
     return Tool.from_schema(
         function,
         name=ours.name,
-        description=ours.description,
+        description=ours.spec.description_with_examples,
         json_schema=ours.spec.parameters,
         takes_ctx=True,
         sequential=ours.sequential,

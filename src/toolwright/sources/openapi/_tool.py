@@ -189,9 +189,16 @@ class _LazySpec(ToolSpec):
         parameters: dict[str, Any] | Callable[[], dict[str, Any]],
         returns: dict[str, Any] | None = None,
         tags: tuple[str, ...] = (),
+        examples: tuple[dict[str, Any], ...] = (),
     ) -> None:
-        values = {"name": name, "description": description, "returns": returns, "tags": tags}
-        for field_name, value in {**values, "_parameters": parameters}.items():
+        values: dict[str, Any] = {
+            "name": name,
+            "description": description,
+            "returns": returns,
+            "tags": tags,
+        }
+        values |= {"examples": examples, "_parameters": parameters}
+        for field_name, value in values.items():
             object.__setattr__(self, field_name, value)
 
     @property

@@ -1,0 +1,274 @@
+"""Each request begins with what the last one began with, in the bytes that a provider receives."""
+
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.models import test_anthropic, test_gemini, test_openai, test_openai_chat
+from tests.models.wire import Wire, running
+
+from toolwright import Agent, Compaction, Limits, Runner, Tool, ToolContext, Toolset, tool
+from toolwright.builtin import todo_tools
+from toolwright.messages import HistoryCompacted
+from toolwright.models import AnthropicModel, GeminiModel, Model, OpenAIChatModel, OpenAIModel
+from toolwright.testing import CachedRequest, prompt_cache
+from toolwright.tools import as_tool
+
+pytestmark = pytest.mark.anyio
+LONG = "Be kind, and look at everything twice before you answer. " * 400
+KEY = "k" * 12
+
+
+@dataclass
+class Provider:
+    """One provider at a loopback server: replies in its words, and what it was sent."""
+
+    name: Any
+    model: Model
+    says: Callable[[str], Any]
+    calls: Callable[[int, str, dict[str, Any]], Any]
+    wire: Wire
+    replies: int = field(default=0)
+
+    def will(self, *turns: str | tuple[str, dict[str, Any]]) -> None:
+        """A text, or a tool and its arguments, for each turn."""
+        for turn in turns:
+            self.replies += 1
+            reply = self.says(turn) if isinstance(turn, str) else self.calls(self.replies, *turn)
+            self.wire.will(reply)
+
+    def cached(self) -> list[CachedRequest]:
+        return prompt_cache(self.wire.bodies, self.name, model="gemini-2.5-flash")
+
+
+def _anthropic(wire: Wire) -> Provider:
+    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
+        called = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": args}
+        return test_anthropic.message(called, stop_reason="tool_use")
+
+    model = AnthropicModel("claude-sonnet-4-5", api_key=KEY, base_url=wire.url)
+    says = lambda text: test_anthropic.message(test_anthropic.said(text))  # noqa: E731
+    return Provider("anthropic", model, says, calls, wire)
+
+
+def _responses(wire: Wire) -> Provider:
+    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
+        called = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
+        arguments = {"arguments": json.dumps(args), "status": "completed"}
+        return test_openai.response({"type": "function_call", **called, **arguments})
+
+    model = OpenAIModel("gpt-5", api_key=KEY, base_url=wire.url)
+    says = lambda text: test_openai.response(test_openai.said(text))  # noqa: E731
+    return Provider("openai", model, says, calls, wire)
+
+
+def _chat(wire: Wire) -> Provider:
+    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
+        function = {"name": name, "arguments": json.dumps(args)}
+        called = {"id": f"call_{number}", "type": "function", "function": function}
+        return test_openai_chat.completion(content=None, tool_calls=[called])
+
+    model = OpenAIChatModel("gpt-5", api_key=KEY, base_url=wire.url)
+    says = lambda text: test_openai_chat.completion(content=text)  # noqa: E731
+    return Provider("openai", model, says, calls, wire)
+
+
+def _gemini(wire: Wire) -> Provider:
+    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
+        called = {"name": name, "args": args, "id": f"call_{number}"}
+        return test_gemini.response({"functionCall": called})
+
+    model = GeminiModel("gemini-2.5-flash", api_key=KEY, base_url=wire.url)
+    says = lambda text: test_gemini.response({"text": text})  # noqa: E731
+    return Provider("google", model, says, calls, wire)
+
+
+PROVIDERS = {"anthropic": _anthropic, "responses": _responses, "chat": _chat, "gemini": _gemini}
+
+
+@pytest.fixture(params=PROVIDERS)
+async def provider(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Provider]:
+    async with running() as wire:
+        yield PROVIDERS[request.param](wire)
+
+
+@tool
+def look_at(page: int) -> str:
+    """Look at a page of the book."""
+    return f"page {page}: " + "once upon a time " * 20
+
+
+def numbered(number: int) -> Tool:
+    def work(amount: int) -> str:
+        """Do some of the work that is to be done."""
+        return str(amount)
+
+    return tool(name=f"work_{number}")(work)
+
+
+class Shuffling(Toolset):
+    """A source that lists its tools anew each time, and in another order."""
+
+    cache_listing = False
+
+    def __init__(self, count: int = 12, *, anew: bool = False) -> None:
+        super().__init__()
+        self.random = random.Random(7)
+        self.tools = [as_tool(numbered(number)) for number in range(count)]
+        self.anew = anew
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        made = [tool.replace() for tool in self.tools] if self.anew else list(self.tools)
+        self.random.shuffle(made)
+        return made
+
+
+def only_adds(found: Sequence[CachedRequest]) -> bool:
+    return len(found) > 1 and all(not one.changed_at for one in found)
+
+
+async def test_a_conversation_only_adds_to_what_was_sent(provider: Provider) -> None:
+    provider.will(("look_at", {"page": 1}), ("look_at", {"page": 2}), "Done.", "Yes.")
+    runner = Runner(Agent(name="a", model=provider.model, instructions=LONG, tools=[look_at]))
+
+    await runner.run("Read two pages.", session_id="s")
+    await runner.run("Sure?", session_id="s")
+
+    found = provider.cached()
+    assert only_adds(found)
+    # All that the request before had is read, but for what is not a whole step yet.
+    pairs = pairwise(found)
+    assert all(two.read >= one.tokens - 128 for one, two in pairs)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_tools_stay_in_the_order_in_which_they_were_first_listed(
+    provider: Provider, anew: bool
+) -> None:
+    provider.will(*[(f"work_{n}", {"amount": n}) for n in range(5)], "Done.", "Yes.")
+    runner = Runner(Agent(name="a", model=provider.model, tools=[Shuffling(anew=anew)]))
+
+    await runner.run("Work.", session_id="s")
+    await runner.run("Sure?", session_id="s")
+
+    assert only_adds(provider.cached())
+
+
+async def test_a_tool_that_a_source_gets_later_comes_after_all_others(provider: Provider) -> None:
+    source = Shuffling(3)
+    provider.will(("look_at", {"page": 1}), "Done.")
+
+    @tool
+    def look_at(page: int) -> str:
+        """Look at a page of the book."""
+        source.tools.append(as_tool(numbered(3)))
+        return "a page"
+
+    other = Shuffling(2)
+    other.tools = [tool.replace(spec=_renamed(tool)) for tool in other.tools]
+    agent = Agent(name="a", model=provider.model, tools=[look_at, source, other])
+    await agent.run("Work.")
+
+    before, after = map(_tool_names, provider.wire.bodies)
+    assert after == [*before, "work_3"]
+
+
+def _renamed(tool: Tool) -> Any:
+    return replace(tool.spec, name=f"other_{tool.name}")
+
+
+def _tool_names(body: dict[str, Any]) -> list[str]:
+    tools = body["tools"]
+    if "functionDeclarations" in tools[0]:
+        tools = tools[0]["functionDeclarations"]
+    return [tool.get("name") or tool["function"]["name"] for tool in tools]
+
+
+async def test_definitions_are_the_same_objects_while_they_say_the_same() -> None:
+    from toolwright.testing import ScriptedModel, call
+
+    model = ScriptedModel(*[call("work_1", amount=n) for n in range(3)], "Done.", "Yes.")
+    runner = Runner(Agent(name="a", model=model, tools=[Shuffling(anew=True)]))
+    await runner.run("Work.", session_id="s")
+    await runner.run("Sure?", session_id="s")
+
+    assert len({id(request.tools) for request in model.requests}) == 1
+
+
+async def test_todos_limits_and_state_change_nothing_before_the_end(provider: Provider) -> None:
+    @tool
+    def note(text: str, tool_context: ToolContext) -> str:
+        """Note something."""
+        tool_context.state["noted"] = text
+        return "noted"
+
+    todo = {"todos": [{"content": "read", "status": "in_progress"}]}
+    provider.will(("write_todos", todo), ("note", {"text": "x"}), "Done.", "Yes.")
+    tools = [note, *todo_tools()]
+    limits = Limits(turns=50, cost=1000)
+    agent = Agent(name="a", model=provider.model, instructions=LONG, tools=tools, limits=limits)
+    runner = Runner(agent)
+
+    await runner.run("Work.", session_id="s")
+    await runner.run("Sure?", session_id="s")
+
+    assert only_adds(provider.cached())
+
+
+async def test_another_process_goes_on_with_the_same_beginning(
+    provider: Provider, tmp_path: Any
+) -> None:
+    provider.will(("look_at", {"page": 1}), "Done.", "Yes.")
+
+    async def run(text: str) -> None:
+        agent = Agent(name="a", model=provider.model, instructions=LONG, tools=[look_at])
+        async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
+            await runner.run(text, session_id="s")
+
+    await run("Read a page.")
+    await run("Sure?")
+
+    assert only_adds(provider.cached())
+
+
+async def test_tools_outlast_instructions_that_change(provider: Provider) -> None:
+    hours = iter(range(10))
+    tools = [as_tool(numbered(number)) for number in range(60)]
+    provider.will(*[("work_1", {"amount": n}) for n in range(3)], "Done.")
+    agent = Agent(
+        name="a",
+        model=provider.model,
+        instructions=lambda ctx: f"It is {next(hours)}.",
+        tools=tools,
+    )
+    await agent.run("Work.")
+
+    later = provider.cached()[1:]
+    if provider.name == "google":  # there the instructions come first
+        assert all(one.changed_at.startswith("systemInstruction") for one in later)
+    else:
+        assert all(one.read > 1024 for one in later)
+
+
+async def test_compaction_rewrites_the_conversation_once_and_leaves_what_is_before_it(
+    provider: Provider,
+) -> None:
+    provider.will(*[("look_at", {"page": n}) for n in range(3)], "A summary.", "Done.")
+    compaction = Compaction(max_tokens=1, keep_messages=4)
+    agent = Agent(
+        name="a", model=provider.model, instructions=LONG, tools=[look_at], compaction=compaction
+    )
+    result = await agent.run("Read.")
+
+    assert len([event for event in result.events if isinstance(event, HistoryCompacted)]) == 1
+    *_, _summary, last = provider.wire.bodies
+    del provider.wire.requests[3]
+    *before, after = provider.cached()
+    assert not any(one.changed_at for one in before)
+    assert after.changed_at.startswith(("messages", "input", "contents"))
+    assert "A summary." in str(last)
+    assert after.read > 5000
