@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, get_args
 from unittest.mock import patch
@@ -228,9 +228,12 @@ def test_the_host_of_a_link_is_never_left_out(place: str) -> None:
 MANY = confirm(arguments={f"key{n}": "value " * 30 for n in range(40)}, rule="a rule")
 
 
-def answered(pending: Pending, size: Screen, *typed: str) -> tuple[Any, list[str], list[str]]:
-    """The answer, what was printed, and what was typed and not read."""
-    left, written = list(typed), io.StringIO()
+def answered(
+    pending: Pending, size: Screen, *typed: str, ahead: Sequence[str] = ()
+) -> tuple[Any, list[str], list[str]]:
+    """The answer, what was printed, and what was typed and not read; `ahead` is what was typed before
+    the question, each time that it is asked."""
+    left, early, written = list(typed), iter(ahead), io.StringIO()
 
     async def read_line(prompt: str, default: str = "") -> str:
         written.write(prompt)
@@ -241,7 +244,7 @@ def answered(pending: Pending, size: Screen, *typed: str) -> tuple[Any, list[str
         patch.object(_ask, "screen", lambda: size),
         patch.object(_form, "screen", lambda: size),
         patch.object(_ask, "read_line", read_line),
-        patch.object(_ask, "drop_typed_ahead", lambda: ""),
+        patch.object(_ask, "drop_typed_ahead", lambda: next(early, "")),
         patch.object(_ask, "Terminal", lambda stderr: terminal),
     ):
         answer = anyio.run(_ask.ask_person, pending)
@@ -259,6 +262,15 @@ def test_a_yes_is_not_taken_before_all_pages_were_shown(yes: str) -> None:
     assert sum(row.startswith("(too much for this screen") for row in rows) == 5
     assert sum(row.startswith("show: page through it") for row in rows) == 4
     assert read(rows).count('"key39": "value') == 1
+
+
+@pytest.mark.parametrize("first", ['edit {"path": }', "perhaps", "show"])
+def test_what_was_typed_before_the_question_came_again_is_not_its_answer(first: str) -> None:
+    pages = [""] * (first == "show")
+    typed = [first, *pages, "reject so"]
+    answer, rows, left = answered(confirm(), Screen(80, 40), *typed, ahead=["", "y\n"])
+    assert (answer, left) == (Reject(reason="so"), [])
+    assert "Typed before this question, so not taken for its answer: 'y'" in read(rows)
 
 
 def test_a_no_is_taken_at_once_and_what_fits_is_approved_at_once() -> None:

@@ -11,10 +11,10 @@ import anyio
 import pytest
 from tests.cli.program import DESK, clean_environment, here
 
-from toolwright import Agent, Runner, get_user_choice
+from toolwright import Agent, FunctionTool, Runner, deferred_tool, get_user_choice
 from toolwright.cli._go import UNANSWERED, go
 from toolwright.cli._table import COMMANDS, GROUPS
-from toolwright.messages import Event, Pending, Scope
+from toolwright.messages import Approve, Event, Pending, Scope
 from toolwright.testing import ScriptedModel, call
 
 
@@ -167,3 +167,65 @@ def test_a_call_that_nobody_answers_goes_on_waiting() -> None:
         assert len(await runner.pending("s")) == 1
 
     anyio.run(main)
+
+
+def waiting_for_two(*turns: Any) -> Runner:
+    @deferred_tool()
+    def supplier() -> str:
+        """Ask the supplier."""
+        return "asked"
+
+    def wipe() -> str:
+        """Wipe it."""
+        return "wiped"
+
+    tools = [supplier, FunctionTool(wipe, require_confirmation=True)]
+    return Runner(Agent(name="t", model=ScriptedModel(*turns), tools=tools))
+
+
+def answering(**answers: Any) -> tuple[list[str], Any]:
+    """Who answers by the tool's name, or leaves the call waiting; and what was asked."""
+    asked: list[str] = []
+
+    async def ask(pending: Pending) -> Any:
+        asked.append(pending.name)
+        return answers.get(pending.name, UNANSWERED)
+
+    return asked, ask
+
+
+@pytest.mark.anyio
+async def test_what_a_run_waits_for_is_asked_about_before_what_it_went_on_without() -> None:
+    runner = waiting_for_two(call("supplier"), "All right.", call("wipe"), "It is done.")
+    scope = Scope(app_name="app", user_id="me", session_id="s")
+    asked, ask = answering(wipe=Approve())
+    for text, status in (("order", "paused"), ("hm", "done"), ("wipe it", "done")):
+        assert (await go(runner, scope, text, nothing, ask)).status == status
+    assert asked == ["supplier", "wipe", "supplier"]
+    assert [pending.name for pending in await runner.pending("s")] == ["supplier"]
+
+
+@pytest.mark.anyio
+async def test_a_call_that_is_left_waiting_hides_no_other() -> None:
+    runner = waiting_for_two([call("supplier"), call("wipe")], "It is done.")
+    scope = Scope(app_name="app", user_id="me", session_id="s")
+    asked, ask = answering(wipe=Approve())
+    assert (await go(runner, scope, "both", nothing, ask)).status == "paused"
+    assert asked == ["supplier", "wipe"]
+    assert [pending.name for pending in await runner.pending("s")] == ["supplier"]
+
+
+@pytest.mark.anyio
+async def test_what_a_finished_run_went_on_without_is_asked_about_on_demand() -> None:
+    runner = waiting_for_two(call("supplier"), "All right.", "77 EUR, then.")
+    scope = Scope(app_name="app", user_id="me", session_id="s")
+    asked, leave = answering()
+    for text in ("order", "hm"):
+        await go(runner, scope, text, nothing, leave)
+    assert asked == ["supplier"]
+    assert (await go(runner, scope, None, nothing, leave, late=True)).pending
+    assert asked == ["supplier", "supplier"]
+    _, ask = answering(supplier="77 EUR")
+    result = await go(runner, scope, None, nothing, ask, late=True)
+    assert (result.status, result.text) == ("done", "77 EUR, then.")
+    assert await runner.pending("s") == []

@@ -42,6 +42,37 @@ def test_an_id_as_it_was_shown_finds_the_call_that_is_shown_so_and_no_other() ->
             find_call(waiting, "k\\u200b")
 
 
+LATE = """\
+from desk import Says
+from toolwright import Agent, deferred_tool
+
+@deferred_tool()
+def supplier():
+    'Ask the supplier.'
+
+agent = Agent(name="buyer", model=Says(), tools=[supplier])
+"""
+
+
+def test_a_late_outcome_is_shown_as_one_and_not_as_the_persons_words(desk: Path) -> None:
+    (desk / "late.py").write_text(LATE)
+    agent = ("--agent", "late:agent")
+    told = here("run", "supplier {}", *agent, cwd=desk, check=3).stderr
+    session = told.partition("waiting for an answer in session ")[2].split()[0]
+    here("run", "hm", "-s", session, *agent, cwd=desk)
+    shown = here("sessions", "show", session, *agent, cwd=desk).stdout
+    assert "  supplier → waits:" in shown
+    call = shown.partition(f"sessions answer {session} ")[2].split()[0]
+    here("sessions", "answer", session, call, "77 EUR", *agent, cwd=desk)
+    shown = here("sessions", "show", session, *agent, cwd=desk).stdout
+    assert f"\n  [Update on call {call} of 'supplier']\n  77 EUR\n" in shown
+    assert "supplier → waits" not in shown
+    assert [line for line in shown.splitlines() if line.startswith(">")] == [
+        "> supplier {}",
+        "> hm",
+    ]
+
+
 @pytest.mark.parametrize(
     "edit",
     ['{"cents": 1, "cents": 999}', '{"scope": {"a": 1, "a": 2}}', '{"x": [{"a": 1, "a": 1}]}'],

@@ -48,6 +48,7 @@ STORY: dict[str, list[Any]] = {
     "choose": [call("get_user_choice", options=["red", "blue"], question="Which colour?"), "Ok."],
     "ask": [call("ask_user", question="What is your name?"), "Hello."],
     "defer": [call("order_parts", part="gear"), "The part is here."],
+    "both": [[call("order_parts", part="gear"), call("wipe", target="staging")], "Both are back."],
     "plan": [
         call(
             "write_todos",

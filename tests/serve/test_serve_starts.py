@@ -10,7 +10,7 @@ import anyio
 import httpx2
 import pytest
 
-from toolwright import Agent, Approve, Runner, tool
+from toolwright import Agent, Approve, LongRunningFunctionTool, Runner, deferred_tool, tool
 from toolwright.backends import SessionRow, Store, open_store
 from toolwright.errors import StoreError
 from toolwright.messages import (
@@ -371,3 +371,49 @@ async def test_a_run_that_a_person_stopped_stays_so_though_an_answer_came(
         await wait(6)
         assert (await http.get(f"/api/sessions/{session}")).json()["status"] == "stopped"
     assert paying.paid == []
+
+
+def impatient(store: Store, kind: str) -> Runner:
+    """A runner whose agent asks the supplier, who has a moment to answer."""
+
+    def supplier() -> dict[str, str]:
+        """Ask the supplier."""
+        return {"status": "pending"}
+
+    late = LongRunningFunctionTool(supplier, timeout=0.2)
+    asks = late if kind == "late" else deferred_tool(timeout=0.2)(supplier)
+    model = ScriptedModel(call("supplier"), *["Asked."] * (kind == "late"), "Nobody answered.")
+    return Runner(Agent(name="buyer", model=model, tools=[asks]), store=store)
+
+
+async def is_told(runner: Runner, http: httpx2.AsyncClient) -> None:
+    """The model hears that nobody has answered, and nothing waits any more."""
+    await becomes(http, "done")
+    assert (await http.get("/api/pending")).json() == []
+    ends = [e.text for e in await runner.events("s") if isinstance(e, RunEnded)]
+    assert ends[-1] == "Nobody answered."
+
+
+@pytest.mark.parametrize("kind", ["blocking", "late"])
+async def test_a_session_goes_on_when_a_deadline_passes(
+    store: Store, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_background, "_SUCCESSION_SECONDS", 0.001)
+    runner = impatient(store, kind)
+    async with served(runner) as http:
+        await runner.run("order", user_id="local", session_id="s")
+        await is_told(runner, http)
+
+
+@pytest.mark.parametrize("kind", ["blocking", "late"])
+async def test_a_session_where_a_deadline_has_passed_can_be_resumed_by_hand(
+    store: Store, kind: str
+) -> None:
+    runner = impatient(store, kind)
+    async with served(runner) as http:
+        await runner.run("order", user_id="local", session_id="s")
+        with anyio.fail_after(30):
+            while not await store.unfinished("app"):
+                await anyio.lowlevel.checkpoint()
+        assert (await http.post("/api/sessions/s/resume")).status_code == 202
+        await is_told(runner, http)

@@ -95,7 +95,13 @@ def test_a_run_can_be_stopped_and_shows_its_progress_until_then(page: Page) -> N
         page.goto(address)
         say(page, "wait")
         expect(page.get_by_text("waiting", exact=True)).to_be_visible()
-        page.get_by_role("button", name="Stop").click()
+        stop = page.get_by_role("button", name="Stop")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            box = stop.bounding_box()
+            assert box is not None
+            assert box["height"] < 45  # one line
+        stop.click()
         expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
 
 
@@ -125,6 +131,11 @@ def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> 
         card = page.get_by_label("Call of order_parts")
         expect(card.get_by_label("Result of the call")).to_be_visible()
         card.get_by_label("Result of the call").fill("77")
+        for is_open in ("false", "true"):  # folding hides it
+            card.get_by_role("button").first.click()
+            expect(card.get_by_role("button").first).to_have_attribute("aria-expanded", is_open)
+            expect(card.get_by_label("Result of the call")).to_be_visible(visible=is_open == "true")
+        expect(card.get_by_label("Result of the call")).to_have_value("77")
         say(page, "hello")
         expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
         side = page.get_by_label("Sessions").get_by_role("link", name="defer")
@@ -150,3 +161,20 @@ def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> 
         expect(page.locator(".run-bars")).to_have_count(3)
         expect(page.locator(".bar-fill.going")).to_have_count(0)
         expect(page.get_by_text("so far")).to_have_count(0)
+
+
+def test_a_call_that_was_answered_says_so_while_others_wait(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "both")
+    card, other = page.get_by_label("Call of wipe"), page.get_by_label("Call of order_parts")
+    card.get_by_role("button", name="Approve").click()
+    for _ in range(2):
+        expect(card.locator(".chip")).to_have_text("Answered")
+        expect(card.get_by_text("Answered. The agent goes on with it")).to_be_visible()
+        expect(card.get_by_role("button", name="Approve")).to_have_count(0)
+        expect(other.locator(".chip")).to_have_text("Waiting")
+        page.reload()
+    other.get_by_label("Result of the call").fill("here")
+    other.get_by_role("button", name="Complete the call").click()
+    expect(page.get_by_text("Both are back.", exact=True)).to_be_visible()
+    expect(card.get_by_label("Done")).to_be_visible()

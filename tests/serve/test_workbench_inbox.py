@@ -86,7 +86,15 @@ def test_a_question_is_answered(page: Page, address: str) -> None:
 
 def test_a_deferred_call_shows_its_deadline_and_is_completed(page: Page, address: str) -> None:
     session = begin(address, "defer")
+    page.clock.install()
     page.goto(f"{address}/#/inbox")
+    expect(page.get_by_text("left to answer")).to_be_visible()
+    expect(page.get_by_label("Result of the call")).to_be_visible()
+    page.clock.fast_forward("01:00:01")
+    expect(page.get_by_text("The deadline has passed")).to_be_visible()
+    expect(page.get_by_label("Result of the call")).to_have_count(0)
+    expect(page.get_by_role("button", name="Complete the call")).to_have_count(0)
+    page.reload()  # It was only this computer's clock: the server's decides.
     expect(page.get_by_text("left to answer")).to_be_visible()
     page.get_by_label("Result of the call").fill('{"tracking": 7}')
     page.get_by_role("button", name="Complete the call").click()

@@ -15,6 +15,16 @@ export class Refusal extends Error {
 /** Called when the server wants the token; the page then asks the person for it. */
 export const onSignedOut = { call: () => {} };
 
+let ahead = 0;
+/** Seconds since the epoch by the server's clock, to the second. */
+export const serverNow = () => Date.now() / 1000 + ahead;
+
+function noteClock(response: Response): void {
+  const sent = Date.parse(response.headers.get("Date") ?? "") / 1000;
+  // A header has whole seconds, and takes its time: less than this is no other clock.
+  if (Number.isFinite(sent)) ahead = Math.abs(sent - Date.now() / 1000) > 5 ? sent - Date.now() / 1000 : 0;
+}
+
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const init: RequestInit = { method, headers: {} };
   if (body !== undefined) {
@@ -24,6 +34,7 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   const response = await fetch(path, init).catch(() => {
     throw new Refusal(0, "The server cannot be reached.", []);
   });
+  noteClock(response);
   if (!response.ok) throw await refusal(response);
   return response.status === 204 ? (undefined as T) : parseSent<T>(await response.text());
 }

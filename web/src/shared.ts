@@ -1,8 +1,8 @@
 // What several views show at once: who waits, which sessions there are; kept fresh by the server's news.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "./api";
 import { parseSent } from "./exact";
-import type { AgentEvent, Info, OpenCall, Place, Session, Task } from "./types";
+import type { AgentEvent, Info, OpenCall, Pending, Place, Session, Task } from "./types";
 
 interface Shared {
   info: Info | null;
@@ -21,13 +21,33 @@ function set(change: Partial<Shared>): void {
 }
 
 export function useShared(): Shared {
+  useWatch(true);
+  return shared;
+}
+
+function useWatch(wanted: boolean): void {
   const [, draw] = useState(0);
   useEffect(() => {
+    if (!wanted) return;
     const watcher = () => draw((n) => n + 1);
     watchers.add(watcher);
     return () => { watchers.delete(watcher); };
-  }, []);
-  return shared;
+  }, [wanted]);
+}
+
+/** How often the lists were begun to be read, and which of these readings they are from. */
+let begunReads = 0, shownRead = 0;
+
+/** Whether a question has its answer though the log does not say so: the run takes it when nothing else is waited for. */
+export function useAnswered(place: Place, id: string, asked: Pending | undefined): boolean {
+  const callId = asked?.call_id;
+  const seen = useRef<{ callId?: string; read: number }>({ read: 0 });
+  // A list that was read before the question was known here cannot tell.
+  if (seen.current.callId !== callId) seen.current = { callId, read: begunReads };
+  useEffect(() => { if (callId !== undefined) void refresh(); }, [callId]);
+  useWatch(callId !== undefined);
+  return callId !== undefined && shownRead > seen.current.read
+    && !shared.pending.some((call) => call.place === place && call.id === id && call.pending.call_id === callId);
 }
 
 export async function loadInfo(): Promise<void> {
@@ -36,8 +56,10 @@ export async function loadInfo(): Promise<void> {
 
 /** Read the lists anew; several wishes within a moment become one. */
 export const refresh = once(async () => {
+  const read = ++begunReads;
   const wanted = shared.info?.features.tasks ? api.tasks() : Promise.resolve([]);
   const [sessions, pending, tasks] = await Promise.all([api.sessions(), api.pending(), wanted]);
+  shownRead = read;
   set({ sessions, pending, tasks });
   // Another page may have chosen another model.
   if (shared.info && shared.info.models.length > 1) await loadInfo();

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolwright.backends._store import OpenCall, waited_for
 from toolwright.errors import StaleState
 from toolwright.messages import (
     Approve,
@@ -30,7 +29,6 @@ __all__ = [
     "changes",
     "closed_by",
     "is_session_key",
-    "may_go_on",
     "refuse_stale",
 ]
 
@@ -146,13 +144,6 @@ def closed_by(found: Changes, still_open: Iterable[tuple[Pending, bool]]) -> lis
             else is_told or pending.call_id in found.answered
         )
     ]
-
-
-def may_go_on(calls: Sequence[OpenCall]) -> bool:
-    """Whether a session with these open calls has an answer that no run has taken, and nothing else
-    that a run would wait for."""
-    is_blocked = any(call.pending.blocking for call in waited_for(calls))
-    return not is_blocked and any(call.answer is not None for call in calls)
 
 
 def refuse_stale(expected: Mapping[str, Any], state: Mapping[str, Any]) -> None:

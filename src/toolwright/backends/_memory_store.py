@@ -15,7 +15,6 @@ from toolwright.backends._changes import (
     changes,
     closed_by,
     is_session_key,
-    may_go_on,
     refuse_stale,
 )
 from toolwright.backends._processes import described, new_name
@@ -27,8 +26,10 @@ from toolwright.backends._store import (
     Loaded,
     OpenCall,
     SessionRow,
+    is_expired,
     is_meant,
     may_append,
+    may_go_on,
 )
 from toolwright.messages import (
     Answered,
@@ -198,7 +199,7 @@ class MemoryStore(Sealed):
                 return "unknown"
             if call.answered:
                 return "duplicate"
-            if call.pending.deadline is not None and call.pending.deadline <= time.time():
+            if is_expired(call.pending):
                 return "expired"
             if call_id in session.closed:
                 return "finished"
@@ -235,7 +236,8 @@ class MemoryStore(Sealed):
         return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
     async def unfinished(self, app_name: str) -> list[SessionRow]:
-        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+        """Sessions whose log does not end with the end of a run, or whose answers, or deadlines that have
+        passed, wait for one."""
         with self._lock:
             return [
                 row for row in await self.sessions(app_name)

@@ -18,8 +18,12 @@ __all__ = [
     "OpenCall",
     "SessionRow",
     "Store",
+    "has_news",
+    "is_blocked",
+    "is_expired",
     "is_meant",
     "may_append",
+    "may_go_on",
     "questions_beside",
     "waited_for",
 ]
@@ -265,8 +269,9 @@ class Store(Protocol):
 
     async def unfinished(self, app_name: str) -> list[SessionRow]:
         """Sessions to go on with, the latest first: those whose log does not end with the end of a
-        run (one may be going), and those with an answer that no run has taken while no call that
-        blocks waits for another. However many sessions there are, only these are read."""
+        run (one may be going), and those with an answer that no run has taken, or a call whose
+        deadline has passed, while no call that blocks waits for another. However many sessions
+        there are, only these are read."""
         ...
 
     async def delete(self, scope: Scope, hold: Hold | None = None) -> list[StoredAnswer]:
@@ -307,6 +312,30 @@ def questions_beside(calls: Iterable[OpenCall], result: OpenCall) -> list[OpenCa
         return []
     others = (call for call in calls if call.pending.kind != "result")
     return [call for call in others if _whose(call) == _whose(result)]
+
+
+def is_expired(pending: Pending) -> bool:
+    """Whether the deadline has passed: an answer is refused, and a run goes on without one."""
+    return pending.deadline is not None and pending.deadline <= time.time()
+
+
+def is_blocked(calls: Sequence[OpenCall]) -> bool:
+    """Whether a run of the session with these open calls would wait for one of them."""
+    return any(call.pending.blocking and not is_expired(call.pending) for call in waited_for(calls))
+
+
+def has_news(calls: Sequence[OpenCall]) -> bool:
+    """Whether the session with these open calls has an answer that no run has taken, or a call whose
+    deadline has passed, of which no run has told the model."""
+    return any(call.answer is not None for call in calls) or any(
+        is_expired(call.pending) for call in waited_for(calls)
+    )
+
+
+def may_go_on(calls: Sequence[OpenCall]) -> bool:
+    """Whether a run of the session with these open calls has something to go on with, and would wait
+    for nothing else."""
+    return has_news(calls) and not is_blocked(calls)
 
 
 def _whose(call: OpenCall) -> tuple[str, str]:

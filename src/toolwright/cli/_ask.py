@@ -33,10 +33,8 @@ async def ask_person(pending: Pending) -> Any:
     """The answer, as `runner.answer` takes it, or `UNANSWERED`."""
     terminal = Terminal(stderr=True)
     card = _ask(pending, terminal)
-    note, seen = "", False
-    # Nobody can have meant this question by it.
-    if text := drop_typed_ahead().strip():
-        note = f"Typed before this question, so not taken for its answer: {text!r}"
+    seen = False
+    if note := _drop_typed_ahead():
         card = _ask(pending, terminal, note)
     if fields_of(pending) and not card.is_whole:
         seen = await _page(pending, terminal)
@@ -51,7 +49,14 @@ async def ask_person(pending: Pending) -> Any:
         if not note:
             seen = await _page(pending, terminal) or seen
         # The question comes again below all of it, so that what is decided on stays in sight.
+        note = " ".join(filter(None, [note, _drop_typed_ahead()]))
         card = _ask(pending, terminal, note, seen=seen)
+
+
+def _drop_typed_ahead() -> str:
+    """What to say of what was typed before the question: nobody can have meant it by that."""
+    text = drop_typed_ahead().strip()
+    return f"Typed before this question, so not taken for its answer: {text!r}" if text else ""
 
 
 def _ask(pending: Pending, terminal: Terminal, note: str = "", *, seen: bool = False) -> Card:

@@ -118,8 +118,9 @@ class _Chat:
             group.cancel_scope.cancel()
 
     async def _run(self, prompt: str | None) -> None:
-        result = await go(self.runner, self.scope, prompt, self.show, ask_person)
-        if result.status == "paused":
+        late = prompt is None
+        result = await go(self.runner, self.scope, prompt, self.show, ask_person, late=late)
+        if result.status == "paused" or (late and result.pending):
             self.say("still waiting for an answer; /answer asks again", style="dim")
         if result.reason:
             self.say(("stopped:", "red"), f" {result.reason}")

@@ -47,21 +47,42 @@ LOST: dict[Answered, str] = {
 
 
 async def go(
-    runner: Runner, scope: Scope, prompt: Prompt | None, show: Show, ask: Ask | None
+    runner: Runner,
+    scope: Scope,
+    prompt: Prompt | None,
+    show: Show,
+    ask: Ask | None,
+    *,
+    late: bool = False,
 ) -> Result:
-    """Run, and as long as `ask` has answers to what is pending, go on."""
+    """Run, and as long as `ask` has answers to what is pending, go on.
+
+    Args:
+        late: Calls that the run has gone on without are asked about when it is done, too.
+    """
+    left = set[str]()
     while True:
         async for event in runner.stream(
             prompt, user_id=scope.user_id, session_id=scope.session_id
         ):
             show(event)
         result = await last_result(runner, scope.session_id)
-        if result.status != "paused" or ask is None:
+        if ask is None or not (late or result.status == "paused"):
             return result
-        for pending in await runner.pending(scope.session_id):
-            if not await _answer(runner, scope.session_id, pending, ask):
-                return result
+        if not await _answer_all(runner, scope.session_id, ask, left):
+            return result
         prompt = None
+
+
+async def _answer_all(runner: Runner, session_id: str, ask: Ask, left: set[str]) -> bool:
+    """Ask about all that waits and is not in `left`, first what the run waits for; whether it can go
+    on with an answer. What is left waiting now is added to `left`."""
+    waiting = [call for call in await runner.pending(session_id) if call.call_id not in left]
+    for pending in sorted(waiting, key=lambda call: not call.blocking):
+        if not await _answer(runner, session_id, pending, ask):
+            left.add(pending.call_id)
+    is_blocked = any(call.blocking for call in await runner.pending(session_id))
+    return not is_blocked and any(call.call_id not in left for call in waiting)
 
 
 @asynccontextmanager

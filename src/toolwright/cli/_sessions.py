@@ -1,10 +1,11 @@
 """`toolwright sessions`: list, show, answer and delete the sessions of an agent."""
 
 import json as json_text
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from textwrap import indent
+from typing import Annotated, Any, TypeGuard
 
 import anyio
 from cyclopts import Parameter
@@ -28,10 +29,13 @@ from toolwright.cli._words import find_call, how_to_answer, question
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
 from toolwright.messages import (
+    Event,
     Message,
     ModelMessage,
+    Steered,
     ToolMessage,
     ToolResult,
+    call_of,
     encode_event,
     visible,
 )
@@ -108,11 +112,13 @@ def sessions_show(
                 for event in await runner.events(session):
                     say_line(encode_event(event))
                 return
-            history = await runner.history(session)
+            history, waiting = await runner.history(session), await runner.pending(session)
+            updates = [e.message for e in await runner.events(session) if _is_update(e)]
+            open_ids = {call_of(pending.call_id) for pending in waiting}
             for message in history:
-                say(_said(message))
+                say(_said(message, open_ids, updates))
             words = _words(target, history)
-            for pending in await runner.pending(session):
+            for pending in waiting:
                 say(f"\n{question(pending)}")
                 say(how_to_answer(pending, answer_command(session, pending, words)))
 
@@ -126,13 +132,24 @@ def _words(target: Target, history: Sequence[Message]) -> str:
     return replace(target, model=PersonModel.name if played else None).words()
 
 
-def _said(message: Message) -> str:
+def _is_update(event: Event) -> TypeGuard[Steered]:
+    """Whether it tells the outcome of a call that the run did not wait for."""
+    return isinstance(event, Steered) and bool(event.call_id)
+
+
+def _said(
+    message: Message, waiting: Collection[str] = (), updates: Collection[Message] = ()
+) -> str:
+    """What a message says; `waiting` are the ids of the calls whose outcome is still to come."""
     if isinstance(message, ToolMessage):
-        return "\n".join(f"  {r.name} → {outcome(r)}: {_shown(r)}" for r in message.results)
+        ends = [(r, "waits" if r.call_id in waiting else outcome(r)) for r in message.results]
+        return "\n".join(f"  {r.name} → {end}: {_shown(r)}" for r, end in ends)
     if isinstance(message, ModelMessage):
         calls = [f"[{call.name}] {_short(call.arguments)}" for call in message.calls]
         return "\n".join([*filter(None, [message.text]), *named_files(message.parts), *calls])
-    return f"> {all_parts(message.parts)}"
+    text = all_parts(message.parts)
+    # The model reads an update as a message, but no person has said it.
+    return indent(text, "  ") if message in updates else f"> {text}"
 
 
 def _shown(result: ToolResult) -> str:

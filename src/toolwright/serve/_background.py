@@ -236,7 +236,8 @@ async def _resume_all(bench: Workbench, rows: Sequence[SessionRow]) -> None:
 
 
 async def _succeed(bench: Workbench) -> None:
-    """Go on with sessions whose process has died, or was stopped, while this one runs.
+    """Go on with sessions whose process has died, or was stopped, while this one runs, and with those
+    where a deadline has passed.
 
     Only with those that nobody has and nothing has been written to since the last look: whoever
     answers a call may be about to go on with it. One that cannot go on is not tried again, unless it

@@ -513,6 +513,32 @@ async def check_what_a_run_should_go_on_with_is_found(store: Store) -> None:
     assert set(await unfinished()) == {"inner", "branch"}
 
 
+async def check_a_session_where_a_deadline_has_passed_is_found(store: Store) -> None:
+    """Unless a call that blocks is still waited for; and only until the log has its end."""
+    past, later = time.time() - 1, time.time() + 3600
+    late = _asked("a", past, blocking=False)
+    calls = {
+        "late": [late],
+        "blocking": [_asked("a", past), _asked("b", later, blocking=False)],
+        "in-time": [_asked("a", later), _asked("b", later, blocking=False)],
+        "blocked": [late, _asked("b", None)],
+    }
+    for name, asked in calls.items():
+        scope = Scope(app_name="app", user_id="ada", session_id=name)
+        events = [PendingOpened(pending=pending) for pending in asked]
+        await _with(store, scope, RunStarted(), *events, RunEnded(status="paused"))
+    found = await store.unfinished("app")
+    assert {row.scope.session_id for row in found} == {"late", "blocking"}
+    told = PendingAnswered(seq=4, call_id="a", answer=Reject(reason="too late"))
+    scope = Scope(app_name="app", user_id="ada", session_id="late")
+    await store.append(scope, [told, RunEnded(seq=5, status="done")])
+    assert [row.scope.session_id for row in await store.unfinished("app")] == ["blocking"]
+
+
+def _asked(call_id: str, deadline: float | None, *, blocking: bool = True) -> Pending:
+    return Pending(call_id=call_id, name="ask", kind="result", deadline=deadline, blocking=blocking)
+
+
 async def check_deleting_forgets_all_of_a_session(store: Store) -> None:
     """Its events, calls and own state go; the user's and the app's state stay."""
     delta = {"own": 1, "user:u": 2, "app:a": 3}
@@ -625,6 +651,7 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_without_an_answer_nothing_is_taken,
     check_sessions_are_listed_latest_first,
     check_what_a_run_should_go_on_with_is_found,
+    check_a_session_where_a_deadline_has_passed_is_found,
     check_deleting_forgets_all_of_a_session,
     check_a_branch_is_the_session_up_to_a_point,
     check_a_branch_has_the_answers_of_its_log,

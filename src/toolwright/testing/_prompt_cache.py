@@ -6,6 +6,7 @@ conversations can be compared; no provider promises that a cache is hit.
 """
 
 import json
+from abc import ABC, abstractmethod
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -178,7 +179,7 @@ def _beginnings(
         yield model, str(so_far), of_messages
 
 
-class _Prefix:
+class _Prefix(ABC):
     """A provider that finds the longest beginning which a recent request had, too."""
 
     usual = _USUAL
@@ -200,8 +201,9 @@ class _Prefix:
         self._seen[key] = [*seen, (now + kept, blocks)]
         return read, max(0, self._kept(_tokens(blocks), model) - read), 0
 
+    @abstractmethod
     def _kept(self, tokens: int, model: str) -> int:
-        raise NotImplementedError
+        """Of so many tokens at the beginning, those that a provider would keep."""
 
 
 class _OpenAI(_Prefix):

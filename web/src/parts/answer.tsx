@@ -1,6 +1,6 @@
 // Answers a call that waits for a person: approve, edit, reject, choose, fill in, complete, sign in.
 import { useEffect, useId, useState } from "preact/hooks";
-import { api, Refusal } from "../api";
+import { api, Refusal, serverNow } from "../api";
 import { isObject, own, parse, same } from "../exact";
 import { forgetPending } from "../shared";
 import type { Answer, Json, JsonObject, Pending, Place, Remember } from "../types";
@@ -29,8 +29,11 @@ type Send = (answer: Answer) => Promise<void>;
 export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => {} }: Props) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const [written, setWritten] = useState(false);
+  const left = useSecondsLeft(pending.deadline);
+  const expired = left <= 0;
   const send: Send = async (answer) => {
-    if (gone) return;
+    if (gone || expired) return;
     setBusy(true);
     setProblem("");
     try {
@@ -43,19 +46,20 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
     }
   };
   return (
-    <div class={gone && !busy ? "answer gone" : "answer"} aria-busy={busy} onInput={() => onBegun(true)}>
+    <div class={(gone || expired) && !busy ? "answer gone" : "answer"} aria-busy={busy} onInput={() => { setWritten(true); onBegun(true); }}>
       {gone && !busy && (
         <p class="notice" role="alert">
-          This call was answered elsewhere. What you wrote was not sent; it is still here.{" "}
+          {expired ? "This call was answered elsewhere, or nobody answered in time." : "This call was answered elsewhere."} What you wrote was not sent; it is still here.{" "}
           <button type="button" class="small" onClick={() => onBegun(false)}>Dismiss</button>
         </p>
       )}
-      <Deadline at={pending.deadline} />
+      <Deadline left={left} />
       <fieldset class="bare" disabled={busy}>
         <legend class="hidden">Answer {pending.name}</legend>
         <Boundary name="question" value={pending} instead={<RejectUnseen send={send} />}>
           {pending.hint && <div class="hint"><LongText text={pending.hint} /></div>}
-          <Question pending={pending} send={send} />
+          {/* What was written stays to be read, though it cannot be sent. */}
+          {expired && !written ? <Facts value={pending.arguments} /> : <Question pending={pending} send={send} />}
         </Boundary>
       </fieldset>
       {problem && <p class="bad-text" role="alert">{problem}</p>}
@@ -217,18 +221,22 @@ function readValue(text: string, pending: Pending): Json {
   }
 }
 
-function Deadline({ at }: { at?: number }) {
-  const [now, setNow] = useState(() => Date.now() / 1000);
+/** Infinity where there is no deadline. By the server's clock, for that is what decides. */
+function useSecondsLeft(at: number | undefined): number {
+  const [now, setNow] = useState(serverNow);
   useEffect(() => {
     if (!at) return;
-    const timer = setInterval(() => setNow(Date.now() / 1000), 1000);
+    const timer = setInterval(() => setNow(serverNow()), 1000);
     return () => clearInterval(timer);
   }, [at]);
-  if (!at) return null;
-  const left = at - now;
+  return at ? at - now : Infinity;
+}
+
+function Deadline({ left }: { left: number }) {
+  if (left === Infinity) return null;
   return (
     <p class={left < 60 ? "deadline bad-text" : "deadline"}>
-      <Icon name="clock" /> {left > 0 ? `${duration(left)} left to answer` : "The deadline has passed"}
+      <Icon name="clock" /> {left > 0 ? `${duration(left)} left to answer` : "The deadline has passed: the agent will be told that nobody answered"}
     </p>
   );
 }

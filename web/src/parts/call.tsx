@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { waits, type Call } from "../conversation";
 import { outputAddress } from "../api";
 import { isNumber, isObject, stringify } from "../exact";
+import { useAnswered } from "../shared";
 import type { Json, Pending, Place } from "../types";
 import { bytes, duration, summary } from "../words";
 import { AnswerPanel } from "./answer";
@@ -16,19 +17,24 @@ import { StatusChip, StatusMark } from "./status";
 
 interface Props { call: Call; place: Place; id: string; live: boolean }
 
+const CHIPS = ["waiting", "answered", "denied", "failed"];
+
 export const CallCard = memo(({ call, place, id, live }: Props) => {
   const [toggled, setToggled] = useState<boolean | null>(null);
   // What the person has begun to answer stays, with a word, when somebody else answers first.
   const [begun, setBegun] = useState<Pending | null>(null);
+  const waiting = call.state === "waiting" && live ? call.pending : undefined;
+  const answered = useAnswered(place, id, waiting);
+  const state = answered ? "answered" : call.state;
   const open = toggled ?? (begun !== null || waits(call) || call.inner.length > 0 && call.state === "running");
   const pictures = call.result?.content.filter((part) => part.kind === "blob") ?? [];
   return (
-    <div role="group" class={`call ${call.state}`} aria-label={`Call of ${call.name}`}>
+    <div role="group" class={`call ${state}`} aria-label={`Call of ${call.name}`}>
       <button type="button" class="call-head" aria-expanded={open} onClick={() => setToggled(!open)}>
-        <StatusMark status={call.state} />
+        <StatusMark status={state} />
         <span class="call-name">{call.name || "…"}</span>
         <span class="call-args">{summary(call.arguments)}</span>
-        {call.state === "waiting" || call.state === "denied" || call.state === "failed" ? <StatusChip status={call.state} /> : null}
+        {CHIPS.includes(state) ? <StatusChip status={state} /> : null}
         {call.elapsed > 0 && <span class="time">{duration(call.elapsed)}</span>}
         <Icon name="chevron" class="turnable" />
       </button>
@@ -36,23 +42,24 @@ export const CallCard = memo(({ call, place, id, live }: Props) => {
         <p class="progress-line">{call.progress.slice(call.progress.lastIndexOf("\n") + 1)}</p>
       )}
       {!open && pictures.length > 0 && <div class="call-body"><Contents parts={pictures} /></div>}
-      {open && <CallBody call={call} place={place} id={id} live={live} begun={begun} setBegun={setBegun} />}
+      {/* Hidden, not left out, while something is written in it: it is still there when it is shown again. */}
+      {(open || begun) && <CallBody hidden={!open} call={call} place={place} id={id} live={live} waiting={answered ? undefined : waiting} answered={answered} begun={begun} setBegun={setBegun} />}
     </div>
   );
 });
 
-interface BodyProps extends Props { begun: Pending | null; setBegun(pending: Pending | null): void }
+interface BodyProps extends Props { hidden: boolean; waiting: Pending | undefined; answered: boolean; begun: Pending | null; setBegun(pending: Pending | null): void }
 
-function CallBody({ call, place, id, live, begun, setBegun }: BodyProps) {
-  const waiting = call.state === "waiting" && live ? call.pending : undefined;
+function CallBody({ hidden, call, place, id, live, waiting, answered, begun, setBegun }: BodyProps) {
   const asked = begun ?? waiting;
   return (
-    <div class="call-body">
+    <div class="call-body" hidden={hidden}>
       {asked ? (
         <AnswerPanel key={asked.call_id} place={place} id={id} pending={asked}
           gone={asked.call_id !== waiting?.call_id} onBegun={(yes) => setBegun(yes ? asked : null)} />
       ) : (
         <>
+          {answered && <p class="quiet" role="status">Answered. The agent goes on with it as soon as nothing else is waited for.</p>}
           <h4>Arguments</h4>
           <Arguments json={call.arguments} />
         </>

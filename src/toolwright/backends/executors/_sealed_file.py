@@ -15,7 +15,7 @@ _SEALED = 0b1111
 def sealed_file(name: str, content: bytes) -> int:
     """A descriptor, at the beginning of the content. For Linux."""
     if sys.platform != "linux":
-        raise NotImplementedError("Only Linux can seal files.")
+        raise OSError("Only Linux can seal files.")
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         left = memoryview(content)

@@ -118,16 +118,19 @@ SET_TITLE = (
     update(SESSIONS).where(SESSIONS.c.key == bindparam("of")).values(title=bindparam("words"))
 )
 
-_HAS_ANSWER = select(PENDING.c.session_key).where(PENDING.c.answer.is_not(None), IS_OPEN)
+_HAS_NEWS = select(PENDING.c.session_key).where(
+    or_(PENDING.c.answer.is_not(None), PENDING.c.deadline <= bindparam("now")), IS_OPEN
+)
 INTERRUPTED = select(SESSIONS).where(
     SESSIONS.c.app_name == bindparam("app"), SESSIONS.c.unfinished == true()
 )
 ANSWERED = select(SESSIONS).where(
     SESSIONS.c.app_name == bindparam("app"),
     SESSIONS.c.unfinished == false(),
-    SESSIONS.c.key.in_(_HAS_ANSWER),
+    SESSIONS.c.key.in_(_HAS_NEWS),
 )
-"""Sessions with an answer that no run has taken; they may wait for others."""
+"""Sessions with an answer that no run has taken, or a call whose deadline has passed; they may wait for
+others."""
 UNKNOWN = (
     select(SESSIONS.c.key, SESSIONS.c.last_seq, EVENTS.c.body)
     .outerjoin(

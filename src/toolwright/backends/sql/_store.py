@@ -16,7 +16,6 @@ from toolwright.backends._changes import (
     changes,
     closed_by,
     is_session_key,
-    may_go_on,
     refuse_stale,
 )
 from toolwright.backends._store import (
@@ -29,6 +28,7 @@ from toolwright.backends._store import (
     SessionRow,
     is_meant,
     may_append,
+    may_go_on,
 )
 from toolwright.backends.sql import _rows as rows
 from toolwright.backends.sql import _statements as sql
@@ -402,7 +402,8 @@ class SqlStore(Sealed):
         return [rows.session(row) for row in await self._all(query)]
 
     async def unfinished(self, app_name: str) -> list[SessionRow]:
-        """Sessions whose log does not end with the end of a run, or whose answers wait for one."""
+        """Sessions whose log does not end with the end of a run, or whose answers, or deadlines that have
+        passed, wait for one."""
 
         here = {"app": app_name}
 
@@ -412,7 +413,7 @@ class SqlStore(Sealed):
             cut_off = connection.execute(sql.INTERRUPTED, here).all()
             answered = [
                 row
-                for row in connection.execute(sql.ANSWERED, here).all()
+                for row in connection.execute(sql.ANSWERED, here | {"now": time.time()}).all()
                 if may_go_on(self.calls_in(connection, app_name, row.session_id))
             ]
             return [rows.session(row) for row in (*cut_off, *answered)]

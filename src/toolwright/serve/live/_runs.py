@@ -20,7 +20,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from toolwright.agent import Runner
-from toolwright.backends import Hold, SessionRow
+from toolwright.backends import Hold, OpenCall, SessionRow, has_news, is_blocked, may_go_on
 from toolwright.errors import SessionHeld, StoreConflict, StoreError
 from toolwright.kits import hand_runner
 from toolwright.messages import (
@@ -252,7 +252,7 @@ class LiveRuns:
 
     async def _after_answer(self, row: SessionRow) -> None:
         session_id = row.scope.session_id
-        if not self.is_running(session_id) and await self._blocked(session_id):
+        if not self.is_running(session_id) and is_blocked(await self._calls(session_id)):
             return
         # Asked again after the await: another answer may have set the run going meanwhile.
         if self.is_running(session_id):
@@ -265,9 +265,15 @@ class LiveRuns:
             self.go_on_when_free(row, partial(self.go_on_with_answers, row))
 
     async def go_on_with_answers(self, row: SessionRow) -> None:
-        """Go on if there are answers that no run has taken, and nothing else is waited for."""
-        if await self._has_answers(row.scope.session_id):
+        """Go on if there are answers that no run has taken, or deadlines that have passed, and nothing
+        else is waited for."""
+        session_id = row.scope.session_id
+        if has_news(await self._calls(session_id)) and not await self._is_stopped(session_id):
             await self._after_answer(row)
+
+    async def may_go_on(self, session_id: str) -> bool:
+        """Whether `go_on_with_answers` would."""
+        return may_go_on(await self._calls(session_id))
 
     def go_on_when_free(self, row: SessionRow, go_on: Callable[[], Awaitable[object]]) -> None:
         """Call `go_on` once no other process has the session any more."""
@@ -358,7 +364,7 @@ class LiveRuns:
             return
         self._wanted.discard(session_id)
         with _failure_logged(session_id):
-            if await self._has_answers(session_id) and not await self._blocked(session_id):
+            if await self.may_go_on(session_id) and not await self._is_stopped(session_id):
                 await self._launch(session_id, user_id, None)
 
     async def _mark_interrupted(self, session_id: str) -> None:
@@ -389,18 +395,14 @@ class LiveRuns:
 
     # -- small steps ------------------------------------------------------------------------
 
-    async def _blocked(self, session_id: str) -> bool:
-        return any(pending.blocking for pending in await self.runner.pending(session_id))
+    async def _calls(self, session_id: str) -> list[OpenCall]:
+        return await self.runner.store.open_calls(self.runner.app_name, session_id)
 
-    async def _has_answers(self, session_id: str) -> bool:
-        """Whether there is something to go on with; what a person has stopped waits for a person."""
-        store, app_name = self.runner.store, self.runner.app_name
-        calls = await store.open_calls(app_name, session_id)
-        if not any(call.answer is not None for call in calls):
-            return False
-        row = await store.find(app_name, session_id)
-        last = await store.events(row.scope, row.last_seq - 1) if row is not None else []
-        return not any(isinstance(e, RunEnded) and e.reason == "cancelled" for e in last)
+    async def _is_stopped(self, session_id: str) -> bool:
+        """Whether a person has stopped its last run: then it waits for a person, whatever comes."""
+        row = await self.runner.store.find(self.runner.app_name, session_id)
+        last = await self.runner.store.events(row.scope, row.last_seq - 1) if row else []
+        return any(isinstance(event, RunEnded) and event.reason == "cancelled" for event in last)
 
     def _runner_of(self, session_id: str) -> Runner:
         if is_by_hand(session_id) and self.by_hand is not None:

@@ -193,10 +193,11 @@ class SessionRoutes(Routes):
 
     @route("POST", f"{_ONE}/resume", status=202, returns=SessionInfo, errors=_RUNNING)
     async def resume_run(self, ask: Ask[Nothing, Nothing]) -> SessionInfo:
-        """Go on with a run that paused, stopped or was interrupted."""
+        """Go on with a run that paused, stopped or was interrupted, or with what came after its end."""
         row = await self._row(ask)
         status = await self.sessions.last_run(row)
-        if status in ("new", "done", "running"):
+        has_more = status == "done" and await self.runs.may_go_on(row.scope.session_id)
+        if status in ("new", "done", "running") and not has_more:
             reason = await self.runs.elsewhere(row.scope.session_id)
             idle = f"This session is {status}; there is nothing to go on with."
             raise ProblemError(409, reason or idle)
