@@ -6,8 +6,8 @@ conversations can be compared; no provider promises that a cache is hit.
 """
 
 import json
-from abc import ABC, abstractmethod
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
