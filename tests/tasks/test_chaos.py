@@ -46,8 +46,11 @@ async def until_parked(made: Orchestrator, task_id: str) -> str:
 
 
 async def finish(made: Orchestrator, task_id: str) -> Task:
-    """Answer whatever waits, until the task has ended."""
-    with anyio.fail_after(30):
+    """Answer whatever waits, until the task has ended.
+
+    Who was stopped in the middle of a transaction keeps its locks for thirty seconds.
+    """
+    with anyio.fail_after(90):
         while not (task := await made.status(task_id)).ended:
             for _, pending in await made.pending(task_id):
                 await made.complete_deferred_tool(

@@ -21,7 +21,6 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
 from toolwright.tools._fingerprint import digest_of
-from toolwright.tools._identity import Unknowable, identity_of
 from toolwright.tools._patterns import Named, NamedPath, is_like
 from toolwright.tools._tool import Tool
 from toolwright.tools._toolset import ToolLike, Toolset, nearest, reshaped
@@ -216,6 +215,8 @@ def rules(*ordered: Rule, otherwise: Verdict | Policy = "ask") -> Rules:
 def digest_of_policy(policy: Policy) -> str | None:
     """What a policy decides, the same in every process: its rules as they are written, and the functions
     among them by their code and what they hold. None where that cannot be known."""
+    from toolwright.tools._identity import Unknowable  # noqa: PLC0415 - only child tasks need it
+
     try:
         return digest_of(_spelled(policy))
     except Unknowable:
@@ -226,6 +227,8 @@ def _spelled(policy: Any) -> Any:
     if isinstance(policy, str):
         return policy
     if not isinstance(policy, Rules):
+        from toolwright.tools._identity import identity_of  # noqa: PLC0415 - as above
+
         return identity_of(policy, _written_as)
     return [[_fields(rule) for rule in policy.ordered], _spelled(policy.otherwise)]
 
