@@ -118,5 +118,6 @@ class _Files:
 
     def leave_out_rest(self, why: str) -> None:
         """What has not come counts as not there."""
-        for address in sorted(self._open):
+        # A copy in one step: a thread that was not waited for may still add to them.
+        for address in list(self._open):
             self.leave_out(address, f"{address!r:.300}: {why}")
