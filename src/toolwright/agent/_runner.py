@@ -237,11 +237,16 @@ class Runner(Sealed):
             return make_result(run, known)
         return job
 
-    async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
-        """End a session that waits; its open calls cannot be answered any more."""
+    async def abandon(
+        self, session_id: str, reason: str = "cancelled", *, keep_open: bool = False
+    ) -> None:
+        """End a session that waits; its open calls cannot be answered any more, unless they are kept.
+
+        What was approved and has not run yet does so with `resume`; not with the next message.
+        """
         row = await self._session(session_id)
         start = await self._start(_Plan(row.scope), Patience(self.wait_if_held))
-        await abandon(carry_on(self.agent, start), reason)
+        await abandon(carry_on(self.agent, start), reason, keep_open=keep_open)
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""

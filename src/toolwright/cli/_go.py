@@ -69,9 +69,25 @@ async def go(
         result = await last_result(runner, scope.session_id)
         if ask is None or not (late or result.status == "paused"):
             return result
-        if not await _answer_all(runner, scope.session_id, ask, left):
+        async with _stopped_at_questions(runner, scope.session_id):
+            can_go_on = await _answer_all(runner, scope.session_id, ask, left)
+        if not can_go_on:
             return result
         prompt = None
+
+
+@asynccontextmanager
+async def _stopped_at_questions(runner: Runner, session_id: str) -> AsyncIterator[None]:
+    """Ctrl-C at a question stops the run, as it does while a call runs: what was approved before it is
+    not run with the next message."""
+    try:
+        yield
+    except (KeyboardInterrupt, EOFError, anyio.get_cancelled_exc_class()):
+        with anyio.CancelScope(shield=True):
+            open_calls = await runner.store.open_calls(runner.app_name, session_id)
+            if any(call.answer is not None for call in open_calls):
+                await runner.abandon(session_id, keep_open=True)
+        raise
 
 
 async def _answer_all(runner: Runner, session_id: str, ask: Ask, left: set[str]) -> bool:
