@@ -1,5 +1,6 @@
 """Running a session at the terminal: what is asked when, and what goes on with which answers."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,9 +29,12 @@ async def wipe(path: str) -> str:
     return f"wiped {path}"
 
 
-@deferred_tool()
+@deferred_tool(timeout=3600)
 async def supplier(part: str) -> None:
     """Ask the supplier."""
+
+
+LATE, LEFT_LATE = "too late", "left, and then too late"
 
 
 def runner_of(*script: Any, tools: Sequence[Any] = (wipe, supplier)) -> Runner:
@@ -39,9 +43,11 @@ def runner_of(*script: Any, tools: Sequence[Any] = (wipe, supplier)) -> Runner:
 
 
 class Person:
-    """Says what is in the script, one answer per question; an exception is a key that was pressed."""
+    """Says what is in the script, one answer per question; an exception is a key that was pressed, and
+    `LATE` an answer after the deadline."""
 
-    def __init__(self, *script: Any) -> None:
+    def __init__(self, *script: Any, clock: pytest.MonkeyPatch | None = None) -> None:
+        self.clock = clock or pytest.MonkeyPatch()
         self.script = list(script)
         self.asked: list[str] = []
 
@@ -50,7 +56,11 @@ class Person:
         answer = self.script.pop(0)
         if isinstance(answer, BaseException):
             raise answer
-        return answer
+        if answer in (LATE, LEFT_LATE):
+            assert pending.deadline is not None
+            passed = pending.deadline + 1
+            self.clock.setattr(time, "time", lambda: passed)
+        return UNANSWERED if answer is LEFT_LATE else answer
 
 
 async def turn(
@@ -84,3 +94,63 @@ async def test_ctrl_c_at_the_first_question_leaves_the_session_waiting() -> None
     with pytest.raises(KeyboardInterrupt):
         await turn(runner, "go", Person(KeyboardInterrupt()))
     assert (await turn(runner, None, Person(UNANSWERED))).status == "paused"
+
+
+@pytest.mark.parametrize("late", [LATE, LEFT_LATE], ids=["answered late", "left until it was late"])
+async def test_a_call_whose_deadline_passes_at_its_question_keeps_no_other_from_running(
+    late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = runner_of([call("supplier", part="x"), call("wipe", path="a")], "fine")
+    person = Person(late, Approve(), clock=monkeypatch)
+    result = await turn(runner, "go", person)
+    assert (result.status, result.text, wiped) == ("done", "fine", ["a"])
+    assert person.asked == ["supplier", "wipe"]
+    assert await runner.pending("s") == []
+
+
+async def test_a_call_whose_deadline_has_passed_is_not_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = runner_of([call("supplier", part="x"), call("wipe", path="a")], "fine")
+    await turn(runner, "go", Person(UNANSWERED, UNANSWERED))
+    monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
+    person = Person(Approve())
+    result = await turn(runner, None, person, late=True)
+    assert (person.asked, wiped, result.status) == (["wipe"], ["a"], "done")
+
+
+async def test_an_ordinary_turn_asks_only_about_what_it_waits_for() -> None:
+    runner = runner_of(call("supplier", part="x"), "later", call("wipe", path="a"), "fine")
+    await turn(runner, "go", Person(UNANSWERED))
+    await turn(runner, "hm", Person())
+    person = Person(Approve())
+    assert (await turn(runner, "now wipe", person)).text == "fine"
+    assert (person.asked, wiped) == (["wipe"], ["a"])
+
+
+async def test_going_on_runs_what_was_approved_before_it_asks_about_late_calls() -> None:
+    runner = runner_of(call("supplier", part="x"), "later", call("wipe", path="a"), "fine", "ok")
+    await turn(runner, "go", Person(UNANSWERED))
+    await turn(runner, "hm", Person())
+    await turn(runner, "now wipe", Person(UNANSWERED))
+    done: list[list[str]] = []
+
+    class Watching(Person):
+        async def __call__(self, pending: Pending) -> Any:
+            done.append([*wiped])
+            return await super().__call__(pending)
+
+    person = Watching(Approve(), "77")
+    await turn(runner, None, person, late=True)
+    assert person.asked == ["wipe", "supplier"]
+    assert done == [[], ["a"]]
+
+
+async def test_a_call_that_is_left_waiting_hides_no_late_one() -> None:
+    runner = runner_of(call("supplier", part="x"), "later", call("wipe", path="a"), "fine")
+    await turn(runner, "go", Person(UNANSWERED))
+    await turn(runner, "hm", Person())
+    await turn(runner, "now wipe", Person(UNANSWERED))
+    person = Person(UNANSWERED, UNANSWERED)
+    await turn(runner, None, person, late=True)
+    assert person.asked == ["wipe", "supplier"]
