@@ -8,7 +8,7 @@ import pytest
 
 from toolwright import Agent, Approve, Runner, deferred_tool, tool
 from toolwright.agent import Result
-from toolwright.cli._go import UNANSWERED, go
+from toolwright.cli._go import UNANSWERED, go, last_result
 from toolwright.messages import Pending, Prompt, Scope
 from toolwright.testing import ScriptedModel, call
 
@@ -93,6 +93,7 @@ async def test_ctrl_c_at_the_first_question_leaves_the_session_waiting() -> None
     runner = runner_of(call("wipe", path="a"), "fine")
     with pytest.raises(KeyboardInterrupt):
         await turn(runner, "go", Person(KeyboardInterrupt()))
+    assert (await last_result(runner, "s")).status == "paused"
     assert (await turn(runner, None, Person(UNANSWERED))).status == "paused"
 
 
@@ -117,6 +118,28 @@ async def test_a_call_whose_deadline_has_passed_is_not_asked_about(
     person = Person(Approve())
     result = await turn(runner, None, person, late=True)
     assert (person.asked, wiped, result.status) == (["wipe"], ["a"], "done")
+
+
+async def test_a_call_whose_deadline_passes_during_another_question_is_not_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(Person):
+        async def __call__(self, pending: Pending) -> Any:
+            monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
+            return await super().__call__(pending)
+
+    runner = runner_of([call("wipe", path="a"), call("supplier", part="x")], "fine")
+    person = Slow(Approve())
+    result = await turn(runner, "go", person)
+    assert (person.asked, wiped, result.status) == (["wipe"], ["a"], "done")
+
+
+async def test_a_run_goes_on_when_the_deadline_of_all_that_it_waits_for_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = runner_of(call("supplier", part="x"), "fine")
+    result = await turn(runner, "go", Person(LEFT_LATE, clock=monkeypatch))
+    assert (result.status, result.text) == ("done", "fine")
 
 
 async def test_an_ordinary_turn_asks_only_about_what_it_waits_for() -> None:

@@ -144,14 +144,15 @@ async def test_inside_an_agent_that_was_stopped_nothing_runs_with_the_next_messa
 
 
 async def test_the_step_of_a_workflow_that_was_stopped_does_not_run_with_the_next_message() -> None:
-    step = Agent(
-        name="step", model=ScriptedModel(call("pay", n=1), "first done", "second done"), tools=[pay]
-    )
+    model = ScriptedModel(call("pay", n=1), "fine", "more than was asked for")
+    step = Agent(name="step", model=model, tools=[pay])
     flow = SequentialAgent(name="flow", sub_agents=[step])
     runner = Runner(flow, store="memory://")
     await stopped(runner, Approve())
-    await runner.run("Forget it.", session_id="s")
+    result = await runner.run("Forget it.", session_id="s")
     assert paid == []
+    # The round that was stopped is not finished first.
+    assert (result.text, len(model.requests)) == ("fine", 2)
 
 
 async def test_a_function_that_would_go_on_with_an_answer_does_not_after_a_stop() -> None:
