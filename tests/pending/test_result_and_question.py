@@ -288,11 +288,13 @@ class Overtaking(MemoryStore):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         if self.first and call_id != self.first[0]:
             (at, value), self.first = self.first, None
             assert await super().answer(app_name, session_id, at, value) == "accepted"
-        return await super().answer(app_name, session_id, call_id, answer, unless)
+        return await super().answer(app_name, session_id, call_id, answer, unless, born=born)
 
 
 @pytest.mark.parametrize("decision", [Approve(), Reject()], ids=["yes", "no"])

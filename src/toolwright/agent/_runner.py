@@ -68,6 +68,7 @@ from toolwright.messages import (
     Reject,
     Scope,
     UserMessage,
+    call_key,
     call_of,
     fold_members,
     user_message,
@@ -294,21 +295,35 @@ class Runner(Sealed):
         rows = await self.store.open_calls(self.app_name, session_id)
         return [replace(row.pending, session_id=row.scope.session_id) for row in waited_for(rows)]
 
-    async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
+    async def answer(self, session_id: str, call_id: str, value: Any, *, key: str = "") -> Answered:
         """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.
 
         The first answer wins. One that does not fit is refused with `UsageError`, and the call
         still waits. A credential releases every call of its user that waits for the same one.
         Then `resume` the session.
-        """
-        return (await self.answer_all(session_id, {call_id: value}))[call_id]
 
-    async def answer_all(self, session_id: str, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        Give the `key` of the question that a person was shown (`Pending.key`): should the session have
+        been deleted and begun anew meanwhile, what waits under that id is another question, and
+        the answer is "unknown".
+        """
+        keys = {call_id: key}
+        return (await self.answer_all(session_id, {call_id: value}, keys=keys))[call_id]
+
+    async def answer_all(
+        self,
+        session_id: str,
+        answers: Mapping[str, Any],
+        *,
+        keys: Mapping[str, str] | None = None,
+    ) -> dict[str, Answered]:
         """Answer several pending calls, by call id; if one does not fit, none is stored.
 
-        What became of each is that of `answer`.
+        What became of each is that of `answer`; `keys` are of the questions, by call id.
         """
         rows = await self._open_rows(session_id)
+        others = await self._asked_elsewhere(session_id, rows, keys or {})
+        found: dict[str, Answered] = {at: "unknown" for at in answers if at in others}
+        answers = {at: value for at, value in answers.items() if at not in others}
         meant = {
             call_id: await self._question_of(rows, call_id, value)
             for call_id, value in answers.items()
@@ -321,10 +336,31 @@ class Runner(Sealed):
             call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
+        for call_id, at in meant.items():
+            found[call_id] = await self._store_answer(session_id, at, rows, checked[call_id])
+        return found
+
+    async def _asked_elsewhere(
+        self, session_id: str, rows: Mapping[str, OpenCall], keys: Mapping[str, str]
+    ) -> set[str]:
+        """The calls, by their ids, whose keys name questions of another session of that id."""
+        wanted = {at: key for at, key in keys.items() if key}
+        session = await self.store.find(self.app_name, session_id) if wanted else None
+        if session is None:
+            return set()
         return {
-            call_id: await self._store_answer(session_id, at, rows, checked[call_id])
-            for call_id, at in meant.items()
+            at for at, key in wanted.items() if not await self._is_asked_in(session, rows, at, key)
         }
+
+    async def _is_asked_in(
+        self, session: SessionRow, rows: Mapping[str, OpenCall], call_id: str, key: str
+    ) -> bool:
+        """Whether `key` names a question of this session, or the call that it is for."""
+        if key == call_key(session.scope, session.created_at, call_of(call_id)):
+            return True
+        # Not worked out: the questions of a branch have the keys under which they were asked first.
+        asked = rows.get(call_id) or await self._closed_question(session.scope, call_id)
+        return asked is not None and asked.pending.key == key
 
     async def _open_rows(self, session_id: str) -> dict[str, OpenCall]:
         found = await self.store.open_calls(self.app_name, session_id)
@@ -412,7 +448,8 @@ class Runner(Sealed):
     ) -> Answered:
         """Take an answer. A question of the call that is answered first decides, and no result after it."""
         address, row = (self.app_name, session_id, call_id), rows.get(call_id)
-        while row is not None and not row.answered:
+        born = next((call.born for call in rows.values()), None)
+        while row is not None and not row.answered and row.born == born:
             if _is_sign_in(row, checked):
                 return await sign_in(self.store, self.services.credentials, row, checked)
             _refuse_early_result(rows, row)
@@ -420,12 +457,12 @@ class Runner(Sealed):
             if any(isinstance(asked.answer, Reject) for asked in beside):
                 return "finished"
             rivals = [(session_id, asked.pending.call_id) for asked in beside if not asked.answered]
-            outcome = await self.store.answer(*address, checked, rivals)
+            outcome = await self.store.answer(*address, checked, rivals, born=born)
             if outcome != "duplicate" or not rivals:
                 return outcome
             rows = await self._open_rows(session_id)
             row = rows.get(call_id)
-        return await self.store.answer(*address, None)
+        return await self.store.answer(*address, None, born=born)
 
     async def answer_sign_in(self, callback: str, *, user_id: str | None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.

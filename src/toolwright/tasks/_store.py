@@ -90,11 +90,13 @@ class TaskStore(SqlStore):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         """Take an answer, exactly once; `UsageError` when it is too large."""
         if answer is not None:
             refuse_large("The answer", answer_text(answer), self.max_payload)
-        return await super().answer(app_name, session_id, call_id, answer, unless)
+        return await super().answer(app_name, session_id, call_id, answer, unless, born=born)
 
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool

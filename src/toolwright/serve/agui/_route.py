@@ -71,7 +71,7 @@ class AguiRoutes(Routes):
             past.refuse_unless_same(call_id, answers[call_id])
         if not new:
             return min(past.at.get(call_id, row.last_seq) for call_id in answers)
-        for call_id, outcome in (await self.bench.runs.answer_all(row, new)).items():
+        for call_id, outcome in (await self.bench.runs.answer_all(row, new, {})).items():
             if outcome == "duplicate":  # By somebody who was quicker.
                 (await Past.of(store, row)).refuse_unless_same(call_id, new[call_id])
             else:

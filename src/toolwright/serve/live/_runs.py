@@ -212,18 +212,20 @@ class LiveRuns:
         """Put a message into the run; whether there was one."""
         return await self._runner_of(session_id).steer(session_id, message)
 
-    async def answer(self, row: SessionRow, call_id: str, value: Any) -> Answered:
+    async def answer(self, row: SessionRow, call_id: str, value: Any, key: str = "") -> Answered:
         """Answer a pending call, and go on when nothing else is waited for.
 
         `ProblemError` when the answer does not fit the call.
         """
-        return (await self.answer_all(row, {call_id: value}))[call_id]
+        return (await self.answer_all(row, {call_id: value}, {call_id: key}))[call_id]
 
-    async def answer_all(self, row: SessionRow, answers: Mapping[str, Any]) -> dict[str, Answered]:
+    async def answer_all(
+        self, row: SessionRow, answers: Mapping[str, Any], keys: Mapping[str, str]
+    ) -> dict[str, Answered]:
         """Answer pending calls, by call id: `ProblemError` before any is, when one does not fit."""
-        session_id = row.scope.session_id
+        session_id, runner = row.scope.session_id, self._runner_of(row.scope.session_id)
         with refusal_is_a_problem():
-            outcomes = await self._runner_of(session_id).answer_all(session_id, answers)
+            outcomes = await runner.answer_all(session_id, answers, keys=keys)
         accepted = [call_id for call_id, outcome in outcomes.items() if outcome == "accepted"]
         for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())

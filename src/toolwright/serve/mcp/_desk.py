@@ -90,7 +90,7 @@ class Desk:
                 address = (runner.app_name, session_id, pending.call_id)
                 outcome = await runner.store.answer(*address, value)
             else:
-                outcome = await runner.answer(session_id, pending.call_id, value)
+                outcome = await runner.answer(session_id, pending.call_id, value, key=pending.key)
         except UsageError as error:
             return Asked(pending, str(error))
         # A question that nobody answered in time ends its call when the run goes on.
