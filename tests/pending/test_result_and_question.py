@@ -454,11 +454,15 @@ async def test_over_http_and_ag_ui_the_id_of_the_result_answers_no_question() ->
             body = {"call_id": shop.told[0], "answer": answer}
             refused = await http.post("/api/sessions/s/answers", json=body)
             assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
+        events = (await http.get("/api/sessions/s/events")).json()
+        opened = [event["pending"] for event in events if event["type"] == "pending_opened"]
+        assert [pending["call_id"] for pending in opened] == [shop.told[0], shop.asked[0]]
+        ids = [f"{pending['call_id']}.{pending['key'][:16]}" for pending in opened]
         for payload in (True, {"approved": True}, {"approved": False}, "yes", {"shipped": 1}):
-            resume = [{"interruptId": shop.told[0], "status": "resolved", "payload": payload}]
+            resume = [{"interruptId": ids[0], "status": "resolved", "payload": payload}]
             body = {"threadId": "s", "runId": "r2", "messages": [], "resume": resume}
             refused = await http.post("/agui", json=body)
-            assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
+            assert (refused.status_code, ids[1] in refused.text) == (422, True), refused.text
         listed = (await http.get("/api/pending")).json()
     assert ([found["pending"]["call_id"] for found in listed], shop.ran) == (shop.asked, 0)
 

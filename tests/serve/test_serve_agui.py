@@ -14,6 +14,7 @@ from tests.serve._serving import serving
 from tests.serve._workbench import bench_runner
 
 from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, ToolContext, rules
+from toolwright.messages import ModelMessage, ToolCall
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import ScriptedModel, call
 
@@ -292,3 +293,38 @@ async def test_what_an_agent_inside_a_call_asks_is_an_interrupt_too() -> None:
             )
             answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
             assert (await run(http, resume=[answer]))[-1]["outcome"] == {"type": "success"}
+
+
+async def test_an_old_page_s_resume_answers_nothing_in_a_thread_that_was_begun_anew() -> None:
+    paid: list[str] = []
+
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return f"paid {to}"
+
+    turns = [
+        ModelMessage(
+            parts=(ToolCall(call_id="same", name="pay", arguments=f'{{"to": "{payee}"}}'),)
+        )
+        for payee in ("bob", "mallory")
+    ]
+    tool = FunctionTool(pay, require_confirmation=True)
+    runner = Runner(Agent(name="a", model=ScriptedModel(*turns, "Paid."), tools=[tool]))
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(runner, settings=settings)) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
+            [old] = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            assert (await http.delete("/api/sessions/t")).status_code == 204
+            [new] = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            assert old["toolCallId"] == new["toolCallId"] == "same"
+            for interrupt_id in (old["id"], "same"):
+                answer = {"interruptId": interrupt_id, "status": "resolved", "payload": True}
+                refused = await resume(http, answer)
+                assert (refused.status_code, "No interrupt" in refused.text) == (404, True)
+            assert len(await runner.pending("t")) == 1
+            answer = {"interruptId": new["id"], "status": "resolved", "payload": True}
+            for _ in range(2):  # Sent again, it is still known.
+                assert (await run(http, resume=[answer]))[-1]["outcome"] == {"type": "success"}
+            assert (await resume(http, answer | {"interruptId": old["id"]})).status_code == 404
+    assert paid == ["mallory"]
