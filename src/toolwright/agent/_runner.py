@@ -318,7 +318,10 @@ class Runner(Sealed):
     ) -> dict[str, Answered]:
         """Answer several pending calls, by call id; if one does not fit, none is stored.
 
-        What became of each is that of `answer`; `keys` are of the questions, by call id.
+        What became of each is that of `answer`; `keys` are of the questions, by call id. They are
+        checked together and taken one after the other: should the store fail in between, or the answer
+        of somebody else overtake a second result, those before it are taken. Sent again, each of them
+        is a "duplicate".
         """
         rows = await self._open_rows(session_id)
         others = await self._asked_elsewhere(session_id, rows, keys or {})
@@ -336,7 +339,9 @@ class Runner(Sealed):
             call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
-        for call_id, at in meant.items():
+        # First the results that an answer of somebody else may have overtaken: those are refused.
+        overtakable = {at for at, row in waiting.items() if questions_beside(rows.values(), row)}
+        for call_id, at in sorted(meant.items(), key=lambda one: one[1] not in overtakable):
             found[call_id] = await self._store_answer(session_id, at, rows, checked[call_id])
         return found
 
@@ -446,14 +451,17 @@ class Runner(Sealed):
     async def _store_answer(
         self, session_id: str, call_id: str, rows: Mapping[str, OpenCall], checked: Any
     ) -> Answered:
-        """Take an answer. A question of the call that is answered first decides, and no result after it."""
+        """Take an answer. Of a call's result and what its function has asked, the first one decides."""
         address, row = (self.app_name, session_id, call_id), rows.get(call_id)
         born = next((call.born for call in rows.values()), None)
         while row is not None and not row.answered and row.born == born:
+            result = _result_beside(rows.values(), row)
+            if result is not None and result.answered:
+                return "finished"
             if _is_sign_in(row, checked):
                 return await sign_in(self.store, self.services.credentials, row, checked)
             _refuse_early_result(rows, row)
-            beside = questions_beside(rows.values(), row)
+            beside = [result] if result else questions_beside(rows.values(), row)
             if any(isinstance(asked.answer, Reject) for asked in beside):
                 return "finished"
             rivals = [(session_id, asked.pending.call_id) for asked in beside if not asked.answered]
@@ -792,6 +800,11 @@ def _refuse_early_result(
                 "that decides whether the function runs again, and the result can be brought after "
                 "that. `resume` the session first. The call still waits."
             )
+
+
+def _result_beside(rows: Collection[OpenCall], question: OpenCall) -> OpenCall | None:
+    """The result that can be brought for a call while its function asks this question."""
+    return next((row for row in rows if question in questions_beside(rows, row)), None)
 
 
 def _is_sign_in(row: OpenCall, answer: Any) -> bool:

@@ -224,8 +224,14 @@ class LiveRuns:
     ) -> dict[str, Answered]:
         """Answer pending calls, by call id: `ProblemError` before any is, when one does not fit."""
         session_id, runner = row.scope.session_id, self._runner_of(row.scope.session_id)
-        with refusal_is_a_problem():
-            outcomes = await runner.answer_all(session_id, answers, keys=keys)
+        try:
+            with refusal_is_a_problem():
+                outcomes = await runner.answer_all(session_id, answers, keys=keys)
+        except (ProblemError, StoreError):
+            if len(answers) > 1:  # Those before the one that failed may have been taken.
+                with _failure_logged(session_id):
+                    await self.go_on_with_answers(row)
+            raise
         accepted = [call_id for call_id, outcome in outcomes.items() if outcome == "accepted"]
         for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())
