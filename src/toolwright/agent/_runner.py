@@ -173,15 +173,22 @@ class Runner(Sealed):
         session_id: str | None = None,
         deps: Any = None,
         state: Mapping[str, Any] | None = None,
+        only_from: SessionRow | None = None,
     ) -> AsyncGenerator[AnyEvent, None]:
-        """The events of `run` (or, without a prompt, of `resume`) as they happen."""
+        """The events of `run` (or, without a prompt, of `resume`) as they happen.
+
+        `only_from` is for who takes over from another process: `resume` only if the session still stands
+        as in this row, else there are no events.
+        """
         message = None if prompt is None else user_message(prompt)
         plan = _Plan(self._scope(user_id, session_id), deps=deps, given=state)
 
-        def make(start: Start) -> Job:
-            if message is None:
-                return carry_on(self.agent, start)
-            return begin(self.agent, message, start)
+        def make(start: Start) -> Job | Result:
+            if message is not None:
+                return begin(self.agent, message, start)
+            if _has_moved(start, only_from):
+                return make_result(carry_on(self.agent, start).run, _ELSEWHERE)
+            return self._go_on(start)
 
         running = stream_events(lambda on_open: self._guarded(plan, make, on_open))
         # Closed by hand: whoever closes this iterator finds the run ended, not about to end.
@@ -238,10 +245,17 @@ class Runner(Sealed):
             return make_result(run, known)
         return job
 
-    async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
-        """End a session that waits; its open calls cannot be answered any more."""
+    async def abandon(
+        self, session_id: str, reason: str = "cancelled", *, only_from: SessionRow | None = None
+    ) -> None:
+        """End a session that waits; its open calls cannot be answered any more.
+
+        With `only_from`, only if it still stands as in this row.
+        """
         row = await self._session(session_id)
         start = await self._start(_Plan(row.scope), Patience(self.wait_if_held))
+        if _has_moved(start, only_from):
+            return
         await abandon(carry_on(self.agent, start), reason)
 
     def is_going(self, session_id: str) -> bool:
@@ -705,6 +719,7 @@ class Runner(Sealed):
             deps=self.deps if plan.deps is None else plan.deps,
             state=found.state,
             instead_of=found.holder.hold_id if found.holder else "",
+            last_seq=row.last_seq,
             given=plan.given,
             services=self.services,
             task_id=plan.task_id,
@@ -786,6 +801,19 @@ class _Plan:
     given: Mapping[str, Any] | None = None
     task_id: str | None = None
     above: Above = ABOVE_ALL
+
+
+_ELSEWHERE = Outcome(status="stopped", reason="Another process has gone on with this session.")
+
+
+def _has_moved(start: Start, found: SessionRow | None) -> bool:
+    """Whether a session is not as it was `found`: written to since, or another of its id.
+
+    If it is, that holds: the append that takes the session is refused should it have moved meanwhile.
+    """
+    if found is None or start.log is None:
+        return False
+    return (start.log.born, start.last_seq) != (found.created_at, found.last_seq)
 
 
 def _refuse_early_result(

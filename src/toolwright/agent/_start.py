@@ -70,6 +70,8 @@ class Start:
     """State that comes with the message, and is kept from then on."""
     instead_of: str = ""
     """The hold of an earlier run of the session whose process is gone."""
+    last_seq: int = 0
+    """Where the session's log ended when it was read."""
     services: Services | None = None
     task_id: str | None = None
     hooks: Hooks | None = None

@@ -200,13 +200,19 @@ class LiveRuns:
         """Go on with a run that paused or was interrupted."""
         await self._launch(row.scope.session_id, row.scope.user_id, None)
 
+    async def take_over(self, row: SessionRow) -> None:
+        """Go on with a run that another process has left behind, unless anybody has since `row` was read."""
+        await self._launch(row.scope.session_id, row.scope.user_id, None, only_from=row)
+
     async def cancel(self, session_id: str) -> bool:
         """Stop the run because a person wants it, which no restart undoes; whether there was one."""
         return await self._runner_of(session_id).cancel_for_good(session_id)
 
-    async def abandon(self, session_id: str) -> None:
-        """Record the end of a run that a person has cancelled and that did not come to it."""
-        await self._runner_of(session_id).abandon(session_id)
+    async def abandon(self, row: SessionRow) -> None:
+        """Record the end of a run that a person has cancelled and that did not come to it, unless anything
+        was recorded since `row` was read."""
+        session_id = row.scope.session_id
+        await self._runner_of(session_id).abandon(session_id, only_from=row)
 
     async def steer(self, session_id: str, message: str) -> bool:
         """Put a message into the run; whether there was one."""
@@ -256,9 +262,11 @@ class LiveRuns:
         for session_id in released:
             row = await store.find(app_name, session_id)
             if row is not None:
-                await self._after_answer(row)
+                await self._after_answer(row, self.go_on)
 
-    async def _after_answer(self, row: SessionRow) -> None:
+    async def _after_answer(
+        self, row: SessionRow, go_on: Callable[[SessionRow], Awaitable[None]]
+    ) -> None:
         session_id = row.scope.session_id
         if not self.is_running(session_id) and is_blocked(await self._calls(session_id)):
             return
@@ -267,17 +275,17 @@ class LiveRuns:
             self._wanted.add(session_id)
             return
         try:
-            await self.go_on(row)
+            await go_on(row)
         except SessionHeld:
             # Whoever has it uses the answer, unless it was about to end.
             self.go_on_when_free(row, partial(self.go_on_with_answers, row))
 
-    async def go_on_with_answers(self, row: SessionRow) -> None:
+    async def go_on_with_answers(self, row: SessionRow, *, takes_over: bool = False) -> None:
         """Go on if there are answers that no run has taken, or deadlines that have passed, and nothing
-        else is waited for."""
+        else is waited for; if it `takes_over`, only if nobody has since `row` was read."""
         session_id = row.scope.session_id
         if has_news(await self._calls(session_id)) and not await self._is_stopped(session_id):
-            await self._after_answer(row)
+            await self._after_answer(row, self.take_over if takes_over else self.go_on)
 
     async def may_go_on(self, session_id: str) -> bool:
         """Whether `go_on_with_answers` would."""
@@ -302,7 +310,13 @@ class LiveRuns:
         finally:
             self._awaited.discard(session_id)
 
-    async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
+    async def _launch(
+        self,
+        session_id: str,
+        user_id: str,
+        message: str | None,
+        only_from: SessionRow | None = None,
+    ) -> None:
         if self._closing:
             raise ProblemError(503, "The server is about to stop.")
         while (over := self._going.get(session_id)) is not None:
@@ -313,13 +327,14 @@ class LiveRuns:
             await over.wait()
         # Noted before the first await, so that two requests cannot both begin.
         self._going[session_id] = anyio.Event()
-        await self._group.start(self._drive, session_id, user_id, message)
+        await self._group.start(self._drive, session_id, user_id, message, only_from)
 
     async def _drive(
         self,
         session_id: str,
         user_id: str,
         message: str | None,
+        only_from: SessionRow | None = None,
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
@@ -330,7 +345,7 @@ class LiveRuns:
         the next."""
         cut_off, is_stored = False, True
         try:
-            async for event in self._events(session_id, user_id, message):
+            async for event in self._events(session_id, user_id, message, only_from):
                 if last is None:
                     await self._see_born(session_id)
                 if end or (isinstance(event, RunEnded) and not event.path):
@@ -360,10 +375,12 @@ class LiveRuns:
         await self._after_end(session_id, user_id)
 
     async def _events(
-        self, session_id: str, user_id: str, message: str | None
+        self, session_id: str, user_id: str, message: str | None, only_from: SessionRow | None
     ) -> AsyncIterator[Event]:
         runner = self._runner_of(session_id)
-        async for event in runner.stream(message, user_id=user_id, session_id=session_id):
+        async for event in runner.stream(
+            message, user_id=user_id, session_id=session_id, only_from=only_from
+        ):
             yield event
 
     async def _after_end(self, session_id: str, user_id: str) -> None:
