@@ -53,7 +53,7 @@ from toolwright.backends import (
     questions_beside,
     waited_for,
 )
-from toolwright.concurrency import close_all, in_io_thread
+from toolwright.concurrency import close_all, first_cause, in_io_thread
 from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
@@ -619,7 +619,10 @@ class Runner(Sealed):
             partial(self._delete_artifacts, row.scope),
             partial(self.agent.end_session, SessionInfo.of(row.scope)),
         ]
-        await close_all([partial(self._while_held, row.scope, hold, step) for step in steps])
+        try:
+            await close_all([partial(self._while_held, row.scope, hold, step) for step in steps])
+        except ExceptionGroup as failed:  # The database was away for all of them, say.
+            raise first_cause(failed) from failed
         # Only when all that is elsewhere is gone: nobody would know of it without the session.
         await close_all([partial(self._delete_last, row.scope, hold)])
 
