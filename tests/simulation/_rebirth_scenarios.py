@@ -142,8 +142,8 @@ async def _follow(make: MakeRunner, shown: list[tuple[int, str]]) -> None:
 
 
 def _asked(event: Event) -> str:
-    is_first = isinstance(event, RunStarted) and event.message is not None
-    return event.message.text if is_first else ""
+    message = event.message if isinstance(event, RunStarted) else None
+    return "" if message is None else message.text
 
 
 async def pruned_while_answered(sim: Simulation) -> None:
