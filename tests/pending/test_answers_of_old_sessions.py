@@ -250,3 +250,20 @@ async def test_a_sign_in_that_is_overtaken_by_a_new_session_keeps_and_answers_no
     assert not call.answered
     [(scope, key)] = [found for found in saved if found[1].startswith("answer:")]
     assert await secrets.load(scope, key) is None
+
+
+async def test_a_link_for_what_a_call_asks_second_has_the_key_of_the_call() -> None:
+    links: list[str] = []
+
+    @deferred_tool(require_confirmation=True)
+    def pay(to: str, tool_context: ToolContext) -> None:
+        """Pay."""
+        links.append(LINKS.answer(tool_context, "approved"))
+
+    runner = Runner(asking(pay, "bob"))
+    [asked] = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, Approve())
+    [waiting] = (await runner.resume("s")).pending
+    signed = LINKS.read(links[0].rpartition("/")[2])
+    assert (signed.call_id, signed.key == waiting.key) == ("same~2", False)
+    assert await runner.answer("s", signed.call_id, signed.answer, key=signed.key) == "accepted"
