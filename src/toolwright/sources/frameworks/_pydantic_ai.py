@@ -31,6 +31,7 @@ try:
         Tool,
         ToolReturn,
     )
+    from pydantic_ai.messages import ToolCallPart
     from pydantic_ai.models.test import TestModel
 except ImportError as error:
     raise ImportError("pydantic-ai tools need pydantic-ai: pip install pydantic-ai-slim") from error
@@ -117,6 +118,7 @@ def to_pydantic_ai(tool: ToolLike) -> Tool[Any]:
             call_id=ctx.tool_call_id,
             confirmation=ToolConfirmation() if ctx.tool_call_approved else None,
             answers=_answered(ctx.tool_call_metadata),
+            shown=_shown(ctx) if ctx.tool_call_approved else None,
         )
         request = output.request
         if output.status == "pending" and request and request.kind == "confirmation":
@@ -141,6 +143,14 @@ def _answered(metadata: Any) -> list[str]:
     """What an approval answers, from the metadata of its request; empty when it came without."""
     found = metadata.get("answers") if isinstance(metadata, dict) else None
     return [str(who) for who in found] if isinstance(found, list) else []
+
+
+def _shown(ctx: RunContext[Any]) -> str:
+    """The arguments of the model's call, which an approval can change; empty if there is no such call."""
+    parts = [part for message in ctx.messages for part in message.parts]
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    mine = [call for call in calls if call.tool_call_id == ctx.tool_call_id]
+    return mine[-1].args_as_json_str() if mine else ""
 
 
 def _returned(output: Output) -> Any:
