@@ -295,7 +295,7 @@ async def _run_tool(
         output = unpack(actions.output, function)
     else:
         # Not run, but answered from outside.
-        output = record.answer.value if isinstance(record.answer, Given) else result.text
+        output = record.answer.value if isinstance(record.answer, Given) else result.own_text
     return _Step(Outcome(status="done", text=result.text, output=output), route)
 
 

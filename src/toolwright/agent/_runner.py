@@ -27,7 +27,7 @@ from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
-from toolwright.agent._rules import ABOVE_ALL, Above, compiled
+from toolwright.agent._rules import ABOVE_ALL, Above, Guard, compiled
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
@@ -122,7 +122,8 @@ class Runner(Sealed):
         """See what every agent does, inner ones too."""
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
-        self.guards = compiled("the runner", policy)
+        self._guards = compiled("the runner", policy)
+        self._more_hooks: tuple[Hooks, ...] = ()
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -136,6 +137,18 @@ class Runner(Sealed):
         )
         self.deps = deps
         self._going = Going()
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """All rules that hold for every agent: its policy, and those of who serves it."""
+        return self._guards
+
+    def add_rules_of(
+        self, whose: str, *, hooks: Hooks | None = None, policy: Policy | None = None
+    ) -> None:
+        """Who serves this runner adds to its rules and hooks, and takes none away."""
+        self._guards = (*self._guards, *compiled(whose, policy))
+        self._more_hooks = self._more_hooks if hooks is None else (*self._more_hooks, hooks)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -525,7 +538,7 @@ class Runner(Sealed):
             log=Log(scope),
             deps=self.deps,
             services=self.services,
-            hooks=self.hooks,
+            hooks=(self.hooks, *self._more_hooks),
             above=ABOVE_ALL.with_guards(self.guards),
         )
         return await explain(self.agent, start, tool, arguments)
@@ -726,7 +739,7 @@ class Runner(Sealed):
             given=plan.given,
             services=self.services,
             task_id=plan.task_id,
-            hooks=self.hooks,
+            hooks=(self.hooks, *self._more_hooks),
             above=plan.above.with_guards(self.guards),
         )
 

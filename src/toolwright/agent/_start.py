@@ -74,7 +74,8 @@ class Start:
     """Where the session's log ended when it was read."""
     services: Services | None = None
     task_id: str | None = None
-    hooks: Hooks | None = None
+    hooks: Sequence[Hooks | None] = ()
+    """The runner's, and of those who serve it."""
     limits: Limits | None = None
     above: Above = ABOVE_ALL
     """The runner's rules, and what holds for the task that started this one."""

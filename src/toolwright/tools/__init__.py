@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.tools._arguments import Args
+from toolwright.tools._arguments import Args, args_parser
 from toolwright.tools._confirmation import (
     Policy,
     PolicyWish,
@@ -183,6 +183,7 @@ __all__ = [
     "accept_answer",
     "answer_from_text",
     "apply_edit",
+    "args_parser",
     "as_tool",
     "checked_parser",
     "checked_state",

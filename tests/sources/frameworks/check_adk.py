@@ -207,3 +207,13 @@ async def test_their_tool_asks_twice_in_our_agent_and_gets_each_answer() -> None
         "all wiped",
         ["", "Wipe?", "The backups?"],
     )
+
+
+async def test_what_a_call_leaves_out_is_filled_in_before_it_is_judged() -> None:
+    def pay(cents: int, to: str = "eve", note: str | None = None) -> str:
+        """Pay."""
+        return f"{cents} to {to}"
+
+    ours = from_adk(pay)
+    assert ours.parse('{"cents": 1}') == {"cents": 1, "to": "eve"}
+    assert (await run_tool(ours, {"cents": 1})).text == "1 to eve"

@@ -56,10 +56,12 @@ class Desk:
         agent = _agent_of(target)
         self._things = [*agent.shelf.tools, *agent.shelf.toolsets]
         whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
+        added = {name: settings.pop(name, None) for name in ("hooks", "policy")}
         given = {**_settings_of(target), **settings}
         runner = Runner(agent.replace(tools=whole), app_name="mcp", store=store, **given)
         by_hand = hand_runner(runner, by_program=True)
         assert by_hand is not None
+        by_hand.add_rules_of("the MCP server", **added)
         self._runner = by_hand
         self._waiting: OrderedDict[str, float] = OrderedDict()
         """The calls that wait for their client to come back, and since when; the oldest first."""

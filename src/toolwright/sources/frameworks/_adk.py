@@ -6,7 +6,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.sources.frameworks._alone import LoneRun, as_text, run_alone
-from toolwright.sources.frameworks._foreign import foreign_tool
+from toolwright.sources.frameworks._foreign import foreign_tool, with_defaults
 from toolwright.tools import (
     Args,
     Output,
@@ -56,7 +56,9 @@ def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
         result = await theirs.run_async(args=args, tool_context=_context(ctx, actions))
         return _settle(ctx, actions, result)
 
-    return foreign_tool(theirs.name, theirs.description, _schema(declaration), call)
+    schema = _schema(declaration)
+    fill = with_defaults(theirs.func, schema) if isinstance(theirs, FunctionTool) else None
+    return foreign_tool(theirs.name, theirs.description, schema, call, fill=fill)
 
 
 def _schema(declaration: types.FunctionDeclaration) -> dict[str, Any]:
