@@ -1,5 +1,6 @@
 """A sandbox of the operating system around real bash and real CPython."""
 
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from toolwright._temporary import (
     remove_tree,
     temporary_directory,
 )
-from toolwright.backends._own_paths import PYTHON, check_writable, held_below
+from toolwright.backends._own_paths import PYTHON, check_writable, own_below, rely_on
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -42,7 +43,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import Room, Walls, open_ends, settled
+from toolwright.backends.sandboxes._walls import Room, Walls, check_ways, open_ends, settled
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -74,13 +75,14 @@ class OsSandbox(Sealed):
     ) -> None:
         self.walls = walls
         self.limits = limits
-        self._let_go = keep_out_of(
-            places := (workspace, *(Path(path).resolve() for path in writable))
-        )
+        # Walls that were written before there was this question cannot answer it.
+        self._holds = getattr(walls, "holds_below", False)
+        places = (workspace, *(Path(path).resolve() for path in writable))
+        self._let_go = (keep_out_of(places), rely_on(Path(path).resolve() for path in readable))
         try:
             self._home = temporary_directory()
         except FileNotFoundError as error:
-            self._let_go()
+            self._release()
             raise UsageError(str(error)) from error
         self._packages = self._home / "packages"
         self._scratch = self._home / "scratch"
@@ -135,6 +137,8 @@ class OsSandbox(Sealed):
         `secrets` are variables whose value inside is a placeholder, for which the sandbox's proxy
         puts the secret in requests to its hosts.
         """
+        named = [Path(os.path.abspath(path)) for path in (workspace, *writable)]
+        await in_io_thread(check_ways, named)
         directory = await in_io_thread(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
@@ -147,11 +151,12 @@ class OsSandbox(Sealed):
             )
         if (problem := await walls.probe()) is not None:
             raise StoreError(f"The sandbox does not work on this machine: {problem}.")
-        # Walls that were written before there was this question cannot answer it.
-        holds = getattr(walls, "holds_below", False)
-        places = [directory, *(Path(path) for path in writable)]
-        await in_io_thread(partial(check_writable, places, walls.name, holds_below=holds))
         readable = await in_io_thread(settled, readable, directory, writable)
+        places = [directory, *(Path(path) for path in writable)]
+        holds = getattr(walls, "holds_below", False)
+        await in_io_thread(
+            partial(check_writable, places, walls.name, holds_below=holds, readable=readable)
+        )
         apart = [path for path in readable if path != directory]
         return cls(
             walls,
@@ -310,7 +315,11 @@ class OsSandbox(Sealed):
             try:
                 await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
             finally:
-                self._let_go()
+                self._release()
+
+    def _release(self) -> None:
+        for let_go in self._let_go:
+            let_go()
 
     async def __aenter__(self) -> Self:
         return self
@@ -337,10 +346,17 @@ class OsSandbox(Sealed):
         self._check_open()
         require_runnable(command)
         argv = shell_argv(self._bash, command) if isinstance(command, str) else list(command)
-        held = tuple(
-            path for place in (room.workspace, *room.writable) for path in held_below(place)
-        )
-        return self.walls.around(argv, self._inside(cwd or "."), replace(room, held=held))
+        return self.walls.around(argv, self._inside(cwd or "."), self._as_it_is_now(room))
+
+    def _as_it_is_now(self, room: Room) -> Room:
+        """With what this program runs from and keeps by now, and nothing that was made a link."""
+        places = (room.workspace, *room.writable)
+        check_ways((*places, *room.readable))
+        own = own_below(places, room.readable, self.walls.name, holds_below=self._holds)
+        for path in own.hidden:
+            if not path.exists():  # Nobody else makes it first.
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return replace(room, held=own.held, hidden=own.hidden, pinned=own.pinned)
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)
