@@ -1,6 +1,5 @@
 """A sandbox of the operating system around real bash and real CPython."""
 
-import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -137,8 +136,7 @@ class OsSandbox(Sealed):
         `secrets` are variables whose value inside is a placeholder, for which the sandbox's proxy
         puts the secret in requests to its hosts.
         """
-        named = [Path(os.path.abspath(path)) for path in (workspace, *writable)]
-        await in_io_thread(check_ways, named)
+        await in_io_thread(check_ways, [workspace, *writable])
         directory = await in_io_thread(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")

@@ -191,14 +191,14 @@ def settled(
     return tuple(dict.fromkeys(places))
 
 
-def check_ways(paths: Sequence[Path]) -> None:
+def check_ways(paths: Sequence[str | Path]) -> None:
     """Raise `UsageError` where one is reached by a link that a guest of this program may have made.
 
     Of any sandbox, and of those that are closed, too: a link stays, and decides what is mounted.
     """
     guests = guest_places(gone=True)
     for path in paths if guests else ():
-        for here in way_to(path):
+        for here in way_to(Path(os.path.abspath(path))):
             if here.is_symlink() and any(here.is_relative_to(place) for place in guests):
                 raise UsageError(
                     f"{str(path)!r} leads through the link {str(here)!r}, which commands in a sandbox "
