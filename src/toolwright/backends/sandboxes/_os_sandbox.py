@@ -34,6 +34,7 @@ from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
+    check_pip_settings,
     checked_packages,
     pip_command,
     pip_environment,
@@ -52,6 +53,8 @@ __all__ = ["OsSandbox"]
 _READ_LIMIT = 64 * 1024 * 1024
 _LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
 """Variables that make a program load code: they would act on those in front of the walls, too."""
+_REFUSALS = ("Read-only file system", "Device or resource busy")
+"""What the system says of files that are held, hidden or on the way to one."""
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
@@ -192,7 +195,7 @@ class OsSandbox(Sealed):
         spill: Path | None = None,
     ) -> Finished:
         """Run a command behind the walls to its end; nothing it started is left running."""
-        return await self._local.run(
+        done = await self._local.run(
             self._walled(command, cwd, self._room),
             stdin=stdin,
             env={**self._env, **_harmless(env or {})},
@@ -201,6 +204,10 @@ class OsSandbox(Sealed):
             on_output=on_output,
             spill=spill,
         )
+        note = self._why_refused(done)
+        if merge:
+            return replace(done, stdout=f"{done.stdout}{note}") if note else done
+        return replace(done, stderr=f"{done.stderr}{note}") if note else done
 
     async def start(
         self,
@@ -259,6 +266,7 @@ class OsSandbox(Sealed):
         """Install packages with pip, itself confined; commands and code can read, not change them."""
         self._check_open()
         wanted = checked_packages(packages)
+        await in_io_thread(check_pip_settings)
         with passing_directory() as home:
             done = await self._pip(wanted, home)
         # Modules that were missing before would stay missing in an interpreter that looked for them.
@@ -355,6 +363,23 @@ class OsSandbox(Sealed):
             if not path.exists():  # Nobody else makes it first.
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return replace(room, held=own.held, hidden=own.hidden, pinned=own.pinned)
+
+    def _why_refused(self, done: Finished) -> str:
+        """What programs that cannot change what is ours do not say: why, and what to do instead."""
+        if done.ok or not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
+            return ""
+        room = self._as_it_is_now(self._room)
+        ours = [*room.held, *room.hidden]
+        names = [str(path.relative_to(place)) for path in ours for place in (room.workspace,)
+                 if place in path.parents]  # fmt: skip
+        if not names:
+            return ""
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return (
+            f"\n[Commands here cannot change {', '.join(map(repr, names[:3]))}{more}: the program that "
+            "runs this sandbox runs from there or keeps its records there. For packages of your own, "
+            "make another environment, like: python3 -m venv .venv-agent]\n"
+        )
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)
