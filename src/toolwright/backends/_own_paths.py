@@ -195,7 +195,7 @@ def check_writable(
     below = own_below(writable, readable, walls, holds_below=holds_below)
     entries = [Path(entry).resolve() for entry in sys.path]
     # Where a program was started from a file that lies right in the directory, it looks there, too.
-    entries += [*_searched, *(whole for whole in _programs.values() if whole in writable)]
+    entries += [*_searched, *(whole for whole in tuple(_programs.values()) if whole in writable)]
     for place in writable:
         for entry in entries:
             if _is_in(entry, place) and not any(_is_in(entry, path) for path in below.held):

@@ -24,7 +24,9 @@ _TRIES = 100
 _HAS_DESCRIPTORS = os.open in os.supports_dir_fd
 _LINK_FOLLOWS = os.link not in os.supports_follow_symlinks
 """Where it cannot be told not to."""
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_LISTED = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+# Those above need not be readable, only to be passed.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | _LISTED | getattr(os, "O_NOFOLLOW", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FILE |= getattr(os, "O_BINARY", 0)
 
@@ -184,7 +186,13 @@ def _read(path: Path) -> bytes | None:
 def _names(folder: Path) -> list[str]:
     try:
         with _opened(folder) as (descriptor, _):
-            return sorted(os.listdir(folder if descriptor is None else descriptor))
+            if descriptor is None:
+                return sorted(os.listdir(folder))
+            listed = os.open(".", _LISTED, dir_fd=descriptor)
+            try:
+                return sorted(os.listdir(listed))
+            finally:
+                os.close(listed)
     except FileNotFoundError:
         return []
     except OSError as error:
