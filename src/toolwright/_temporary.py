@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 
 __all__ = [
+    "forget_guests",
     "guest_places",
     "keep_out_of",
     "our_temporary_directories",
@@ -47,6 +48,12 @@ def keep_out_of(places: Iterable[Path]) -> Callable[[], None]:
     return partial(_let_go, added)
 
 
+def forget_guests() -> None:
+    """Forget all guests, as at the start of a program: for tests, which are many programs in one."""
+    _guests.clear()
+    _were_guests.clear()
+
+
 def guest_places(*, gone: bool = False) -> tuple[Path, ...]:
     """The real directories that guests of this process can write to; those that could, with `gone`."""
     return tuple(dict.fromkeys(_were_guests if gone else _guests))
@@ -54,7 +61,8 @@ def guest_places(*, gone: bool = False) -> tuple[Path, ...]:
 
 def _let_go(places: list[Path]) -> None:
     while places:
-        _guests.remove(places.pop())
+        with contextlib.suppress(ValueError):  # Whoever forgets all of them forgets these, too.
+            _guests.remove(places.pop())
 
 
 def temporary_root() -> Path:

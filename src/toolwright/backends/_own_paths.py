@@ -4,6 +4,7 @@ Beside what is known from the start, whatever starts a program outside the walls
 says so when it is made: it counts from the next command and the next call of a tool on.
 """
 
+import contextlib
 import logging
 import os
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._own_program import PYTHON, own_program
-from toolwright._temporary import guest_places, our_temporary_directories
+from toolwright._temporary import forget_guests, guest_places, our_temporary_directories
 from toolwright.errors import UsageError
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "check_writable",
     "closed_below",
     "find_program",
+    "forget_all",
     "held_below",
     "hidden_below",
     "hide_database",
@@ -141,7 +143,15 @@ def rely_on(paths: Iterable[Path]) -> Callable[[], None]:
 
 def _rely_no_more(paths: list[Path]) -> None:
     while paths:
-        _relied_on.remove(paths.pop())
+        with contextlib.suppress(ValueError):
+            _relied_on.remove(paths.pop())
+
+
+def forget_all() -> None:
+    """Forget what was said, as at the start of a program: for tests, which are many programs in one."""
+    for said in (_programs, _directories, _databases, _searched, _links, _relied_on):
+        said.clear()
+    forget_guests()
 
 
 def _take_up(*added: tuple[dict[Path, Any], Mapping[Path, Any]]) -> None:
