@@ -227,26 +227,30 @@ def own_below(
     pinned = {
         path
         for path in (*guest_places(), *_relied_on)
-        if any(place in path.parents for place in writable)
+        if any(_is_below(path, place) for place in writable)
         and not any(_is_in(path, other) for other in (*held, *hidden))
         and path.exists()
     }
     if not holds_below and (held or hidden):
         _refuse(writable, held, hidden, walls)
-    if len(held) + len(hidden) + len(pinned) > _MOST_BELOW:
-        raise UsageError(
-            f"{len(held) + len(hidden) + len(pinned)} paths of this program lie where commands can "
-            f"see them, such as {str((*hidden, *held, *pinned)[0])!r}; at most {_MOST_BELOW} can be kept "
-            "apart. Name a smaller directory as the workspace, or remove what is not needed."
-        )
+    _check_number((*hidden, *held, *pinned))
     return OwnBelow(tuple(held), tuple(hidden), tuple(sorted(pinned)))
+
+
+def _check_number(paths: Sequence[Path]) -> None:
+    if len(paths) > _MOST_BELOW:
+        raise UsageError(
+            f"{len(paths)} paths of this program lie where commands can see them, such as "
+            f"{str(paths[0])!r}; at most {_MOST_BELOW} can be kept apart. Name a smaller directory as the "
+            "workspace, or remove what is not needed."
+        )
 
 
 def _refuse(
     writable: Sequence[Path], held: Sequence[Path], hidden: Sequence[Path], walls: str
 ) -> None:
     first = (*held, *hidden)[0]
-    place = next((place for place in writable if place in first.parents), first.parent)
+    place = next((place for place in writable if _is_below(first, place)), first.parent)
     if held:
         raise UsageError(
             f"{str(place)!r} holds {str(first)!r}, which this program runs from, and {walls} cannot "
@@ -279,7 +283,7 @@ def held_below(place: Path) -> tuple[Path, ...]:
     the system is in it, or a link in it leads to what is ours.
     """
     own = _own_now()
-    if system := [path for path in _SYSTEM if place in path.parents]:
+    if system := [path for path in _SYSTEM if _is_below(path, place)]:
         raise UsageError(
             f"{str(place)!r} holds the system itself, such as {str(system[0])!r}, so commands cannot "
             "be allowed to write there; name a directory of the project as the workspace."
@@ -290,13 +294,13 @@ def held_below(place: Path) -> tuple[Path, ...]:
     if _is_in(place, base) and (_is_in(PYTHON, place) or _is_in(library, place)):
         raise _unfit(place, "is where Python itself is installed")
     started = [
-        whole if place in whole.parents else file for file, whole in tuple(_programs.items())
+        whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
     ]
     ours = (*own.whole, *own.parts, *started)
-    held = _outermost(path for path in ours if place in path.parents)
+    held = _outermost(path for path in ours if _is_below(path, place))
     links = (*own.links, *tuple(_links), *(path for path in held if path.is_symlink()))
     for path in (*links, *(path for path in held if not path.exists())):
-        if place in path.parents and not any(
+        if _is_below(path, place) and not any(
             _is_in(path, other) for other in held if other.exists() and not other.is_symlink()
         ):
             raise _unfit(place, f"holds {str(path)!r}, which commands could replace")
@@ -314,17 +318,19 @@ def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
     if is_writable and (around := [path for path in directories if _is_in(place, path)]):
         raise _holds_records(place, around[0], "lies in")
     found = [
-        path for path in (*directories, *our_temporary_directories(place)) if place in path.parents
+        path for path in (*directories, *our_temporary_directories(place)) if _is_below(path, place)
     ]
     for file in tuple(_databases):
-        if place not in file.parents or any(_is_in(file, path) for path in found):
+        if not _is_below(file, place) or any(_is_in(file, path) for path in found):
             continue
-        if place in file.parent.parents and _is_alone(file.parent):
+        if _is_below(file.parent, place) and _is_alone(file.parent):
             found.append(file.parent)
         elif is_writable:
             raise _holds_records(place, file, "holds")
         else:
             found += [path for name in _BESIDE if (path := Path(f"{file}{name}")).exists()]
+    # Before they are compared with each other: anybody may make directories with our names.
+    _check_number(found)
     return _outermost(found)
 
 
@@ -357,7 +363,7 @@ def records_below(place: Path) -> list[Path]:
     """Directories and files that tools do not read, though they may not be there yet."""
     files = [Path(f"{file}{more}") for file in tuple(_databases) for more in _BESIDE]
     records = (*tuple(_directories), *our_temporary_directories(place), *files)
-    return [path for path in records if place in path.parents]
+    return [path for path in records if _is_below(path, place)]
 
 
 Closed = Mapping[tuple[int, int] | tuple[int, int, str], str]
@@ -376,9 +382,9 @@ def closed_below(root: str, *, to_writing: bool) -> Closed:
         closed[_identity(path)] = _KEPT
     if to_writing:
         started = [
-            whole if place in whole.parents else file for file, whole in tuple(_programs.items())
+            whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
         ]
-        ours = [path for path in (*own.whole, *own.parts, *started) if place in path.parents]
+        ours = [path for path in (*own.whole, *own.parts, *started) if _is_below(path, place)]
         ours += [place] if any(_is_in(place, path) for path in own.parts) else []
         closed.update({_identity(path): _RUN for path in ours})
     closed.pop(None, None)
@@ -471,7 +477,7 @@ def way_to(path: Path) -> Iterator[Path]:
 def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for path in sorted(set(paths), key=lambda path: (len(path.parts), path)):
-        if not any(other in path.parents for other in found):
+        if not any(_is_below(path, other) for other in found):
             found.append(path)
     return tuple(found)
 
@@ -485,4 +491,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _is_in(path: Path, place: Path) -> bool:
-    return path == place or place in path.parents
+    return path == place or _is_below(path, place)
+
+
+def _is_below(path: Path, place: Path) -> bool:
+    """By their text, which real paths have only one of: asked some hundred times for each command."""
+    return str(path).startswith(f"{str(place).rstrip('/')}/")
