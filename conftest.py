@@ -115,6 +115,14 @@ def _leave_nothing() -> Iterator[None]:
                 heartbeat.stop()
 
 
+@pytest.fixture(autouse=True)
+def _keep_nothing() -> Iterator[None]:
+    """What one test started or kept counts for no sandbox of the next."""
+    yield
+    if (own_paths := sys.modules.get("toolwright.backends._own_paths")) is not None:
+        own_paths.forget_all()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """List what was skipped and why: a line for each test, with how many examples of it."""
     skipped = terminalreporter.stats.get("skipped", [])

@@ -44,6 +44,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateColumn
 
+from toolwright.backends._own_paths import hide_database
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
 from toolwright.concurrency import begin_anew_after_fork, outlast
@@ -84,6 +85,8 @@ class Database:
 
     def __init__(self, url: str, component: str, version: int, metadata: MetaData) -> None:
         self._url = driver_url(url)
+        if self.is_sqlite and not self._is_in_memory:
+            hide_database(str(self._url.database))
         self._components = [(component, version, metadata)]
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
