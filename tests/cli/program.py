@@ -11,6 +11,8 @@ from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redire
 from pathlib import Path
 from unittest.mock import patch
 
+from tests._loaded import run_loaded
+
 from toolwright.cli import main
 
 __all__ = ["DESK", "TRUST", "clean_environment", "here", "toolwright"]
@@ -86,12 +88,10 @@ def _trusting(cwd: Path, environment: dict[str, str]) -> dict[str, str]:
 def toolwright(
     *words: str, cwd: Path, stdin: str = "", check: int = 0, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the program to its end, with `stdin` piped in; it must exit with `check`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "toolwright.cli", *words],
-        cwd=cwd, env=_trusting(cwd, environment), input=stdin,
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    """Run the program to its end in a process of its own, with `stdin` piped in; it must exit with
+    `check`."""
+    command = [sys.executable, "-m", "toolwright.cli", *words]
+    done = run_loaded(command, cwd=cwd, env=_trusting(cwd, environment), input=stdin)
     assert done.returncode == check, done
     return done
 
