@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
@@ -140,10 +140,13 @@ def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> I
 @contextmanager
 def _fresh_loggers() -> Iterator[None]:
     """No logger writes for itself, as in a new process: other tests' servers have set theirs up."""
-    with ExitStack() as stack:
-        for logger in list(logging.root.manager.loggerDict.values()):
-            if isinstance(logger, logging.Logger):
-                stack.enter_context(patch.object(logger, "handlers", []))
-                stack.enter_context(patch.object(logger, "propagate", True))
-                stack.callback(logger.setLevel, logger.level)
+    loggers = [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]
+    found = [(logger, logger.handlers, logger.propagate, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.handlers, logger.propagate = [], True
+    try:
         yield
+    finally:
+        for logger, logger.handlers, logger.propagate, level in found:
+            if logger.level != level:  # Setting one looks at every logger there is.
+                logger.setLevel(level)
