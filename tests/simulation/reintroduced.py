@@ -387,7 +387,7 @@ def write_without_holding() -> AbstractContextManager[Any]:
     def unfenced(self: Any, connection: Any, scope: Any, events: Any, *, waits: bool) -> None:
         task, kept = self._lock(connection, scope.session_id), dict(self.holders)
         if task is not None:
-            self.holders[task.id] = _store.Held(task.worker, task.version)
+            self.holders[task.id] = task.worker
         try:
             on_append(self, connection, scope, events, waits=waits)
         finally:

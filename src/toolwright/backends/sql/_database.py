@@ -51,7 +51,7 @@ from toolwright.concurrency import begin_anew_after_fork, outlast
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
 
-__all__ = ["Database"]
+__all__ = ["GONE", "Database"]
 
 T = TypeVar("T")
 
@@ -72,6 +72,8 @@ _VERSIONS = Table(
 )
 
 
+GONE = "gone"
+"""The key, in what tables are told of, of the names of indexes that older versions had."""
 _INHERITED: list[tuple[Engine, Engine]] = []
 """Of the process that this one was forked off from."""
 
@@ -254,7 +256,8 @@ class Database:
 
 
 def _add_columns(connection: Connection, metadata: MetaData) -> None:
-    """Give tables that an older version has made the columns and indexes that are new since."""
+    """Give tables that an older version has made the columns and indexes that are new since, and take
+    away those indexes that are gone."""
     found = inspect(connection)
     for table in metadata.sorted_tables:
         if not found.has_table(table.name):
@@ -266,6 +269,8 @@ def _add_columns(connection: Connection, metadata: MetaData) -> None:
                 connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
         for index in table.indexes:
             index.create(connection, checkfirst=True)
+    for name in metadata.info.get(GONE, ()):
+        connection.execute(text(f"DROP INDEX IF EXISTS {name}"))
 
 
 class _Threads:
