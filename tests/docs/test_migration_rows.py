@@ -1,6 +1,7 @@
 """Rows of the migration pages: the original's sample, as literally as possible, and what differs."""
 
 import ast
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +61,6 @@ pytestmark = pytest.mark.anyio
 
 # Rows that no test here runs yet. A row leaves this list when it gets a test; none is added.
 LEFT: dict[str, tuple[str, ...]] = {
-    "adk": (
-        "types.Content, types.Part",
-        "AuthenticatedFunctionTool",
-        "ExampleTool, AuthToolArguments",
-        "McpToolset, MCPToolset",
-        "ToolboxToolset",
-        "SkillToolset",
-        "Google Cloud toolsets",
-        "google_search, url_context, google_maps_grounding, enterprise_web_search",
-        "VertexAiSearchTool",
-        "load_memory, preload_memory, load_artifacts, get_user_choice",
-        "save_artifact, load_artifact, list_artifacts",
-        "search_memory, add_memory, add_session_to_memory",
-        "request_credential, get_auth_response",
-    ),
     "adk-deepagents": (
         "StateBackend, StoreBackend, FilesystemBackend, CompositeBackend",
         "read_file of an image",
@@ -108,9 +94,11 @@ def _there(page: str) -> list[str]:
 
 
 def _tested() -> dict[str, list[str]]:
-    """By page, the rows that tests of this file name."""
+    """By page, the rows that tests of this file and of its neighbours name."""
     found: dict[str, list[str]] = {}
-    for node in ast.parse(Path(__file__).read_text(encoding="utf-8")).body:
+    files = sorted(Path(__file__).parent.glob("test_migration_*.py"))
+    bodies = [ast.parse(file.read_text(encoding="utf-8")).body for file in files]
+    for node in itertools.chain.from_iterable(bodies):
         for mark in getattr(node, "decorator_list", ()):
             if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.migration":
                 page, *named = [ast.literal_eval(argument) for argument in mark.args]
