@@ -132,6 +132,12 @@ async def test_a_callback_answers_in_a_tools_place_with_a_text_and_changes_argum
     assert first == "No weather today."
     assert "in Oslo" in second
 
+    def theirs(tool: Any, args: dict[str, Any], tool_context: ToolContext) -> None:
+        pass
+
+    with pytest.raises(UsageError, match=r"context comes first; .* before_tool\(ctx, tool, args\)"):
+        Hooks(before_tool=theirs)  # type: ignore[arg-type]
+
 
 @pytest.mark.migration(
     "adk",
