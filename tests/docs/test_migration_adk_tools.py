@@ -419,6 +419,7 @@ async def flush_to_memory(tool_context: ToolContext) -> dict:
     return {"flushed": True}
 
 
+@pytest.mark.row("004-M2")
 @pytest.mark.migration("adk", "search_memory, add_memory, add_session_to_memory")
 async def test_what_is_remembered_in_one_session_is_recalled_in_another() -> None:
     model = ScriptedModel(

@@ -328,6 +328,21 @@ async def test_a_plugin_of_the_two_messages_is_started_once_and_not_before_it_is
     assert (tmp_path / "starts").read_text() == "x"
 
 
+@pytest.mark.row("002-69")
+async def test_a_plugin_says_that_a_call_failed(tmp_path: Path) -> None:
+    program = tmp_path / "my-tool"
+    failing = _PLUGIN.replace('"content": content}', '"content": content, "is_error": True}')
+    assert failing != _PLUGIN
+    program.write_text(failing)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    plugin = PluginToolset(program, cwd=tmp_path)
+    try:
+        _, [result] = await _run([plugin], call("my_plugin_tool", input="a"))
+    finally:
+        await plugin.close()
+    assert (result.status, result.text) == ("error", "Processed: a []")
+
+
 # -- nfactorial -----------------------------------------------------------------------------
 
 LINKS = Links("a secret of some length", "http://127.0.0.1")

@@ -267,6 +267,7 @@ async def test_a_toolset_lists_by_context_filters_and_prefixes() -> None:
     ]
 
 
+@pytest.mark.row("004-B6")
 @pytest.mark.migration("adk", "ExecuteBashTool, BashToolPolicy")
 async def test_a_prefix_is_a_command_and_a_quoted_operator_is_none(tmp_path: Path) -> None:
     policy = BashToolPolicy(
