@@ -17,6 +17,7 @@ from toolwright.tools import (
     ToolLike,
     as_tool,
     to_output,
+    with_later_update,
 )
 
 try:
@@ -44,7 +45,8 @@ def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
     """An ADK tool, or a function for one, as ours.
 
     Its context has our state, whose changes come back, and our confirmation; what it asks for
-    with `request_confirmation` becomes a pending call. ADK services are not behind it.
+    with `request_confirmation` becomes a pending call, and the pending status of a long-running tool
+    keeps its call open. ADK services are not behind it.
     """
     theirs = tool if isinstance(tool, BaseTool) else FunctionTool(tool)
     declaration = theirs._get_declaration()
@@ -58,7 +60,8 @@ def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
 
     schema = _schema(declaration)
     fill = with_defaults(theirs.func, schema) if isinstance(theirs, FunctionTool) else None
-    return foreign_tool(theirs.name, theirs.description, schema, call, fill=fill)
+    made = foreign_tool(theirs.name, theirs.description, schema, call, fill=fill)
+    return with_later_update(made) if theirs.is_long_running else made
 
 
 def _schema(declaration: types.FunctionDeclaration) -> dict[str, Any]:
