@@ -33,6 +33,7 @@ export interface ToolResult {
   data?: Json;
   failed?: boolean | null;
   outcome_unknown?: boolean | null;
+  noted?: boolean | null;
 }
 
 export type PendingKind = "result" | "confirmation" | "credential" | "choice" | "input";

@@ -106,6 +106,8 @@ class CallRecord:
     """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
+    note: str = ""
+    """What its result says before the tool's own words."""
 
     @property
     def is_deferred(self) -> bool:

@@ -70,9 +70,12 @@ class Start:
     """State that comes with the message, and is kept from then on."""
     instead_of: str = ""
     """The hold of an earlier run of the session whose process is gone."""
+    last_seq: int = 0
+    """Where the session's log ended when it was read."""
     services: Services | None = None
     task_id: str | None = None
-    hooks: Hooks | None = None
+    hooks: Sequence[Hooks | None] = ()
+    """The runner's, and of those who serve it."""
     limits: Limits | None = None
     above: Above = ABOVE_ALL
     """The runner's rules, and what holds for the task that started this one."""

@@ -143,7 +143,7 @@ async def _answer(runner: Runner, session_id: str, pending: Pending, ask: Ask) -
     """Ask until an answer is taken; False when the call is left waiting."""
     while (value := await ask(pending)) is not UNANSWERED:
         try:
-            outcome = await runner.answer(session_id, pending.call_id, value)
+            outcome = await runner.answer(session_id, pending.call_id, value, key=pending.key)
         except ToolwrightError as error:
             note(str(error))
             continue

@@ -200,7 +200,7 @@ def sessions_answer(
                 known = f"these wait: {ids}" if ids else "nothing waits there"
                 raise UsageError(f"Session {session!r} has no call {call!r} that waits; {known}.")
             value = await answer_value(pending, answer, reject)
-            outcome = await runner.answer(session, pending.call_id, value)
+            outcome = await runner.answer(session, pending.call_id, value, key=pending.key)
             if outcome != "accepted":
                 note(LOST.get(outcome, outcome))
             if outcome not in ("accepted", "expired"):
