@@ -17,7 +17,7 @@ from toolwright.tasks._schema import AGENTS, PROMPTS, QUEUES, TAGS, TASKS, TEXTS
 from toolwright.tasks._task import DEFAULT_QUEUE, NewTask, refuse_large
 from toolwright.tools import checked_state
 
-__all__ = ["enqueue_in"]
+__all__ = ["enqueue_in", "payload_of", "refuse_unknown"]
 
 _KEYS_AT_ONCE = 500
 _SEARCHED = 10_000
@@ -37,8 +37,8 @@ def enqueue_in(
     `UsageError` for an agent that is neither `here` nor known to a worker, for a prompt or a state of
     more than `most` characters, and for a key under which there is other work.
     """
-    payloads = [_payload(new, most) for new in tasks]
-    _refuse_unknown(connection, tasks, here)
+    payloads = [payload_of(new, most) for new in tasks]
+    refuse_unknown(connection, tasks, here)
     _refuse_orphans(connection, database, tasks)
     places = _Places(connection)
     rows = [_row(new, places) for new in tasks]
@@ -79,7 +79,8 @@ def _words(new: NewTask) -> str:
     return " ".join(re.findall(r"\w{1,100}", said.encode("utf-8", "ignore").decode()))
 
 
-def _payload(new: NewTask, most: int) -> dict[str, str]:
+def payload_of(new: NewTask, most: int) -> dict[str, str]:
+    """Its prompt and its state, as they are stored; `UsageError` when one takes too much."""
     prompt = encode_message(user_message(new.prompt))
     state = exact_json({**checked_state(new.state, temp=False), **new.inherited})
     refuse_large("The prompt", prompt, most)
@@ -87,9 +88,7 @@ def _payload(new: NewTask, most: int) -> dict[str, str]:
     return {"prompt": prompt, "state": state}
 
 
-def _refuse_unknown(
-    connection: Connection, tasks: Sequence[NewTask], here: Collection[str]
-) -> None:
+def refuse_unknown(connection: Connection, tasks: Sequence[NewTask], here: Collection[str]) -> None:
     """Refuse names that nobody knows, unless nobody knows any: then a wrong one looks like a right one."""
     _refuse_unknown_queue(connection, {new.queue for new in tasks if not new.elsewhere})
     wanted = {new.agent for new in tasks if not new.elsewhere} - set(here)

@@ -40,6 +40,7 @@ __all__ = [
     "PROMPTS",
     "PRUNED",
     "QUEUES",
+    "SCHEDULES",
     "TAGS",
     "TASKS",
     "TEXTS",
@@ -160,6 +161,25 @@ PRUNED = Table(
     Column("at", Float(53), nullable=False, index=True),
 )
 """Tasks that are gone, and whose sessions are about to be: whoever prunes next ends what was begun."""
+
+SCHEDULES = Table(
+    "toolwright_task_schedules",
+    METADATA,
+    Column("name", AnyText, primary_key=True),
+    Column("agent", AnyText, nullable=False),
+    Column("cron", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("missed", Text, nullable=False),
+    Column("overlap", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("next_at", Float(53), nullable=False, index=True),
+    Column("last_at", Float(53)),
+    Column("last_task", AnyText),
+    Column("problem", AnyText),
+)
+"""What starts by the clock; `settings` are those of each task."""
 
 QUEUES = Table(
     "toolwright_task_queues",
