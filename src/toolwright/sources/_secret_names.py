@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from toolwright.tools import ReadonlyContext, digest_of
 
-__all__ = ["digest_of_plain", "hide_secrets", "is_secret"]
+__all__ = ["digest_of_plain", "hide_secrets", "is_secret", "secrets_among"]
 
 _SECRETIVE = re.compile("auth|key|token|secret|cookie|password|passwd|credential|session", re.I)
 
@@ -20,11 +20,14 @@ def hide_secrets(context: ReadonlyContext | None, sent: Mapping[str, str]) -> No
 
     Whoever gets them may answer with them.
     """
-    if context is None:
-        return
-    for name, value in sent.items():
-        if is_secret(name):
-            context.run.redactor.add(value.rpartition(" ")[2])
+    if context is not None:
+        for secret in secrets_among(sent):
+            context.run.redactor.add(secret)
+
+
+def secrets_among(headers: Mapping[str, str]) -> set[str]:
+    """What must not be shown of these headers."""
+    return {value.rpartition(" ")[2] for name, value in headers.items() if is_secret(name)}
 
 
 def digest_of_plain(settings: Mapping[str, str]) -> str:
