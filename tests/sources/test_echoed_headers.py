@@ -1,5 +1,6 @@
 """What is sent to a server as a secret does not come back in what it answers, nor is it logged."""
 
+import base64
 import json
 import logging
 import threading
@@ -17,9 +18,11 @@ from toolwright.messages import (
     CustomAuthScheme,
     OAuth2Auth,
     OAuth2Flows,
+    Redactor,
     ToolEnded,
 )
 from toolwright.sources import McpToolset, StreamableHTTPConnectionParams, ToolboxToolset
+from toolwright.sources._secret_names import secrets_among
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -178,3 +181,37 @@ async def test_a_secret_that_a_server_gives_back_is_in_no_event_no_history_and_n
             assert "=[redacted]" in answer.text.replace("Bearer ", "")
             shown = f"{result.events}{history}{model.requests}{caplog.text}"
             assert not [secret for secret in (SECRET, RENEWED, CLIENT_SECRET) if secret in shown]
+
+
+PAIR = base64.b64encode(f"ada:{SECRET}".encode()).decode()
+LATIN = base64.b64encode("ada:schlüssel-bund".encode("latin-1")).decode().rstrip("=")
+PARTS = [
+    ("Cookie", f"sid={SECRET}; csrf={RENEWED}", f"sid={SECRET}; csrf={RENEWED}"),
+    ("Cookie", f"sid={SECRET}; csrf={RENEWED}", f"the first is {SECRET}"),
+    ("Cookie", f"sid={SECRET};csrf={RENEWED}", f"the second is {RENEWED}"),
+    ("Cookie", "sid=correct%20horse%2Fbattery; a=b", "correct horse/battery"),
+    ("Authorization", f'Token token="{SECRET}", email="a@b"', f"you sent {SECRET}"),
+    ("Authorization", f"Digest username='ada',response='{SECRET}'", f"you sent {SECRET}"),
+    ("Authorization", f"Basic {PAIR}", f"the header was {PAIR}"),
+    ("Authorization", f"Basic {PAIR}", f"user ada, password {SECRET}"),
+    ("Authorization", f"basic {LATIN}", "password schlüssel-bund"),
+    ("Authorization", "Bearer horse", "a horse"),
+    ("Proxy-Authorization", f"Own {SECRET} v2", f"you sent {SECRET}"),
+    ("X-Api-Key", f"{SECRET} ({RENEWED})", f"you sent {SECRET}"),
+    ("X-Api-Key", "one two", "you sent one two"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "told"), PARTS)
+def test_every_part_of_a_secret_header_is_hidden(name: str, value: str, told: str) -> None:
+    redact = Redactor(secrets_among({name: value, "Accept": "everything/it-has"}))
+    shown = redact.exact(told)
+    assert "[redacted]" in shown
+    for part in (SECRET, RENEWED, PAIR, "horse", "schlüssel-bund", "one two"):
+        assert part not in shown
+
+
+def test_the_words_that_say_what_kind_of_secret_follows_are_left() -> None:
+    for value in ("Bearer x", "AWS4 SignedHeaders=host;date", "Basic ????", f"Basic {PAIR}"):
+        text = "The Bearer of this is host to a Basic Token of ada, on that date."
+        assert Redactor(secrets_among({"Authorization": value})).exact(text) == text
