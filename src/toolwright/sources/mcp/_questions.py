@@ -15,7 +15,7 @@ import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
 from toolwright._links import web_host
-from toolwright.errors import UsageError
+from toolwright.errors import LimitError, UsageError
 from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
 from toolwright.sources._counted import CountedLog
 from toolwright.sources.mcp._content import part_of
@@ -29,6 +29,8 @@ AllowSampling = (
 """Whether a server may use the agent's model: never, always, or as a function decides."""
 _MARK = "mcp_elicitation"
 LATER = "The answer to this question comes later; the call is made again with it."
+_MOST_SAMPLES = 100
+"""Requests for the agent's model while one tool runs."""
 _LONGEST_QUESTION = 20_000
 _LONGEST_URL = 8_192
 _LATER = types.ErrorData(code=types.INVALID_REQUEST, message=LATER)
@@ -44,6 +46,8 @@ class Asking:
     """Questions that were answered and that the server has not asked again yet, in this attempt."""
     question: types.ElicitRequestParams | None = None
     """What must be asked before the call can go on."""
+    samples: int = 0
+    """How often the server has asked for the agent's model."""
 
     @property
     def was_asked(self) -> bool:
@@ -115,14 +119,20 @@ class Questions:
         """Let the agent's model answer."""
         asking = self.asking()
         if asking is None or not await self._may_sample(params, asking.ctx):
-            return types.ErrorData(
-                code=types.INVALID_REQUEST, message="Sampling was not allowed for this request."
+            return _refused("Sampling was not allowed for this request.")
+        asking.samples += 1
+        if asking.samples > _MOST_SAMPLES:
+            return _refused(f"One call may ask for at most {_MOST_SAMPLES} samples.")
+        try:
+            reply = await asking.ctx.run.sample(
+                _as_prompt(params.messages),
+                instructions=params.system_prompt or "",
+                max_tokens=params.max_tokens,
             )
-        reply = await asking.ctx.run.sample(
-            _as_prompt(params.messages),
-            instructions=params.system_prompt or "",
-            max_tokens=params.max_tokens,
-        )
+        except LimitError as error:  # The run ends with it, too, before its next turn.
+            return _refused(
+                f"There are no more samples: the run's limit of {error.limit} is reached."
+            )
         return types.CreateMessageResult(
             role="assistant",
             content=types.TextContent(text=reply.text),
@@ -168,6 +178,10 @@ class Questions:
         if params.level in ("notice", "alert", "emergency"):
             level = logging.INFO if params.level == "notice" else logging.CRITICAL
         self._log.write(level, params.data)
+
+
+def _refused(why: str) -> types.ErrorData:
+    return types.ErrorData(code=types.INVALID_REQUEST, message=why)
 
 
 def _problem(question: types.ElicitRequestParams) -> str:
