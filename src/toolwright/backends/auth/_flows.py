@@ -1,10 +1,11 @@
 """Turn what a developer configured and what a person did into a credential ready to use."""
 
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import anyio
@@ -43,6 +44,12 @@ _SIGN_IN_SECONDS = 60.0
 """How long a provider and the store may take together."""
 _SAVING = 0.5
 """Seconds that another process may need to save a token it has just been given."""
+_SETTLING = 0.1
+"""Seconds that another process may need between looking for a lease and saving its own."""
+_LOOK = 0.1
+"""Seconds between two looks whether another process has refreshed a token."""
+_TAKEN = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2)
+"""Stands for a credential that another process is about to save."""
 
 
 class AuthlibFlows(Sealed):
@@ -128,8 +135,13 @@ class AuthlibFlows(Sealed):
         client = _client(config)
         if saved is not None and saved.oauth2 and saved.oauth2.refresh_token and client:
             provider = await _in_time(self._provider(config))
-            renew = partial(self._refreshed, scope, config, saved, provider)
-            if (refreshed := await self._to_the_end(renew)) is not None:
+            renew = partial(self._leased_refresh, scope, config, saved, provider)
+            refreshed: AuthCredential | None = _TAKEN
+            while refreshed is _TAKEN:
+                while await self._is_leased(scope, config):  # noqa: ASYNC110 - by another process
+                    await anyio.sleep(_LOOK)
+                refreshed = await self._to_the_end(renew)
+            if refreshed is not None:
                 return refreshed
         # What can be asked for again is not waited for by those who are cancelled.
         tokens = await _in_time(self._exchanged(config))
@@ -138,6 +150,39 @@ class AuthlibFlows(Sealed):
         if saved is not None and saved == await self._store.load(scope, config.credential_key):
             await self._store.delete(scope, config.credential_key)
         return None
+
+    async def _leased_refresh(
+        self, scope: Scope, config: AuthConfig, saved: AuthCredential, provider: Provider
+    ) -> AuthCredential | None:
+        """What the refresh token gives, unless another process has got that, or is about to."""
+        lease = await self._lease(scope, config)
+        if lease is None:
+            return _TAKEN
+        try:
+            newer = await self._store.load(scope, config.credential_key)
+            if newer is not None and newer != saved and not _is_stale(newer):
+                return cast("AuthCredential", newer)
+            return await self._refreshed(scope, config, saved, provider)
+        finally:
+            if await self._store.load(scope, _lease_key(config)) == lease:
+                await self._store.delete(scope, _lease_key(config))
+
+    async def _lease(self, scope: Scope, config: AuthConfig) -> dict[str, Any] | None:
+        """Say in the store that a refresh is under way here; None when it is elsewhere."""
+        if await self._is_leased(scope, config):
+            return None
+        lease = {"by": secrets.token_hex(16), "until": time.time() + _SIGN_IN_SECONDS}
+        await self._store.save(scope, _lease_key(config), lease)
+        # Stores can save, but not compare and save: of those who came at once, the last one's stands.
+        await anyio.sleep(_SETTLING)
+        return lease if await self._store.load(scope, _lease_key(config)) == lease else None
+
+    async def _is_leased(self, scope: Scope, config: AuthConfig) -> bool:
+        """Whether another process, or loop, refreshes now; one that crashed does so for a minute."""
+        lease = await self._store.load(scope, _lease_key(config))
+        until = lease.get("until") if isinstance(lease, dict) else None
+        left = until - time.time() if isinstance(until, int | float) else 0.0
+        return 0 < left <= _SIGN_IN_SECONDS
 
     async def _refreshed(
         self, scope: Scope, config: AuthConfig, saved: AuthCredential, provider: Provider
@@ -275,6 +320,10 @@ def _place(scope: Scope, config: AuthConfig) -> tuple[str, str, str]:
 
 def _flow_key(config: AuthConfig) -> str:
     return f"{config.credential_key}#sign-in"
+
+
+def _lease_key(config: AuthConfig) -> str:
+    return f"{config.credential_key}#refresh"
 
 
 def _client(config: AuthConfig) -> OAuth2Auth | None:
