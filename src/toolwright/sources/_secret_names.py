@@ -3,7 +3,6 @@
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote
 
 from toolwright.tools import ReadonlyContext, digest_of
 
@@ -58,9 +57,7 @@ def hide_secrets(context: ReadonlyContext | None, sent: Mapping[str, str]) -> No
 def secrets_among(headers: Mapping[str, str]) -> set[str]:
     """What must not be shown of these headers: their values, and what these are made of."""
     values = [value for name, value in headers.items() if is_secret(name)]
-    found = {part for value in values for part in _parts(value.strip())}
-    # What an address would have encoded comes back decoded, from a cookie for example.
-    return found | {unquote(part) for part in found}
+    return {part for value in values for part in _parts(value.strip())}
 
 
 def _parts(value: str) -> Iterator[str]:

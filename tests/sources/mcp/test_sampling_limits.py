@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 from tests.sources.mcp.test_rogue_servers import rogue
 
@@ -19,6 +20,7 @@ class PaidModel(ScriptedModel):
     """Each answer costs 500 tokens and half a cent; it says how many it was allowed."""
 
     async def respond(self, request: ModelRequest, on_delta: Any = None) -> ModelMessage:
+        await anyio.lowlevel.checkpoint()  # Others come in between, as with any model.
         reply = await super().respond(request, on_delta)
         return replace(reply, usage=Usage(input_tokens=400, output_tokens=100, cost=0.005))
 
