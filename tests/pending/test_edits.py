@@ -10,7 +10,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel
 
 from toolwright import Agent, AgentTool, Approve, Runner, UsageError, Workflow, tool
-from toolwright.agent import BaseAgent, SequentialAgent
+from toolwright.agent import BaseAgent, Hooks, SequentialAgent
 from toolwright.builtin import code_mode
 from toolwright.kits import SubAgentSpec, create_deep_agent
 from toolwright.messages import ToolSpec
@@ -232,6 +232,12 @@ async def test_an_argument_that_an_edit_leaves_out_is_not_dropped_unasked(
     assert len(ran) == 1
 
 
+@tool
+def spend(cents: int) -> str:
+    """Spend it."""
+    raise AssertionError("a hook answers")
+
+
 class Order(BaseModel):
     to: str
     note: str = "none"
@@ -286,6 +292,57 @@ async def test_a_question_asked_again_says_what_is_new_and_what_was_shown(
         await runner.answer("s", pending.call_id, Approve(arguments={**edit, "cents": 1}))
         [pending] = (await runner.resume("s")).pending
         assert f"(Asked again: with the arguments that were {hint}" in pending.hint
+
+
+async def test_a_question_asked_again_compares_with_the_question_before_it() -> None:
+    passes: list[int] = []
+
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> None:
+        passes.append(1)
+        args["number"] = len(passes)
+        args["note"] = args["note"] if len(passes) == 1 else "made"
+
+    @tool(require_confirmation=True)
+    def write(number: int, note: str) -> str:
+        """Write it down."""
+        raise AssertionError("it was never approved")
+
+    model = ScriptedModel(call("write", number=0, note="asked"), ".")
+    runner = Runner(
+        Agent(name="a", model=model, tools=[write]), hooks=Hooks(before_tool=before_tool)
+    )
+    [pending] = (await runner.run("go", session_id="s")).pending
+    edit = Approve(arguments={**pending.arguments, "note": "written"})
+    for answer, hint in (
+        (edit, f"'number', 'note' {NEW}.)"),
+        (Approve(), f"'number' {NEW}; 'note' {KNOWN}"),
+    ):
+        await runner.answer("s", pending.call_id, answer)
+        [pending] = (await runner.resume("s")).pending
+        assert f"(Asked again: with the arguments that were written, {hint}" in pending.hint
+
+
+async def test_a_node_that_a_hook_answers_hands_on_the_answer_without_the_note_on_a_change() -> (
+    None
+):
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> Any:
+        if tool.name == "heard":
+            return None
+        if ctx.tool_confirmation is None:
+            return ctx.request_confirmation(hint="May it be answered?")
+        return f"{args['cents']} are enough"
+
+    def heard(text: str) -> str:
+        ran.append(text)
+        return text
+
+    nodes = {"spend": spend, "heard": heard}
+    flow = Workflow(name="w", nodes=nodes, edges=[("start", "spend"), ("spend", "heard")])
+    runner = Runner(flow, hooks=Hooks(before_tool=before_tool))
+    [pending] = (await runner.run("2", session_id="s")).pending
+    await runner.answer("s", pending.call_id, Approve(arguments={"cents": 6}))
+    assert (await runner.resume("s")).status == "done"
+    assert ran == ["6 are enough"]
 
 
 async def test_an_edit_of_a_task_is_checked_where_its_agent_is_registered(tmp_path: Path) -> None:
