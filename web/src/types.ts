@@ -93,6 +93,8 @@ export interface Session {
   updated_at: number;
   last_seq: number;
   by_hand: boolean;
+  /** A person has stopped its last run, and something has come since that nobody goes on with. */
+  can_go_on: boolean;
 }
 
 export interface Task {

@@ -260,17 +260,23 @@ class Runner(Sealed):
         return job
 
     async def abandon(
-        self, session_id: str, reason: str = "cancelled", *, only_from: SessionRow | None = None
+        self,
+        session_id: str,
+        reason: str = "cancelled",
+        *,
+        keep_open: bool = False,
+        only_from: SessionRow | None = None,
     ) -> None:
-        """End a session that waits; its open calls cannot be answered any more.
+        """End a session that waits; its open calls cannot be answered any more, unless they are kept.
 
-        With `only_from`, only if it still stands as in this row.
+        What was approved and has not run yet does so with `resume`; not with the next message. With
+        `only_from`, only if it still stands as in this row.
         """
         row = await self._session(session_id)
         start = await self._start(_Plan(row.scope), Patience(self.wait_if_held))
         if _has_moved(start, only_from):
             return
-        await abandon(carry_on(self.agent, start), reason)
+        await abandon(carry_on(self.agent, start), reason, keep_open=keep_open)
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""

@@ -284,7 +284,7 @@ class LiveRuns:
         """Go on if there are answers that no run has taken, or deadlines that have passed, and nothing
         else is waited for; if it `takes_over`, only if nobody has since `row` was read."""
         session_id = row.scope.session_id
-        if has_news(await self._calls(session_id)) and not await self._is_stopped(session_id):
+        if has_news(await self._calls(session_id)) and not await self.is_stopped(session_id):
             await self._after_answer(row, self.take_over if takes_over else self.go_on)
 
     async def may_go_on(self, session_id: str) -> bool:
@@ -389,7 +389,7 @@ class LiveRuns:
             return
         self._wanted.discard(session_id)
         with _failure_logged(session_id):
-            if await self.may_go_on(session_id) and not await self._is_stopped(session_id):
+            if await self.may_go_on(session_id) and not await self.is_stopped(session_id):
                 await self._launch(session_id, user_id, None)
 
     async def _mark_interrupted(self, session_id: str) -> None:
@@ -423,7 +423,7 @@ class LiveRuns:
     async def _calls(self, session_id: str) -> list[OpenCall]:
         return await self.runner.store.open_calls(self.runner.app_name, session_id)
 
-    async def _is_stopped(self, session_id: str) -> bool:
+    async def is_stopped(self, session_id: str) -> bool:
         """Whether a person has stopped its last run: then it waits for a person, whatever comes."""
         row = await self.runner.store.find(self.runner.app_name, session_id)
         last = await self.runner.store.events(row.scope, row.last_seq - 1) if row else []
