@@ -1,93 +1,23 @@
 """Each request begins with what the last one began with, in the bytes that a provider receives."""
 
-import json
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.models import test_anthropic, test_gemini, test_openai, test_openai_chat
-from tests.models.wire import Wire, running
+from tests.models.providers import PROVIDERS, Provider
+from tests.models.wire import running
 
 from toolwright import Agent, Compaction, Limits, Runner, Tool, ToolContext, Toolset, tool
 from toolwright.builtin import todo_tools
 from toolwright.messages import HistoryCompacted
-from toolwright.models import AnthropicModel, GeminiModel, Model, OpenAIChatModel, OpenAIModel
-from toolwright.testing import CachedRequest, prompt_cache
+from toolwright.testing import CachedRequest
 from toolwright.tools import as_tool
 
 pytestmark = pytest.mark.anyio
 LONG = "Be kind, and look at everything twice before you answer. " * 400
-KEY = "k" * 12
-
-
-@dataclass
-class Provider:
-    """One provider at a loopback server: replies in its words, and what it was sent."""
-
-    name: Any
-    model: Model
-    says: Callable[[str], Any]
-    calls: Callable[[int, str, dict[str, Any]], Any]
-    wire: Wire
-    replies: int = field(default=0)
-
-    def will(self, *turns: str | tuple[str, dict[str, Any]]) -> None:
-        """A text, or a tool and its arguments, for each turn."""
-        for turn in turns:
-            self.replies += 1
-            reply = self.says(turn) if isinstance(turn, str) else self.calls(self.replies, *turn)
-            self.wire.will(reply)
-
-    def cached(self) -> list[CachedRequest]:
-        return prompt_cache(self.wire.bodies, self.name, model="gemini-2.5-flash")
-
-
-def _anthropic(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": args}
-        return test_anthropic.message(called, stop_reason="tool_use")
-
-    model = AnthropicModel("claude-sonnet-4-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_anthropic.message(test_anthropic.said(text))  # noqa: E731
-    return Provider("anthropic", model, says, calls, wire)
-
-
-def _responses(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
-        arguments = {"arguments": json.dumps(args), "status": "completed"}
-        return test_openai.response({"type": "function_call", **called, **arguments})
-
-    model = OpenAIModel("gpt-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_openai.response(test_openai.said(text))  # noqa: E731
-    return Provider("openai", model, says, calls, wire)
-
-
-def _chat(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        function = {"name": name, "arguments": json.dumps(args)}
-        called = {"id": f"call_{number}", "type": "function", "function": function}
-        return test_openai_chat.completion(content=None, tool_calls=[called])
-
-    model = OpenAIChatModel("gpt-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_openai_chat.completion(content=text)  # noqa: E731
-    return Provider("openai", model, says, calls, wire)
-
-
-def _gemini(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"name": name, "args": args, "id": f"call_{number}"}
-        return test_gemini.response({"functionCall": called})
-
-    model = GeminiModel("gemini-2.5-flash", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_gemini.response({"text": text})  # noqa: E731
-    return Provider("google", model, says, calls, wire)
-
-
-PROVIDERS = {"anthropic": _anthropic, "responses": _responses, "chat": _chat, "gemini": _gemini}
 
 
 @pytest.fixture(params=PROVIDERS)

@@ -1,6 +1,7 @@
 """Shorten a long history: a summary of the old part, then the newest messages as they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolwright.agent._run import Run
 from toolwright.messages import (
@@ -11,6 +12,7 @@ from toolwright.messages import (
     TextPart,
     ToolCall,
     ToolMessage,
+    ToolResult,
     UserMessage,
     user_message,
 )
@@ -36,9 +38,26 @@ async def compact(run: Run) -> None:
         return
     old, kept = run.history[:cut], run.history[cut:]
     summary = await _summarise(run, settings.model or run.model, old)
-    messages = (user_message(_HEAD + summary), *kept)
+    messages = (user_message(_HEAD + summary), *_searches(old), *kept)
     run.emit(HistoryCompacted, messages=messages)
     run.thread.history = History(messages)
+
+
+def _searches(old: Sequence[Message]) -> tuple[Message, ...]:
+    """The searches that have found tools, so that these can still be called, as one turn."""
+    calls = {call.call_id: call for m in old if isinstance(m, ModelMessage) for call in m.calls}
+    known: set[str] = set()
+    kept: list[ToolResult] = []
+    for result in (one for m in old if isinstance(m, ToolMessage) for one in m.results):
+        if known.issuperset(result.found or ()) or result.call_id not in calls:
+            continue
+        known.update(result.found or ())
+        kept.append(result)
+    if not kept:
+        return ()
+    # Without what belongs to the turns that they were a part of, such as reasoning.
+    made = tuple(replace(calls[result.call_id], meta={}) for result in kept)
+    return ModelMessage(parts=made, finish_reason="calls"), ToolMessage(tuple(kept))
 
 
 def safe_cut(messages: Sequence[Message], keep: int) -> int:

@@ -397,6 +397,7 @@ def _conclude(
         data=data,
         failed=True if output.failed else None,
         outcome_unknown=True if output.outcome_unknown else None,
+        found=output.found,
     )
     record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())

@@ -678,6 +678,9 @@ def settle_turn(log: Log, path: str) -> None:
             record.result = ToolResult(
                 call_id=call.call_id, name=call.name, status="error", content=NEVER_RAN
             )
-        results.append(record.result)
+        result = record.result
+        if call.called_as is not None:
+            result = replace(result, called_as=call.called_as)
+        results.append(result)
     thread.history.append(ToolMessage(tuple(results)))
     thread.calls = ()

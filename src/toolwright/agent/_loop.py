@@ -118,6 +118,8 @@ async def _next_turn(run: Run) -> ModelMessage:
         history=run.history.view(),
         instructions=await render(run.agent.instructions, run.readonly),
         tools=box.specs,
+        found=box.found,
+        searches=box.searches,
         server_tools=run.agent.shelf.server_tools,
         output_schema=run.agent.output_json_schema,
         settings=run.agent.settings,
@@ -156,7 +158,8 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
     try:
         with _wall_time(run):
-            return await run.model.respond(request, on_delta)
+            reply = await run.model.respond(request, on_delta)
+        return reply if run.box is None else run.box.with_real_calls(reply)
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:

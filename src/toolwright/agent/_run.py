@@ -30,6 +30,7 @@ from toolwright.messages import (
     CallDelta,
     Event,
     History,
+    Message,
     MessageQueued,
     ModelMessage,
     Pending,
@@ -48,6 +49,7 @@ from toolwright.messages import (
     TextPart,
     ToolCall,
     ToolEnded,
+    ToolMessage,
     ToolProgress,
     ToolResult,
     Usage,
@@ -617,12 +619,17 @@ class Run:
     async def _listed(self) -> Toolbox:
         spill = self.shared.spill
         extra = (self._read_output(),) if spill.used else ()
-        self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
+        self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra, self._told_of)
         if self.box is not self._pinned:
             await pin_listed(self, self.box.outside, self.agent.maker.toolsets)
             self._pinned = self.box
         await self._check_rules(self.box.tools.values(), self.box.guards)
         return self.box
+
+    def _told_of(self) -> set[str]:
+        """The tools whose definitions searches have put into the conversation."""
+        found = self.history.view().converted(_found_in)
+        return {name for names in found if names for name in names}
 
     async def _check_rules(self, tools: Collection[Tool], around: Sequence[Guard]) -> None:
         """Refuse rules with names that nothing has."""
@@ -690,3 +697,10 @@ class Run:
     def record(self, path: str, call: ToolCall) -> CallRecord:
         """What the log knows of a call."""
         return self.log.record(full_id(path, call.call_id))
+
+
+def _found_in(message: Message) -> tuple[str, ...]:
+    """The tools that a search has found whose result is in this message."""
+    if not isinstance(message, ToolMessage):
+        return ()
+    return tuple(name for result in message.results for name in result.found or ())

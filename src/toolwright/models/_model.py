@@ -50,6 +50,12 @@ class ModelRequest:
     instructions: str = ""
     tools: tuple[ToolSpec, ...] = ()
     """The same tuple object from turn to turn while nothing changes, so it can be converted once."""
+    found: tuple[ToolSpec, ...] = ()
+    """Tools that can be called too, whose definitions are in the conversation: searches have found
+    them. For providers that want them here as well; the same tuple object while nothing changes."""
+    searches: tuple[str, ...] = ()
+    """The names of those among `tools` that find others. With these there is a `call_tool` as well,
+    which is for models that cannot be told of tools in the middle of a conversation."""
     server_tools: tuple[ServerTool, ...] = ()
     output_schema: dict[str, Any] | None = None
     """JSON Schema that the final text must fit."""
