@@ -9,7 +9,7 @@ from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
 from toolwright import models
 from toolwright.agent._hooks import Hooks
-from toolwright.agent._instructions import Instructions, check_instructions
+from toolwright.agent._instructions import Instructions, check_instructions, may_change
 from toolwright.agent._limits import Compaction, Limits
 from toolwright.agent._node import AgentNode
 from toolwright.agent._rule_names import refuse_unknown_names
@@ -93,6 +93,8 @@ class ChatNode(AgentNode):
         self.guards = compiled(f"agent {name!r}", policy, self.interrupt_on, owner=self)
         self.tools = tools
         self.shelf = sort_tools(tools)
+        self.changes_instructions = may_change(instructions) or bool(self.shelf.shapers)
+        """Whether these, or what is added to them, may differ from turn to turn."""
         # Worked out here: agents may have a thousand tools, and every run ends.
         self._session_ends = (
             *(tool.end_session for tool in self.shelf.tools if tool.end_session is not None),

@@ -40,7 +40,7 @@ async def compact(run: Run) -> None:
     summary = await _summarise(run, settings.model or run.model, old)
     messages = (user_message(_HEAD + summary), *_searches(old), *kept)
     run.emit(HistoryCompacted, messages=messages)
-    run.thread.history = History(messages)
+    run.thread.history, run.thread.begins = History(messages), None
 
 
 def _searches(old: Sequence[Message]) -> tuple[Message, ...]:

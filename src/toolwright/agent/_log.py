@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
+from toolwright.agent._instructions import is_change
 from toolwright.agent._limits import Spent
 from toolwright.backends import Hold, OpenCall, Store
 from toolwright.errors import SessionHeld, StaleState, StoreConflict, StoreError
@@ -39,6 +40,7 @@ from toolwright.messages import (
     ToolResult,
     ToolStarted,
     Transferred,
+    TurnStarted,
     Usage,
     UserMessage,
     call_of,
@@ -152,6 +154,10 @@ class Thread:
     ended: RunEnded | None = None
     turn_event: str = ""
     """The id of the event with the latest model turn."""
+    begins: tuple[str, ...] | None = None
+    """The instructions that requests begin with, where these may change from turn to turn."""
+    told: tuple[str, ...] = ()
+    """The instructions as the model was last told them; empty when that is not known."""
 
 
 class Waiting(NamedTuple):
@@ -542,6 +548,11 @@ def _apply(log: Log, event: Event) -> None:
                     log.asked = event.message
             if isinstance(event, Steered):
                 _delivered(log, event)
+                if is_change(event.message):
+                    thread.told = ()
+        case TurnStarted(instructions=tuple() as begins):
+            thread = log.thread(event.path)
+            thread.begins = thread.told = begins
         case MessageQueued():
             log.inbox.append(Waiting(event.message, queued=event.seq))
             log.asked = event.message
@@ -566,8 +577,10 @@ def _apply(log: Log, event: Event) -> None:
             thread = log.thread(event.path)
             # The results of the latest turn are among the messages already.
             thread.history, thread.calls = History(event.messages), ()
+            thread.begins = None
         case Transferred():
-            log.thread(event.path).agent = event.to_agent
+            thread = log.thread(event.path)
+            thread.agent, thread.begins = event.to_agent, None
         case RunEnded():
             log.thread(event.path).ended = event
             if not event.path:

@@ -13,8 +13,8 @@ from toolwright.agent._chat import ChatNode
 from toolwright.agent._compaction import compact
 from toolwright.agent._dispatch import answer_calls
 from toolwright.agent._hooks import call_hook
-from toolwright.agent._instructions import render
-from toolwright.agent._log import begin_turn, full_id, settle_turn
+from toolwright.agent._instructions import are_others, change_message, change_told, render
+from toolwright.agent._log import Waiting, begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._server_tools import with_allowed_server_tools
@@ -124,9 +124,16 @@ async def _next_turn(run: Run) -> ModelMessage:
         output_schema=run.agent.output_json_schema,
         settings=run.agent.settings,
     )
+    pieces = [request.instructions]
     for shaper in run.agent.shelf.shapers:
+        before = request.instructions
         request = await shaper.shape_request(run.readonly, request)
-    run.emit(TurnStarted, turn=run.turn)
+        text = request.instructions
+        pieces = [*pieces, text[len(before) :]] if text.startswith(before) else [text]
+    if run.agent.changes_instructions:
+        request = _begin_alike(run, request, tuple(pieces))
+    else:
+        run.emit(TurnStarted, turn=run.turn)
     reply = _with_own_ids(run, await _ask(run, request))
     run.meter.spend(reply.usage)
     begin_turn(run.thread, run.emit(ModelReplied, message=reply))
@@ -135,6 +142,21 @@ async def _next_turn(run: Run) -> ModelMessage:
     if run.log.store is not None and not last:
         await run.log.flush()
     return reply
+
+
+def _begin_alike(run: Run, request: ModelRequest, now: tuple[str, ...]) -> ModelRequest:
+    """Record the turn; its request begins as the last one did, and ends with what has changed."""
+    thread = run.thread
+    if thread.begins is None or are_others(thread.begins, now):
+        thread.begins = thread.told = now
+        run.emit(TurnStarted, turn=run.turn, instructions=tuple(map(run.redactor.inside, now)))
+        return request
+    if now != thread.told:
+        text = change_told(thread.begins, thread.told, now)
+        run.put_in(Waiting(change_message(run.redactor.inside(text))))
+        thread.told = now
+    run.emit(TurnStarted, turn=run.turn)
+    return replace(request, instructions="".join(thread.begins), history=run.history.view())
 
 
 async def _ask(run: Run, request: ModelRequest) -> ModelMessage:

@@ -654,7 +654,7 @@ class Run:
         """Let another agent go on with this conversation."""
         if agent is not self.agent:
             self.agent = agent
-            self.thread.agent = agent.name
+            self.thread.agent, self.thread.begins = agent.name, None
             self.memo = ListingMemo()
             self._take_place()
 

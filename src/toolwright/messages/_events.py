@@ -92,6 +92,9 @@ class TurnStarted(Event):
     """The model is about to be asked."""
 
     turn: int
+    instructions: tuple[str, ...] | None = None
+    """What requests begin with from this turn on, where that may change from turn to turn: the
+    instructions, and what each thing among the tools has added to them."""
     type: Literal["turn_started"] = "turn_started"
 
 
