@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolwright import Agent, Compaction, Runner, ToolContext, tool
-from toolwright.messages import TurnStarted, UserMessage
+from toolwright.messages import ModelMessage, TurnStarted, Usage, UserMessage
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -115,8 +115,9 @@ async def test_what_a_tool_adds_is_told_whole_with_what_it_says_of_itself() -> N
 
 
 async def test_compaction_begins_with_the_instructions_of_the_day() -> None:
-    model = ScriptedModel(*[call("set_unit", unit="K")] * 2, "A summary.", "Done.")
-    agent = agent_with(model, "Use {unit?}.", compaction=Compaction(max_tokens=-1, keep_messages=1))
+    turn = ModelMessage(parts=(call("set_unit", unit="K"),), usage=Usage(input_tokens=9))
+    model = ScriptedModel(turn, turn, "A summary.", "Done.")
+    agent = agent_with(model, "Use {unit?}.", compaction=Compaction(max_tokens=1, keep_messages=1))
     await agent.run("Hi")
     assert model.requests[-1].instructions == "Use K."
 

@@ -20,6 +20,7 @@ from toolwright.messages import (
     Event,
     History,
     HistoryCompacted,
+    Message,
     MessageQueued,
     ModelReplied,
     Pending,
@@ -158,6 +159,12 @@ class Thread:
     """The instructions that requests begin with, where these may change from turn to turn."""
     told: tuple[str, ...] = ()
     """The instructions as the model was last told them; empty when that is not known."""
+    after_compaction: int | None = None
+    """Input tokens of the first request after the latest compaction; 0 until there is one."""
+
+    def compacted(self, messages: Sequence[Message]) -> None:
+        """Go on with these messages in place of the history, which requests begin with anew."""
+        self.history, self.begins, self.after_compaction = History(messages), None, 0
 
 
 class Waiting(NamedTuple):
@@ -576,8 +583,8 @@ def _apply(log: Log, event: Event) -> None:
         case HistoryCompacted():
             thread = log.thread(event.path)
             # The results of the latest turn are among the messages already.
-            thread.history, thread.calls = History(event.messages), ()
-            thread.begins = None
+            thread.calls = ()
+            thread.compacted(event.messages)
         case Transferred():
             thread = log.thread(event.path)
             thread.agent, thread.begins = event.to_agent, None
@@ -671,6 +678,8 @@ def _with_outer(path: str) -> list[str]:
 def begin_turn(thread: Thread, event: ModelReplied) -> None:
     """Add the model's turn; its calls are now to be answered."""
     thread.history.append(event.message)
+    if thread.after_compaction == 0:
+        thread.after_compaction = event.message.usage.input_tokens
     thread.calls = event.message.calls
     thread.turn_event = event.id
     thread.asked.update(call.call_id for call in thread.calls)

@@ -112,7 +112,26 @@ async def _next_turn(run: Run) -> ModelMessage:
     run.meter.start_turn()
     run.turn += 1
     _take_inbox(run)
-    await compact(run)
+    request, pieces = await _request(run)
+    compaction = run.agent.compaction
+    if compaction is not None and await compact(run, compaction, request):
+        request, pieces = await _request(run)
+    if run.agent.changes_instructions:
+        request = _begin_alike(run, request, pieces)
+    else:
+        run.emit(TurnStarted, turn=run.turn)
+    reply = _with_own_ids(run, await _ask(run, request))
+    run.meter.spend(reply.usage)
+    begin_turn(run.thread, run.emit(ModelReplied, message=reply))
+    # The last reply is stored together with the end of the run, which follows at once.
+    last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
+    if run.log.store is not None and not last:
+        await run.log.flush()
+    return reply
+
+
+async def _request(run: Run) -> tuple[ModelRequest, tuple[str, ...]]:
+    """What the model is asked next, and the pieces that its instructions are made of."""
     box = await run.list_tools()
     request = ModelRequest(
         history=run.history.view(),
@@ -124,24 +143,13 @@ async def _next_turn(run: Run) -> ModelMessage:
         output_schema=run.agent.output_json_schema,
         settings=run.agent.settings,
     )
-    pieces = [request.instructions]
+    pieces = (request.instructions,)
     for shaper in run.agent.shelf.shapers:
         before = request.instructions
         request = await shaper.shape_request(run.readonly, request)
         text = request.instructions
-        pieces = [*pieces, text[len(before) :]] if text.startswith(before) else [text]
-    if run.agent.changes_instructions:
-        request = _begin_alike(run, request, tuple(pieces))
-    else:
-        run.emit(TurnStarted, turn=run.turn)
-    reply = _with_own_ids(run, await _ask(run, request))
-    run.meter.spend(reply.usage)
-    begin_turn(run.thread, run.emit(ModelReplied, message=reply))
-    # The last reply is stored together with the end of the run, which follows at once.
-    last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
-    if run.log.store is not None and not last:
-        await run.log.flush()
-    return reply
+        pieces = (*pieces, text[len(before) :]) if text.startswith(before) else (text,)
+    return request, pieces
 
 
 def _begin_alike(run: Run, request: ModelRequest, now: tuple[str, ...]) -> ModelRequest:
