@@ -33,8 +33,8 @@ def says(text: str, tokens: int = 0) -> ModelMessage:
     return ModelMessage(parts=(TextPart(text),), usage=Usage(input_tokens=tokens))
 
 
-def agent_of(scripted: ScriptedModel, **compaction: Any) -> Agent:
-    made = Compaction(**{"max_tokens": 1000, "keep_messages": 2, **compaction})
+def agent_of(scripted: ScriptedModel, *, max_tokens: int = 1000, **more: Any) -> Agent:
+    made = Compaction(max_tokens=max_tokens, keep_messages=2, **more)
     return Agent(name="a", model=scripted, instructions="Be kind.", tools=[read], compaction=made)
 
 

@@ -142,6 +142,7 @@ async def _request(run: Run) -> tuple[ModelRequest, tuple[str, ...]]:
         server_tools=run.agent.shelf.server_tools,
         output_schema=run.agent.output_json_schema,
         settings=run.agent.settings,
+        conversation=run.conversation,
     )
     pieces = (request.instructions,)
     for shaper in run.agent.shelf.shapers:

@@ -1,11 +1,13 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
+import hashlib
 import json
 import threading
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import anyio.from_thread
@@ -183,6 +185,13 @@ class Run:
     def run_id(self) -> str:
         """The id of the run."""
         return self.shared.run_id
+
+    @cached_property
+    def conversation(self) -> str:
+        """The same for all requests of this conversation, in each process; nobody can tell whose."""
+        scope = self.log.scope
+        said = f"{scope.app_name}/{scope.user_id}/{scope.session_id or self.run_id}/{self.path}"
+        return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
 
     @property
     def agent_name(self) -> str:

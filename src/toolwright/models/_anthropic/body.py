@@ -16,6 +16,7 @@ from toolwright.models._server_tools import no_equivalent
 __all__ = ["BodyMaker"]
 
 _CACHE = {"type": "ephemeral"}
+_LONG_CACHE = {"type": "ephemeral", "ttl": "1h"}
 _BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
 """Thinking tokens, for models that are told a number."""
 _SERVER_TOOLS = {
@@ -56,7 +57,7 @@ class BodyMaker:
         if output := self._output(request):
             body["output_config"] = output
         if settings.cache_prompt:
-            body["cache_control"] = _CACHE  # the end of the conversation so far
+            body["cache_control"] = _mark(settings)  # the end of the conversation so far
         return body | settings.given
 
     def _messages(self, request: ModelRequest) -> list[dict[str, Any]]:
@@ -75,7 +76,8 @@ class BodyMaker:
 
     def _prefix(self, request: ModelRequest) -> dict[str, Any]:
         """Tools and instructions: what stays the same from turn to turn, with a cache mark."""
-        mark = {"cache_control": _CACHE} if request.settings.cache_prompt else {}
+        settings = request.settings
+        mark = {"cache_control": _mark(settings)} if settings.cache_prompt else {}
         prefix: dict[str, Any] = {}
         tools = [*self._tools(request.tools), *map(self._server_tool, request.server_tools)]
         if self._is_loading(request):
@@ -150,6 +152,10 @@ class BodyMaker:
             schema = self._output_schemas(request.output_schema)
             output["format"] = {"type": "json_schema", "schema": schema}
         return output
+
+
+def _mark(settings: ModelSettings) -> dict[str, Any]:
+    return _LONG_CACHE if settings.cache_prompt == "long" else _CACHE
 
 
 def _output_schema(schema: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from toolwright.models._openai.client import (
     DONE,
     AsyncOpenAI,
     as_model_errors,
+    cache_settings,
     client_maker,
     get,
     post,
@@ -87,8 +88,8 @@ class OpenAIModel(Sealed):
         self._convert = converter(self._address)
         self._convert_loading = converter(self._address, loads_tools=True)
         self._found = ByIdentity(_by_name)
-        is_own = self._address == server_named(OPENAI_URL)
-        known = is_own and bool(_LOADS_TOOLS.match(model))
+        self._is_own = self._address == server_named(OPENAI_URL)
+        known = self._is_own and bool(_LOADS_TOOLS.match(model))
         self._loads_tools = known if loads_tools is None else loads_tools
         self._secrets = Secrets(self.name)
         if client is not None:
@@ -196,6 +197,7 @@ class OpenAIModel(Sealed):
             "store": False,
             **self._tool_settings(request),
             **self._sampling(settings),
+            **cache_settings(request, is_own=self._is_own),
         }
         if request.instructions:
             body["instructions"] = sendable_text(request.instructions)
