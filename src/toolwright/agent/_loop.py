@@ -190,7 +190,7 @@ async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     try:
         with _wall_time(run):
             reply = await run.model.respond(request, on_delta)
-        return reply if run.box is None else run.box.with_real_calls(reply)
+        return run.box.with_real_calls(reply) if run.box and run.box.searches else reply
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:

@@ -64,7 +64,7 @@ class Toolbox:
 
     def with_real_calls(self, reply: ModelMessage) -> ModelMessage:
         """The reply with calls of the tools themselves, instead of those that `call_tool` calls."""
-        if not self.searches or all(call.name != CALL_TOOL for call in reply.calls):
+        if all(call.name != CALL_TOOL for call in reply.calls):
             return reply
         parts = (_real_call(part) if isinstance(part, ToolCall) else part for part in reply.parts)
         return replace(reply, parts=tuple(parts))
