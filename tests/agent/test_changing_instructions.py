@@ -44,6 +44,14 @@ async def test_what_has_changed_is_told_at_the_end_and_once() -> None:
     assert begins(result) == [("Be brief.\nUse .\nBe kind.",), None, None]
 
 
+async def test_lines_in_another_order_are_told_all() -> None:
+    model = ScriptedModel(call("set_unit", unit="K"), "Done.")
+    agent = agent_with(model, lambda ctx: "one\ntwo" if "unit" in ctx.state else "two\none")
+    await agent.run("Hi")
+    told = "[Your instructions have changed. Now in them:]\none\ntwo"
+    assert texts(model.requests[1]) == ["Hi", told]
+
+
 async def test_instructions_that_cannot_change_are_not_recorded() -> None:
     result = await agent_with(ScriptedModel("Hello."), "Be brief.").run("Hi")
     assert begins(result) == [None]

@@ -53,6 +53,7 @@ class ChatNode(AgentNode):
         output_retries: int = 2,
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
+        start_early: bool | None = None,
     ) -> None:
         tools = tuple(tools)
         self._given = {
@@ -77,6 +78,9 @@ class ChatNode(AgentNode):
         self.compaction = compaction
         self.on_tool_error = on_tool_error
         self.output_retries = output_retries
+        self.start_early = start_early
+        """Whether calls that only read, and that every rule allows, start while the model still
+        writes its reply; if unset, in runs that are streamed anyway."""
         if output_retries < 0:
             raise UsageError(
                 f"output_retries of agent {name!r} cannot be negative; got {output_retries!r}."

@@ -1,6 +1,5 @@
 """Instructions with `{placeholders}` for state, or made by a function."""
 
-import difflib
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -130,8 +129,10 @@ def _changes(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 def _line_changes(before: str, now: str) -> str:
     if before == now:
         return ""
-    lines = list(difflib.ndiff(before.splitlines(), now.splitlines()))
-    new = [line[2:] for line in lines if line.startswith("+ ") and line[2:].strip()]
-    gone = [line[2:] for line in lines if line.startswith("- ") and line[2:].strip()]
+    old, lines = dict.fromkeys(before.splitlines()), dict.fromkeys(now.splitlines())
+    new = [line for line in lines if line.strip() and line not in old]
+    gone = [line for line in old if line.strip() and line not in lines]
+    if not new and not gone:  # the same ones in another order, or more often
+        new = now.splitlines()
     parts = [_NOW, *new] if new else []
     return "\n".join([*parts, _NO_MORE, *gone] if gone else parts)

@@ -108,6 +108,8 @@ class CallRecord:
     """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
+    early: Any = None
+    """What was started of it before the model's reply was whole, as a handler with its context."""
 
     @property
     def is_deferred(self) -> bool:

@@ -20,6 +20,7 @@ from toolwright.agent._run import Run
 from toolwright.agent._server_tools import with_allowed_server_tools
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.agent._updates import fetch_answers
+from toolwright.concurrency import first_cause
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
     CALL_BYTES,
@@ -47,10 +48,29 @@ async def run_turns(run: Run) -> Outcome | None:
     try:
         outcome = await _pick_up(run)
         while outcome is None and run.agent is agent:
-            outcome = await _settle(run, await _next_turn(run))
+            if run.starts_early:
+                outcome = await _early_turn(run)
+            else:
+                outcome = await _settle(run, await _next_turn(run))
         return outcome
     except LimitError as error:
         return Outcome(status="stopped", reason=str(error))
+
+
+async def _early_turn(run: Run) -> Outcome | None:
+    """A turn whose reads are started before the model's reply is whole."""
+    from toolwright.agent._early import EarlyCalls  # noqa: PLC0415 - the others need it not
+
+    try:
+        async with anyio.create_task_group() as group:
+            run.early = EarlyCalls(run, group)
+            try:
+                return await _settle(run, await _next_turn(run))
+            finally:
+                run.early = None
+                group.cancel_scope.cancel()
+    except ExceptionGroup as raised:
+        raise first_cause(raised) from raised
 
 
 async def _pick_up(run: Run) -> Outcome | None:
@@ -123,6 +143,8 @@ async def _next_turn(run: Run) -> ModelMessage:
     reply = _with_own_ids(run, await _ask(run, request))
     run.meter.spend(reply.usage)
     begin_turn(run.thread, run.emit(ModelReplied, message=reply))
+    if run.early is not None:
+        run.early.bind(run.thread.calls)
     # The last reply is stored together with the end of the run, which follows at once.
     last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
     if run.log.store is not None and not last:
@@ -187,6 +209,8 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
 
 async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
+    if run.early is not None:
+        request, on_delta = replace(request, whole_calls=True), run.early.hear
     try:
         with _wall_time(run):
             reply = await run.model.respond(request, on_delta)

@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import anyio.from_thread
@@ -162,8 +161,11 @@ class Run:
         self.user_content: UserMessage | None = None
         self.memo = ListingMemo()
         self.box: Toolbox | None = None
+        self.early: Any = None
+        """The calls of the present reply that are started before it is whole, if they may be."""
         self._pinned: Toolbox | None = None
         """The tools that were last compared with what the session knows of their sources."""
+        self._conversation = ""
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.output_retries = 0
@@ -186,12 +188,16 @@ class Run:
         """The id of the run."""
         return self.shared.run_id
 
-    @cached_property
+    @property
     def conversation(self) -> str:
         """The same for all requests of this conversation, in each process; nobody can tell whose."""
-        scope = self.log.scope
-        said = f"{scope.app_name}/{scope.user_id}/{scope.session_id or self.run_id}/{self.path}"
-        return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
+        # No cached_property, which makes every other attribute slower to read.
+        if not self._conversation:
+            scope = self.log.scope
+            said = f"{scope.app_name}/{scope.user_id}/{scope.session_id or self.run_id}/{self.path}"
+            digest = hashlib.sha256(said.encode(errors="surrogatepass"))
+            self._conversation = digest.hexdigest()[:32]
+        return self._conversation
 
     @property
     def agent_name(self) -> str:
@@ -610,8 +616,17 @@ class Run:
                 self.emit(TextDelta, text=delta.text)
             case "reasoning":
                 self.emit(ReasoningDelta, text=delta.text)
-            case "call":
+            case "call" if delta.call is None:
                 self.emit(CallDelta, index=delta.index, name=delta.name, arguments=delta.text)
+
+    @property
+    def starts_early(self) -> bool:
+        """Whether reads are started while the model still writes: where its reply is streamed."""
+        wanted = self.agent.start_early
+        if wanted is None:
+            wanted = bool(self.log.listeners)
+        # Hooks may change what a call is, and see all of the reply before any of its calls.
+        return wanted and not self.tool_hooks and (self.box is None or self.box.reads)
 
     async def list_tools(self) -> Toolbox:
         """The tools of this turn.

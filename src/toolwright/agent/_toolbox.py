@@ -23,7 +23,7 @@ from toolwright.tools import (
     without_clashes,
 )
 
-__all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "sort_tools"]
+__all__ = ["Shelf", "Toolbox", "ToolboxMaker", "check_names", "real_call", "sort_tools"]
 
 _log = logging.getLogger("toolwright")
 _MOST_REMEMBERED = 20_000
@@ -47,6 +47,8 @@ class Toolbox:
     """Those that the model may call too, and has been told of in the conversation."""
     searches: tuple[str, ...] = ()
     """The names of the tools that find others."""
+    reads: bool = False
+    """Whether one of the tools changes nothing, and might be started early."""
 
     def find(self, name: str, ctx: ReadonlyContext) -> Tool:
         """The tool to run, or a `ToolError` that helps the model to a better call."""
@@ -66,11 +68,11 @@ class Toolbox:
         """The reply with calls of the tools themselves, instead of those that `call_tool` calls."""
         if all(call.name != CALL_TOOL for call in reply.calls):
             return reply
-        parts = (_real_call(part) if isinstance(part, ToolCall) else part for part in reply.parts)
+        parts = (real_call(part) if isinstance(part, ToolCall) else part for part in reply.parts)
         return replace(reply, parts=tuple(parts))
 
 
-def _real_call(call: ToolCall) -> ToolCall:
+def real_call(call: ToolCall) -> ToolCall:
     """The call that this one stands for; itself where it names none, which is answered like any."""
     try:
         given = json.loads(call.arguments) if call.name == CALL_TOOL else None
@@ -277,6 +279,7 @@ def _build(
     later = {tool.name for tool in visible if tool.is_found and tool.name in told}
     specs = tuple(tool.spec for tool in visible if tool.name not in later)
     found = tuple(tool.spec for tool in visible if tool.name in later)
+    reads = any(tool.effects == "read" for tool in visible)
     searches = tuple(tool.name for tool in visible if tool.caller is not None)
     outside = tuple(tool for tool in _with_those_inside(tools) if tool.source)
-    return Toolbox(by_name, specs, free, outside, guards_around(kept), found, searches)
+    return Toolbox(by_name, specs, free, outside, guards_around(kept), found, searches, reads)

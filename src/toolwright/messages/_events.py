@@ -26,6 +26,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "RunStatus",
+    "StartedEarly",
     "StateChanged",
     "Steered",
     "TextDelta",
@@ -145,6 +146,15 @@ class ToolStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartedEarly(Event):
+    """The function of a call that only reads runs from here on, while the model still writes. When
+    the reply comes, `ToolStarted` follows in its place; when it does not, nothing is made of it."""
+
+    call: ToolCall
+    type: Literal["started_early"] = "started_early"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProgress(Event):
     """A running tool has something to show."""
 
@@ -250,6 +260,7 @@ AnyEvent = (
     | ReasoningDelta
     | CallDelta
     | ModelReplied
+    | StartedEarly
     | ToolStarted
     | ToolProgress
     | ToolEnded

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolwright._sealed import sealed
-from toolwright.messages import HistoryView, ModelMessage, ServerTool, ToolSpec
+from toolwright.messages import HistoryView, ModelMessage, ServerTool, ToolCall, ToolSpec
 
 __all__ = ["Delta", "Model", "ModelRequest", "ModelSettings", "OnDelta"]
 
@@ -65,6 +65,8 @@ class ModelRequest:
     output_schema: dict[str, Any] | None = None
     """JSON Schema that the final text must fit."""
     settings: ModelSettings = field(default_factory=ModelSettings)
+    whole_calls: bool = False
+    """Whether each call is also handed on whole, as soon as the model has written it."""
     conversation: str = ""
     """The same for all requests of a conversation; says nothing about whose it is."""
 
@@ -80,6 +82,8 @@ class Delta:
     """Which call of the turn, from 0."""
     name: str = ""
     """The tool's name, with the first piece of a call."""
+    call: ToolCall | None = None
+    """The whole call, after its last piece: only where `ModelRequest.whole_calls` asks for it."""
 
 
 OnDelta = Callable[[Delta], None]

@@ -93,9 +93,13 @@ class AnthropicModel(Sealed):
     async def _ask(
         self, body: dict[str, Any], request: ModelRequest, on_delta: OnDelta | None
     ) -> ModelMessage:
+        whole = request.whole_calls
+
         async def send(listen: OnDelta | None) -> ModelMessage:
             with as_model_errors(self.name):
-                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+                if listen is None:
+                    return await self._whole(body)
+                return await self._streamed(body, StreamedMessage(listen, whole_calls=whole))
 
         return await ask(
             send,
@@ -110,8 +114,7 @@ class AnthropicModel(Sealed):
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
         return self._read(await post(self._client.get(), body, self.name))
 
-    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        streamed = StreamedMessage(listen)
+    async def _streamed(self, body: dict[str, Any], streamed: StreamedMessage) -> ModelMessage:
         async with aclosing(post_streamed(self._client.get(), body, self.name)) as events:
             async for event in events:
                 if event.get("type") == "message":  # the server does not stream

@@ -27,7 +27,7 @@ from toolwright.models._media import MADE, as_base64, as_made, as_note, as_text,
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 
-__all__ = ["converter", "known_references", "read_message", "to_tool"]
+__all__ = ["converter", "known_references", "read_call", "read_message", "to_tool"]
 
 PROVIDER = "anthropic"
 Block = dict[str, Any]
@@ -219,12 +219,15 @@ def _read_block(block: Block) -> ModelPart:
             meta = {"redacted": True}
             return ReasoningPart(text="", signature=block["data"], provider=PROVIDER, meta=meta)
         case "tool_use":
-            return ToolCall(
-                call_id=block["id"], name=block["name"], arguments=_arguments(block["input"])
-            )
+            return read_call(block)
         case kind:
             used = block.get("name") or kind.removesuffix("_tool_result")
             return ServerToolPart(provider=PROVIDER, name=used, payload=block)
+
+
+def read_call(block: Block) -> ToolCall:
+    """The call that a block is."""
+    return ToolCall(call_id=block["id"], name=block["name"], arguments=_arguments(block["input"]))
 
 
 def _arguments(given: Any) -> str:

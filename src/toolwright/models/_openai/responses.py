@@ -29,6 +29,7 @@ from toolwright.models._openai.responses_wire import (
     CLIENT_SEARCH,
     REASONING_GAP,
     converter,
+    read_call,
     read_response,
     to_function,
     to_search,
@@ -114,7 +115,7 @@ class OpenAIModel(Sealed):
         async def send(listen: OnDelta | None) -> ModelMessage:
             if listen is None:
                 return await self._whole(body, search)
-            return await self._streamed(body, search, listen)
+            return await self._streamed(body, search, _Listener(listen, request.whole_calls))
 
         reply = await self._ask(send, on_delta, timeout)
         return await self._finished(reply, search, on_delta, timeout)
@@ -166,8 +167,9 @@ class OpenAIModel(Sealed):
     async def _whole(self, body: dict[str, Any], search: str) -> ModelMessage:
         return self._read(await post(self._client.get(), _PATH, body, self.name), search)
 
-    async def _streamed(self, body: dict[str, Any], search: str, listen: OnDelta) -> ModelMessage:
-        listener = _Listener(listen)
+    async def _streamed(
+        self, body: dict[str, Any], search: str, listener: "_Listener"
+    ) -> ModelMessage:
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as events:
             async for event in events:
                 if event is DONE:
@@ -278,8 +280,9 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
 class _Listener:
     """Hands on the pieces of one streamed response."""
 
-    def __init__(self, listen: OnDelta) -> None:
+    def __init__(self, listen: OnDelta, whole_calls: bool) -> None:
         self._listen = listen
+        self._whole_calls = whole_calls
         self._calls: dict[int, int] = {}
         """Position among the output items to position among the calls."""
         self._items: list[dict[str, Any]] = []
@@ -306,6 +309,9 @@ class _Listener:
                 self._listen(Delta(kind="call", index=index, text=event["delta"]))
             case "response.output_item.done":
                 self._items.append(event["item"])
+                if self._whole_calls and event["item"]["type"] == "function_call":
+                    index = self._calls.get(event["output_index"], 0)
+                    self._listen(Delta(kind="call", index=index, call=read_call(event["item"])))
             case "response.completed" | "response.incomplete" | "response.failed":
                 # Some compatible servers leave the output out of the last event.
                 response = event["response"]

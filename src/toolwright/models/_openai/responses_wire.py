@@ -35,6 +35,7 @@ __all__ = [
     "CLIENT_SEARCH",
     "REASONING_GAP",
     "converter",
+    "read_call",
     "read_response",
     "to_function",
     "to_search",
@@ -287,7 +288,7 @@ class _Reader:
             case "reasoning":
                 self.parts.append(_read_reasoning(item))
             case "function_call":
-                self.parts.append(_read_call(item))
+                self.parts.append(read_call(item))
             case "tool_search_call" if item.get("execution") == "client":
                 self.parts.append(_read_search(item, self._search))
             case "image_generation_call" if item.get("result"):
@@ -321,7 +322,8 @@ def _read_reasoning(item: Item) -> ReasoningPart:
     )
 
 
-def _read_call(item: Item) -> ToolCall:
+def read_call(item: Item) -> ToolCall:
+    """The call that an item is."""
     meta = {"openai_id": item["id"]} if item.get("id") else {}
     # A namespace, a caller, and what comes to the API later.
     more = {key: value for key, value in item.items() if key not in _CALL and value is not None}
