@@ -17,9 +17,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup  # AFRESH=1 forgets what was done before; PORT=… is another port than 8765
 	@$(BIN)/python -m examples.tour$(if $(AFRESH), --afresh)$(if $(PORT), --port $(PORT))
 
-# Tests start hundreds of programs: where Python may not write its cache, each would compile everything.
+# Tests start hundreds of programs: where Python may not write its cache, each would compile everything,
+# and each worker the plugins that pytest rewrites.
 $(VENV)/.compiled: $(STAMP)
 	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib || true
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -q tests/test_charset.py > $@ || true
 	@touch $@
 
 # One worker more than there are cores: a fifth of their time tests wait for servers and browsers.

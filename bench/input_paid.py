@@ -85,8 +85,8 @@ async def _paid(provider: Provider, given: Sequence[Any]) -> list[CachedRequest]
 async def pydantic_ai(wire: Wire, count: int) -> list[CachedRequest]:
     """pydantic-ai with all tools in every request, over Chat Completions."""
     theirs = __import__("pydantic_ai")
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - may not be there
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
 
     provider = SEARCHING["chat"](wire)
     for turn in range(TURNS):

@@ -13,6 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 
 __all__ = [
+    "forget_guests",
+    "guest_places",
     "keep_out_of",
     "our_temporary_directories",
     "passing_directory",
@@ -20,6 +22,7 @@ __all__ = [
     "remove_tree",
     "temporary_directory",
     "temporary_root",
+    "temporary_roots",
 ]
 
 _NAME = re.compile(r"toolwright-([0-9a-f]{1,8})-([0-9a-f]{1,16})-([0-9a-f]{6})-[a-z0-9_]{8}")
@@ -31,6 +34,8 @@ _OTHER_ROOTS = ("/var/tmp", "$XDG_RUNTIME_DIR", "$HOME/.cache")  # noqa: S108
 """Where temporary files are made if guests can write to the usual place, the first that will do."""
 _guests: list[Path] = []
 """Real directories that guests of this process can write to."""
+_were_guests: dict[Path, None] = {}
+"""The same, and those of guests that have gone: the links that they made have not."""
 _roots: set[Path] = set()
 """Where this process has made temporary directories."""
 
@@ -39,12 +44,25 @@ def keep_out_of(places: Iterable[Path]) -> Callable[[], None]:
     """Make no temporary files in these real directories, until what is returned is called."""
     added = list(places)
     _guests.extend(added)
+    _were_guests.update(dict.fromkeys(added))
     return partial(_let_go, added)
+
+
+def forget_guests() -> None:
+    """Forget all guests, as at the start of a program: for tests, which are many programs in one."""
+    _guests.clear()
+    _were_guests.clear()
+
+
+def guest_places(*, gone: bool = False) -> tuple[Path, ...]:
+    """The real directories that guests of this process can write to; those that could, with `gone`."""
+    return tuple(dict.fromkeys(_were_guests if gone else _guests))
 
 
 def _let_go(places: list[Path]) -> None:
     while places:
-        _guests.remove(places.pop())
+        with contextlib.suppress(ValueError):  # Whoever forgets all of them forgets these, too.
+            _guests.remove(places.pop())
 
 
 def temporary_root() -> Path:
@@ -52,9 +70,8 @@ def temporary_root() -> Path:
 
     `FileNotFoundError` when there is no other.
     """
-    for name in (tempfile.gettempdir(), *map(os.path.expandvars, _OTHER_ROOTS)):
-        if os.access(name, os.W_OK | os.X_OK) and not _is_a_guests(Path(name).resolve()):
-            return Path(name)
+    if (root := next(temporary_roots(), None)) is not None:
+        return root
     raise FileNotFoundError(
         f"Commands in a sandbox can write to {tempfile.gettempdir()!r}, where this program keeps "
         "temporary files, and there is no other place for them; set TMPDIR to a directory outside of "
@@ -62,8 +79,15 @@ def temporary_root() -> Path:
     )
 
 
+def temporary_roots() -> Iterator[Path]:
+    """All places that would do, the best first."""
+    for name in (tempfile.gettempdir(), *map(os.path.expandvars, _OTHER_ROOTS)):
+        if os.access(name, os.W_OK | os.X_OK) and not _is_a_guests(Path(name).resolve()):
+            yield Path(name)
+
+
 def our_temporary_directories(place: Path) -> list[Path]:
-    """Those below a real directory, of this process and, in the usual place, of others."""
+    """Those below a real directory, of this process and, in the usual place, of others that run."""
     roots = {Path(tempfile.gettempdir()).resolve(), *_roots}
     return [
         path for root in roots if root == place or place in root.parents for path in _ours_in(root)
@@ -72,9 +96,21 @@ def our_temporary_directories(place: Path) -> list[Path]:
 
 def _ours_in(root: Path) -> list[Path]:
     with contextlib.suppress(OSError), os.scandir(root) as entries:
-        ours = [entry for entry in entries if entry.name.startswith(_OURS)]
+        ours = [entry for entry in entries if _is_in_use(entry.name)]
         return [root / entry.name for entry in ours if entry.is_dir(follow_symlinks=False)]
     return []
+
+
+def _is_in_use(name: str) -> bool:
+    """Whether a process that runs has made it; anybody may give a directory such a name."""
+    if not (found := _NAME.fullmatch(name)):
+        return name in (f"{_OURS}{_user()}", f"{_OURS}bell-{_user()}")
+    pid, started, place = int(found[1], 16), int(found[2], 16), found[3]
+    return place != _place() or _is_running(pid, started)
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 def _is_a_guests(place: Path) -> bool:

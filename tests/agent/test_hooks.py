@@ -1,7 +1,9 @@
 """Hooks have a full context, may be plain functions, and what they change is checked."""
 
 import threading
+from dataclasses import fields
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -241,3 +243,19 @@ async def test_a_hook_that_asks_stops_the_call_before_the_tool_runs() -> None:
     await runner.answer("s", paused.pending[0].call_id, True)
     assert (await runner.resume("s")).status == "done"
     assert ran == [5]
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Hooks)])
+def test_a_hook_that_cannot_be_called_is_refused_when_it_is_given(name: str) -> None:
+    def none() -> None:
+        pass
+
+    def many(a: Any, b: Any, c: Any, d: Any, e: Any) -> None:
+        pass
+
+    for hook in (none, many):
+        wrong: Any = {name: hook}
+        with pytest.raises(UsageError, match=f"it is called as {name}\\(ctx"):
+            Hooks(**wrong)
+    Hooks(**{name: lambda *given: None})
+    Hooks(**{name: AsyncMock()})

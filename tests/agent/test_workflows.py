@@ -225,6 +225,31 @@ async def test_a_tool_of_an_agent_node_chooses_the_way_and_knows_where_it_is(
     assert seen == [("ag.1", 1)]
 
 
+@pytest.mark.parametrize("pauses", [False, True])
+async def test_a_tool_of_an_agent_node_gives_its_output(pauses: bool) -> None:
+    def measure(size: int, tool_context: ToolContext) -> str:
+        """Measure."""
+        tool_context.output = {"size": size, "by": ("a", 1)}
+        return "measured"
+
+    tool = FunctionTool(measure, require_confirmation=pauses)
+    agent = speaker(
+        "ag", call("measure", size=2), call("measure", size=3), "final words", tools=[tool]
+    )
+
+    def last(size: int, by: list[Any]) -> str:
+        """End here."""
+        return f"{size} {by}"
+
+    edges = [("start", "ag"), ("ag", "end")]
+    runner = Runner(Workflow(name="wf", nodes={"ag": agent, "end": last}, edges=edges))
+    result = await runner.run("go", session_id="s")
+    while result.pending:
+        await runner.answer("s", result.pending[0].call_id, True)
+        result = await runner.resume("s")
+    assert (result.output, result.state["ag"]) == ("3 ['a', 1]", {"size": 3, "by": ["a", 1]})
+
+
 @pytest.mark.parametrize("how", ["called", "in a sequence"])
 async def test_a_route_set_deeper_inside_an_agent_node_is_logged_and_not_followed(
     how: str, caplog: pytest.LogCaptureFixture

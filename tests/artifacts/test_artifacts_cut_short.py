@@ -76,13 +76,13 @@ async def test_what_a_killed_save_had_not_put_in_place_yet_goes_with_the_session
 ) -> None:
     links, real = [0], os.link
 
-    def link(source: Path, target: Path) -> None:
+    def link(source: str, target: str, *, src_dir_fd: int, **settings: Any) -> None:
         links[0] += 1
         if links[0] == killed:
             # As kill -9 leaves it: a copy, since here the original is removed.
-            real(source, f"{source}-left")
+            real(source, f"{source}-left", src_dir_fd=src_dir_fd, dst_dir_fd=src_dir_fd)
             raise OSError("killed")
-        real(source, target)
+        real(source, target, src_dir_fd=src_dir_fd, **settings)
 
     artifacts = BlobArtifacts(DirectoryBlobs(tmp_path))
     with monkeypatch.context() as patch:
@@ -118,7 +118,7 @@ async def test_a_save_survives_that_others_delete_the_last_file_beside_it(
 async def test_a_save_into_a_folder_that_never_stays_ends_with_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def link(source: str, target: Path) -> None:
+    def link(source: str, target: str, **settings: Any) -> None:
         raise FileNotFoundError(target)
 
     monkeypatch.setattr(os, "link", link)

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
+
+from tests._loaded import run_loaded
 
 from toolwright.cli import main
 
@@ -86,12 +88,10 @@ def _trusting(cwd: Path, environment: dict[str, str]) -> dict[str, str]:
 def toolwright(
     *words: str, cwd: Path, stdin: str = "", check: int = 0, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the program to its end, with `stdin` piped in; it must exit with `check`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "toolwright.cli", *words],
-        cwd=cwd, env=_trusting(cwd, environment), input=stdin,
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    """Run the program to its end in a process of its own, with `stdin` piped in; it must exit with
+    `check`."""
+    command = [sys.executable, "-m", "toolwright.cli", *words]
+    done = run_loaded(command, cwd=cwd, env=_trusting(cwd, environment), input=stdin)
     assert done.returncode == check, done
     return done
 
@@ -140,10 +140,13 @@ def _as_a_program(cwd: Path, words: list[str], environment: dict[str, str]) -> I
 @contextmanager
 def _fresh_loggers() -> Iterator[None]:
     """No logger writes for itself, as in a new process: other tests' servers have set theirs up."""
-    with ExitStack() as stack:
-        for logger in list(logging.root.manager.loggerDict.values()):
-            if isinstance(logger, logging.Logger):
-                stack.enter_context(patch.object(logger, "handlers", []))
-                stack.enter_context(patch.object(logger, "propagate", True))
-                stack.callback(logger.setLevel, logger.level)
+    loggers = [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]
+    found = [(logger, logger.handlers, logger.propagate, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.handlers, logger.propagate = [], True
+    try:
         yield
+    finally:
+        for logger, logger.handlers, logger.propagate, level in found:
+            if logger.level != level:  # Setting one looks at every logger there is.
+                logger.setLevel(level)

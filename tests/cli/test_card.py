@@ -2,7 +2,9 @@
 
 import io
 import re
+import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, get_args
 from unittest.mock import patch
@@ -19,7 +21,7 @@ from toolwright.cli._screen import Screen, cells
 from toolwright.cli._terminal import Terminal
 from toolwright.messages import Approve, Pending, PendingKind, Reject, shown_json, visible
 
-LABELS = "|".join(f"{label:<8}" for label in ("waits", "asks", "with", "about", "choose", "leads to", "asked by", "careful", "note", "field", ""))  # fmt: skip
+LABELS = "|".join(f"{label:<8}" for label in ("waits", "asks", "until", "with", "about", "choose", "leads to", "asked by", "careful", "note", "field", ""))  # fmt: skip
 FOREIGN = re.compile(f"({LABELS}) [│┊] ")
 OURS = re.compile(
     r"\([\d,]+ characters; `show` pages through them all\)|\(too much for this screen: `show` "
@@ -315,3 +317,18 @@ def test_the_words_of_a_form_begin_no_row() -> None:
     assert any(
         row.startswith("(end) Enter") for row in rows
     )  # its question was paged through first
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left"), [(90.5, "(0:01:30 left)"), (-1, "(no time left)"), (1e15, " days, ")]
+)
+def test_the_deadline_is_on_the_card(
+    seconds: float, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_000_000.0)
+    late = replace(confirm(), deadline=1_000_000.0 + seconds)
+    _, rows = shown(late, Screen(columns=100, rows=40))
+    [until] = [row for row in rows if row.startswith("until    │ ")]
+    assert left in until
+    _, rows = shown(confirm(), Screen(columns=100, rows=40))
+    assert not any(row.startswith("until") for row in rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
+from tests._loaded import LoadedTerminal
 from tests.cli.program import DESK, clean_environment
 
 CHATTY = '''\
@@ -46,7 +47,7 @@ class Terminal:
         env = clean_environment(
             TERM=term, NO_COLOR="1", COLUMNS="100", PROMPT_TOOLKIT_NO_CPR="1", HOME=str(cwd)
         )
-        self.child = pexpect.spawn(
+        self.child = LoadedTerminal(
             sys.executable, ["-m", "toolwright.cli", *words],
             cwd=str(cwd), env=env, encoding="utf-8", timeout=30, dimensions=(40, 100),
         )  # fmt: skip

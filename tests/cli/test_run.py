@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests._loaded import LoadedProgram, run_loaded
 from tests.cli.program import DESK, clean_environment, here, toolwright
 
 from toolwright.cli import _target
@@ -77,12 +78,11 @@ def test_a_file_is_piped_text_and_the_null_device_is_not(desk: Path) -> None:
     (desk / "notes.txt").write_text("a note")
     command = [sys.executable, "-m", "toolwright.cli", "run", "Read:", *DESK_AGENT]
     for name, text in ((desk / "notes.txt", "Read:\n\na note"), (Path(os.devnull), "Read:")):
-        with name.open() as stdin:
-            done = subprocess.run(
-                command, cwd=desk, env=clean_environment(), stdin=stdin, capture_output=True,
-                text=True, timeout=60, check=True,
-            )  # fmt: skip
-        assert done.stdout == f"read: {text}\n"
+        with name.open() as stdin, LoadedProgram(
+            command, cwd=desk, env=clean_environment(), stdin=stdin, stdout=subprocess.PIPE, text=True
+        ) as program:  # fmt: skip
+            assert program.communicate(timeout=60)[0] == f"read: {text}\n"
+        assert program.returncode == 0
 
 
 def test_piped_bytes_that_are_no_text_are_refused(desk: Path) -> None:
@@ -310,14 +310,14 @@ def test_yes_approves_what_asks_and_leaves_other_questions_open(desk: Path) -> N
 
 def head(*words: str, cwd: Path) -> tuple[int, str]:
     """Run `toolwright … | head -1`: the exit code and what is on standard error."""
-    with subprocess.Popen(
+    with LoadedProgram(
         [sys.executable, "-m", "toolwright.cli", *words], cwd=cwd, env=clean_environment(),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        told = process.stderr.read().decode()
+        told = process.stderr.read()
     return process.returncode, told
 
 
@@ -342,3 +342,38 @@ def test_a_call_that_is_approved_beforehand_approves_nothing_that_comes_of_it(de
         here("tools", "call", "plain", "-a", "wiping:agent", "--yes", cwd=desk).stdout
     )
     assert alone["output"] == "wiped"
+
+
+# -- how these tests start it -------------------------------------------------------------------
+
+_PROBE = """
+import atexit, json, os, signal, sys, tempfile
+atexit.register(lambda: print("the end"))
+streams = [(s.encoding, s.errors, s.line_buffering, s.isatty(), s.fileno()) for s in (sys.stdin, sys.stdout, sys.stderr)]
+print(json.dumps([
+    os.getcwd(), sys.argv, sys.path[0], __name__, dict(os.environ), streams, sys.stdin.read(),
+    [str(signal.getsignal(s)) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP)],
+    [n for n in range(3, 30) if os.path.exists(f"/proc/self/fd/{n}") and not os.readlink(f"/proc/self/fd/{n}").startswith("/proc")],
+    os.getpgid(0), os.getsid(0), os.getppid(), tempfile.gettempdir(), sys.dont_write_bytecode,
+]))
+sys.exit(7)
+"""
+
+
+def test_a_program_that_was_loaded_before_finds_what_one_finds_that_starts_by_itself(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "probe.py").write_text(_PROBE)
+    (tmp_path / "tmp").mkdir()
+    for unbuffered in ("", "1"):
+        env = clean_environment(PYTHONUNBUFFERED=unbuffered, TMPDIR=str(tmp_path / "tmp"))
+        for words in (["-m", "probe", "a"], [str(tmp_path / "probe.py"), "b"]):
+            command = [sys.executable, *words]
+            alone = subprocess.run(
+                command, cwd=tmp_path, env=env, input="typed", capture_output=True, text=True,
+                timeout=60, check=False,
+            )  # fmt: skip
+            loaded = run_loaded(command, cwd=tmp_path, env=env, input="typed")
+            assert json.loads(alone.stdout.splitlines()[0])[6] == "typed"
+            assert loaded.stdout == alone.stdout
+            assert (loaded.returncode, loaded.stderr) == (alone.returncode, alone.stderr) == (7, "")

@@ -73,6 +73,32 @@ def test_a_late_outcome_is_shown_as_one_and_not_as_the_persons_words(desk: Path)
     ]
 
 
+def test_a_deadline_that_has_passed_is_told_and_the_session_goes_on_without_an_answer(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk / "late.py").write_text(LATE.replace("deferred_tool()", "deferred_tool(timeout=3600)"))
+    agent = ("--agent", "late:agent")
+    told = here("run", "supplier {}", *agent, cwd=desk, check=3).stderr
+    session = told.partition("waiting for an answer in session ")[2].split()[0]
+    assert "until    │ " in told
+    assert "  waits  " in here("sessions", "list", *agent, cwd=desk).stdout
+    call = told.partition(f"sessions answer {session} ")[2].split()[0]
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3700)
+    assert "waits" not in here("sessions", "list", *agent, cwd=desk).stdout
+    shown = here("sessions", "show", session, *agent, cwd=desk).stdout
+    assert "sessions answer" not in shown
+    passed = (
+        "Its deadline has passed: the agent is told that nobody answered; go on: toolwright chat"
+    )
+    assert f"{passed} -s {session} --agent late:agent\n" in shown
+    done = here("sessions", "answer", session, call, "77 EUR", *agent, cwd=desk)
+    assert "The deadline of this call has passed." in done.stderr
+    assert "Nobody answered in time" in done.stderr
+    assert done.stdout.strip()
+    assert "deadline" not in here("sessions", "show", session, *agent, cwd=desk).stdout
+
+
 @pytest.mark.parametrize(
     "edit",
     ['{"cents": 1, "cents": 999}', '{"scope": {"a": 1, "a": 2}}', '{"x": [{"a": 1, "a": 1}]}'],

@@ -12,6 +12,7 @@ from toolwright.cli._terminal import Terminal
 from toolwright.messages import (
     Event,
     Pending,
+    PendingChanged,
     PendingOpened,
     TextDelta,
     TextPart,
@@ -80,3 +81,10 @@ def test_what_begins_a_line_does_not_belong_to_the_line_before() -> None:
     terminal.say("a" + "\u0301" * 5)
     terminal.say("\u0301")
     assert out.getvalue() == "a" + "\u0301" * 5 + "\n\u0301\n"
+
+
+def test_a_call_that_the_run_goes_on_without_is_not_ticked_off() -> None:
+    left = PendingChanged(pending=asked(blocking=False).pending)
+    assert shown(STARTED, asked(), left, ended())[-1] == "  … wiped"
+    still = PendingChanged(pending=asked().pending)
+    assert shown(STARTED, asked(), still, ended())[-1] == "  ✓ wiped"

@@ -42,13 +42,13 @@ def test_sessions_are_found_again_in_a_directory_of_any_name(odd: Path, state: P
 
 
 def test_a_relative_store_of_an_agent_file_is_beside_it(odd: Path) -> None:
-    (odd / "agent.yaml").write_text("store: sqlite:///kept%20here.db\nmodel: me\n")
+    (odd / "agent.yaml").write_text("store: sqlite:///kept%20here/a.db\nmodel: me\n")
     loaded = load_agent_file(odd / "agent.yaml")
-    assert sqlite_path(loaded.store_address) == odd / "kept here.db"
-    assert sqlite_path(loaded.store) == odd / "kept here.db"
+    assert sqlite_path(loaded.store_address) == odd / "kept here" / "a.db"
+    assert sqlite_path(loaded.store) == odd / "kept here" / "a.db"
     named = here("tools", "call", "read", "path=agent.yaml", cwd=odd)
     assert '"ok"' in named.stdout
-    assert stat.S_IMODE((odd / "kept here.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((odd / "kept here" / "a.db").stat().st_mode) == 0o600
     assert os.listdir(odd.parent) == [odd.name]
 
 

@@ -15,6 +15,7 @@ from typing import IO
 import anyio
 import pexpect
 import pytest
+from tests._loaded import LoadedProgram, LoadedTerminal
 from tests.cli.program import here
 
 from toolwright.cli import main
@@ -91,7 +92,7 @@ def worker(
     cwd: Path, *options: str, says: str = "works for clerk"
 ) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "toolwright.cli", "worker", "office:orchestrator", *options]
-    with subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
+    with LoadedProgram(command, cwd=cwd, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert says in process.stderr.readline()
         try:
@@ -373,7 +374,7 @@ def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..
     task_id = enqueue()
     words = ["-m", "toolwright.cli", "tasks", "watch"]
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
-    view = pexpect.spawn(sys.executable, words, cwd=str(office), env=env, dimensions=(30, 120))
+    view = LoadedTerminal(sys.executable, words, cwd=str(office), env=env, dimensions=(30, 120))
     try:
         view.expect(task_id, timeout=60)
         view.expect("QUEUED", timeout=60)

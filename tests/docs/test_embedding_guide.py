@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests._loaded import LoadedProgram
 
 SNIPPETS = Path(__file__).resolve().parents[2] / "docs" / "snippets" / "embedding"
 TOKEN = "a-token-for-the-guide"
@@ -24,9 +25,7 @@ def started(folder: Path, module: str, *options: str) -> Iterator[str]:
         shutil.copy(snippet, folder)
     command = [sys.executable, "-m", "uvicorn", f"{module}:app", "--port", "0", *options]
     environment = {**os.environ, "AGENT_TOKEN": TOKEN}
-    server = subprocess.Popen(
-        command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
-    )
+    server = LoadedProgram(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     try:
         line = next(line for line in server.stderr if "running on" in line)

@@ -25,6 +25,7 @@ from examples.tour._project import write_project
 from examples.tour._story import COLOURS, FIX, NOTICE, RELEASE, SIGN, SUPPLIER, chapters
 from playwright.sync_api import expect
 from tests._browser import browser
+from tests._loaded import LoadedProgram
 from tests.serve._serving import listening, new_session, say, serving, until
 
 from toolwright.errors import ModelError, UsageError
@@ -420,12 +421,14 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def started(scratch: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(
+    scratch: Path, *words: str, program: type[subprocess.Popen[str]] = LoadedProgram
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The tour as a person starts it, and its address."""
     command = [sys.executable, "-m", "examples.tour", "--recorded", "--port", "0", *words]
     (scratch / "tmp").mkdir(exist_ok=True)
     places = {"TMPDIR": str(scratch / "tmp"), "XDG_STATE_HOME": str(scratch / "state")}
-    with subprocess.Popen(
+    with program(
         command, env={**os.environ, **places}, stderr=subprocess.PIPE, text=True
     ) as running:
         try:
@@ -448,7 +451,7 @@ def client(address: str) -> httpx2.Client:
 
 
 def test_the_tour_prints_one_address_and_stops_cleanly(scratch: Path) -> None:
-    with started(scratch) as (running, address):
+    with started(scratch, program=subprocess.Popen) as (running, address):
         with client(address) as http:
             assert http.get("/api/health").json()["ok"]
             assert "<title>Toolwright</title>" in http.get("/").text

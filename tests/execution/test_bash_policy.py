@@ -54,7 +54,6 @@ def test_a_repository_cannot_make_git_run_its_programs() -> None:
     assert checked.endswith("log --no-ext-diff --no-textconv -3")
 
 
-@pytest.mark.row("004-B6")
 def test_a_prefix_of_several_words_allows_only_that() -> None:
     policy = BashToolPolicy(allowed_command_prefixes=("git log", "ls"))
     assert policy.check("git log -3").allowed

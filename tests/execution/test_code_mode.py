@@ -447,3 +447,89 @@ async def test_code_that_writes_to_its_interpreters_socket_ends_only_itself(
         done = await sandbox.run_code(code, limits=Limits(timeout=30))
         assert (done.ok, done.ended) == (False, "exited")
         assert (await sandbox.run_code("1 + 1")).value == "2"
+
+
+class Purse:
+    """Pays, and says so in different types."""
+
+    def __init__(self) -> None:
+        self.paid: list[int] = []
+
+    def as_dict(self, cents: int) -> dict[str, int]:
+        """Pay."""
+        return {"paid": self.as_number(cents)}
+
+    def as_number(self, cents: int) -> int:
+        """Pay."""
+        self.paid.append(cents)
+        return cents
+
+    def as_truth(self, cents: int) -> bool:
+        """Pay."""
+        return bool(self.as_number(cents))
+
+    def as_words(self, cents: int) -> str:
+        """Pay."""
+        return f"{self.as_number(cents)} paid"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "given"),
+    [
+        ("as_dict", "(await pay(cents=100))['paid']", "5"),
+        ("as_number", "await pay(cents=100) + 1", "6"),
+        ("as_truth", "await pay(cents=100) is True", "true"),
+        ("as_words", "r = await pay(cents=100)\nprint(r)", "5 paid"),
+    ],
+)
+async def test_code_gets_the_tools_value_and_the_model_reads_that_a_person_changed_the_arguments(
+    kind: str, code: str, given: str, tmp_path: Path
+) -> None:
+    purse = Purse()
+    written = code if kind == "as_words" else f"value = {code}\nawait look()\nvalue"
+    model = ScriptedModel(call("run_code", code=written), "Done.")
+
+    def runner() -> Runner:
+        """As in another process: what was said of the call is found in the store."""
+        pay = FunctionTool(getattr(purse, kind), name="pay", require_confirmation=True)
+        look = FunctionTool(lambda: "seen", name="look", require_confirmation=True)
+        coder = Agent(name="coder", model=model, tools=[code_mode([pay, look])])
+        return Runner(coder, store=f"sqlite:///{tmp_path}/s.db")
+
+    result = await runner().run("go", session_id="s")
+    while result.status == "paused":
+        (asked,) = result.pending
+        yes = Approve(arguments={"cents": 5}) if asked.name == "pay" else Approve()
+        again = runner()
+        await again.answer("s", asked.call_id, yes)
+        result = await again.resume("s")
+    note = '(A person changed the arguments to {"cents": 5}.)'
+    assert answers(result)[0].text.strip() == f"pay: {note}\n{given}"
+    assert purse.paid == [5]
+
+
+async def test_code_that_fails_after_a_change_says_the_change_first() -> None:
+    purse = Purse()
+    pay = FunctionTool(purse.as_number, name="pay", require_confirmation=True)
+    model = ScriptedModel(call("run_code", code="await pay(cents=100)\n1 / 0"), "Done.")
+    runner = Runner(Agent(name="coder", model=model, tools=[code_mode([pay])]))
+    (asked,) = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, Approve(arguments={"cents": 5}))
+    (told,) = answers(await runner.resume("s"))
+    assert told.status == "error"
+    assert told.text.startswith('pay: (A person changed the arguments to {"cents": 5}.)\n')
+    assert "ZeroDivisionError" in told.text
+
+
+async def test_a_note_is_a_part_of_its_own() -> None:
+    pay = FunctionTool(Purse().as_words, name="pay", require_confirmation=True)
+    runner = Runner(Agent(name="a", model=ScriptedModel(call("pay", cents=100), "ok"), tools=[pay]))
+    (asked,) = (await runner.run("go", session_id="s")).pending
+    await runner.answer("s", asked.call_id, Approve(arguments={"cents": 5}))
+    (told,) = answers(await runner.resume("s"))
+    assert told.note == '(A person changed the arguments to {"cents": 5}.)'
+    assert (told.own_text, told.text) == ("5 paid", f"{told.note}\n5 paid")
+    (unchanged,) = answers(
+        await Agent(name="a", model=ScriptedModel(call("f"), "ok"), tools=[FunctionTool(lambda: "x", name="f")]).run("go")
+    )  # fmt: skip
+    assert (unchanged.note, unchanged.own_text, unchanged.text) == ("", "x", "x")

@@ -40,7 +40,7 @@ def _last_result(model: ScriptedModel) -> str:
     return message.results[0].text
 
 
-@pytest.mark.row("004-M1a", "004-M2")
+@pytest.mark.row("004-M1a")
 async def test_what_one_session_remembers_another_can_search() -> None:
     model = ScriptedModel(
         call("remember", text="Prefers metric units"),

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests._loaded import run_loaded
 from tests.docs._snippets import ROOT
 from tests.packaging.test_wheel import UV
 
@@ -53,10 +54,8 @@ class Shell:
         }  # fmt: skip
 
     def run(self, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.program, *words], cwd=self.folder, env=self.environment, input=typed,
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        command = [self.program.with_name("python"), self.program, *words]
+        return run_loaded(command, cwd=self.folder, env=self.environment, input=typed)
 
     def does(self, *words: str, typed: str = "", code: int = 0) -> str:
         done = self.run(*words, typed=typed)

@@ -123,7 +123,7 @@ def made(tmp_path: Path) -> list[Any]:
         SequentialAgent(name="s", sub_agents=[Agent(name="b")]),
         Workflow(name="w", nodes={"x": wipe}, edges=[(START, "x")]),
         Runner(agent),
-        Orchestrator(f"sqlite:///{tmp_path}/tasks.db"),
+        Orchestrator(f"sqlite:///{tmp_path}-tasks.db"),
         wipe,
         wipe.replace(),
         AgentTool(agent),

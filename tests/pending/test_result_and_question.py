@@ -190,7 +190,7 @@ async def test_a_result_that_comes_before_the_answer_is_the_result(when: str, la
     assert await runner.answer("s", shop.told[0], {"shipped": 7}) == "accepted"
     assert await runner.pending("s") == []
     if when == "before":
-        assert await runner.answer("s", asked.call_id, late) == "accepted"
+        assert await runner.answer("s", asked.call_id, late) == "finished"
     done = await runner.resume("s")
     [result] = [r for m in done.history if m.kind == "tool" for r in m.results]
     assert (done.status, result.text, shop.ran) == ("done", '{"shipped":7}', 0)
@@ -288,11 +288,13 @@ class Overtaking(MemoryStore):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         if self.first and call_id != self.first[0]:
             (at, value), self.first = self.first, None
             assert await super().answer(app_name, session_id, at, value) == "accepted"
-        return await super().answer(app_name, session_id, call_id, answer, unless)
+        return await super().answer(app_name, session_id, call_id, answer, unless, born=born)
 
 
 @pytest.mark.parametrize("decision", [Approve(), Reject()], ids=["yes", "no"])
@@ -304,6 +306,38 @@ async def test_an_answer_that_overtakes_a_result_decides(decision: Any) -> None:
     said = await _outcome(runner.answer("s", shop.told[0], {"shipped": 1}))
     assert said == ("refused" if isinstance(decision, Approve) else "finished")
     assert [answered for _, _, answered in await open_rows(runner)] == [False, True]
+
+
+@pytest.mark.parametrize("decision", [Approve(), Reject()], ids=["yes", "no"])
+async def test_a_result_that_overtakes_an_answer_decides(decision: Any) -> None:
+    shop, store = Shop(), Overtaking()
+    runner = Runner(clerk(shop.deferred()), store=store)
+    [asked] = (await runner.run("go", session_id="s")).pending
+    store.first = (shop.told[0], Given(value={"shipped": 1}))
+    assert await runner.answer("s", asked.call_id, decision) == "finished"
+    assert [answered for _, _, answered in await open_rows(runner)] == [True, False]
+    done = await runner.resume("s")
+    assert (done.text, shop.ran, await open_rows(runner)) == ("Done.", 0, [])
+
+
+async def test_of_a_batch_whose_result_is_overtaken_nothing_is_taken() -> None:
+    """Whatever stands first in it."""
+    shop, store = Shop(), Overtaking()
+    turn = [call("other"), call("order")]
+
+    @deferred_tool()
+    def other() -> None:
+        """Do something else."""
+
+    agent = clerk(shop.deferred()).replace(model=ScriptedModel(turn, "Done."))
+    runner = Runner(agent.replace(tools=[*agent.tools, other]), store=store)
+    paused = await runner.run("go", session_id="s")
+    at = {pending.name: pending.call_id for pending in paused.pending}
+    store.first = (at["order"], Approve())
+    with pytest.raises(UsageError, match="is answered"):
+        await runner.answer_all("s", {at["other"]: 1, shop.told[0]: {"shipped": 1}})
+    taken = [name for name, _, answered in await open_rows(runner) if answered]
+    assert taken == [at["order"]]
 
 
 async def test_a_task_takes_no_result_after_a_no(tmp_path: Path) -> None:
@@ -452,11 +486,15 @@ async def test_over_http_and_ag_ui_the_id_of_the_result_answers_no_question() ->
             body = {"call_id": shop.told[0], "answer": answer}
             refused = await http.post("/api/sessions/s/answers", json=body)
             assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
+        events = (await http.get("/api/sessions/s/events")).json()
+        opened = [event["pending"] for event in events if event["type"] == "pending_opened"]
+        assert [pending["call_id"] for pending in opened] == [shop.told[0], shop.asked[0]]
+        ids = [f"{pending['call_id']}.{pending['key'][:16]}" for pending in opened]
         for payload in (True, {"approved": True}, {"approved": False}, "yes", {"shipped": 1}):
-            resume = [{"interruptId": shop.told[0], "status": "resolved", "payload": payload}]
+            resume = [{"interruptId": ids[0], "status": "resolved", "payload": payload}]
             body = {"threadId": "s", "runId": "r2", "messages": [], "resume": resume}
             refused = await http.post("/agui", json=body)
-            assert (refused.status_code, shop.asked[0] in refused.text) == (422, True), refused.text
+            assert (refused.status_code, ids[1] in refused.text) == (422, True), refused.text
         listed = (await http.get("/api/pending")).json()
     assert ([found["pending"]["call_id"] for found in listed], shop.ran) == (shop.asked, 0)
 

@@ -44,7 +44,8 @@ async def called(
         return types.ElicitResult(action="accept", content={"approve": answer})
 
     settings: dict[str, Any] = {} if answer is None else {"elicitation_callback": elicit}
-    async with Client(McpServer(target).server, mode=mode, **settings) as client:
+    server = target if isinstance(target, McpServer) else McpServer(target)
+    async with Client(server.server, mode=mode, **settings) as client:
         result = await client.call_tool(tool, arguments)
     (block,) = result.content
     return bool(result.is_error), block.text, len(asked)  # type: ignore[union-attr]
@@ -112,6 +113,41 @@ async def test_a_runner_is_served_with_its_own_rules_hooks_and_those_of_its_agen
     found = [(await called(runner, "auto", "pay", None, cents=cents))[0] for cents in (1, 5, 50)]
     assert found == [True, False, True]
     assert seen == ["clerk pay"] * 3
+
+
+@ERAS
+async def test_rules_and_hooks_of_the_server_come_on_top_of_those_of_its_runner(mode: str) -> None:
+    seen: list[str] = []
+
+    def asks(whose: str) -> Hooks:
+        async def before_agent(ctx: ToolContext) -> None:
+            seen.append(f"{whose} begins")
+
+        async def before_tool(ctx: ToolContext, tool: Any, args: Any) -> None:
+            seen.append(whose)
+            if ctx.tool_confirmation is None:
+                ctx.request_confirmation(hint=f"{whose} asks")
+
+        return Hooks(before_agent=before_agent, before_tool=before_tool)
+
+    def served(**more: Any) -> McpServer:
+        agent = Agent(name="clerk", model=ScriptedModel(), tools=[pay])
+        strict = rules(Rule.deny("pay", when="cents < 3"), otherwise="allow")
+        runner = Runner(agent, policy=strict, hooks=asks("runner"))
+        allowing = rules(Rule.deny("pay", when="cents > 10"), otherwise="allow")
+        return McpServer(runner, policy=allowing, **more)
+
+    assert await called(served(hooks=Hooks()), mode, "pay", True, cents=1) == (
+        True, "Denied: not allowed here", 1,
+    )  # fmt: skip
+    assert (await called(served(), mode, "pay", True, cents=50))[0]
+    seen.clear()
+    # A yes to the one is none to the other.
+    assert await called(served(hooks=asks("server")), mode, "pay", True, cents=5) == (
+        False, "paid 5", 2,
+    )  # fmt: skip
+    assert seen[:2] == ["runner begins", "server begins"]
+    assert {"runner", "server"} <= set(seen)
 
 
 async def test_the_workflow_of_a_runner_is_one_tool_under_the_runners_rules() -> None:

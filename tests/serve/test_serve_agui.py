@@ -14,6 +14,9 @@ from tests.serve._serving import serving
 from tests.serve._workbench import bench_runner
 
 from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, ToolContext, rules
+from toolwright.backends import MemoryStore
+from toolwright.errors import StoreError
+from toolwright.messages import ModelMessage, ToolCall
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import ScriptedModel, call
 
@@ -292,3 +295,75 @@ async def test_what_an_agent_inside_a_call_asks_is_an_interrupt_too() -> None:
             )
             answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": True}
             assert (await run(http, resume=[answer]))[-1]["outcome"] == {"type": "success"}
+
+
+async def test_an_old_page_s_resume_answers_nothing_in_a_thread_that_was_begun_anew() -> None:
+    paid: list[str] = []
+
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return f"paid {to}"
+
+    turns = [
+        ModelMessage(
+            parts=(ToolCall(call_id="same", name="pay", arguments=f'{{"to": "{payee}"}}'),)
+        )
+        for payee in ("bob", "mallory")
+    ]
+    tool = FunctionTool(pay, require_confirmation=True)
+    runner = Runner(Agent(name="a", model=ScriptedModel(*turns, "Paid."), tools=[tool]))
+    settings = ServeSettings(requests_per_second=0, agui=True)
+    with serving(create_app(runner, settings=settings)) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=20) as http:
+            [old] = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            assert (await http.delete("/api/sessions/t")).status_code == 204
+            [new] = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            assert old["toolCallId"] == new["toolCallId"] == "same"
+            for interrupt_id in (old["id"], "same"):
+                answer = {"interruptId": interrupt_id, "status": "resolved", "payload": True}
+                refused = await resume(http, answer)
+                assert (refused.status_code, "No interrupt" in refused.text) == (404, True)
+            assert len(await runner.pending("t")) == 1
+            answer = {"interruptId": new["id"], "status": "resolved", "payload": True}
+            for _ in range(2):  # Sent again, it is still known.
+                assert (await run(http, resume=[answer]))[-1]["outcome"] == {"type": "success"}
+            assert (await resume(http, answer | {"interruptId": old["id"]})).status_code == 404
+    assert paid == ["mallory"]
+
+
+async def test_answers_that_were_taken_before_one_failed_are_gone_on_with() -> None:
+    class Forgetful(MemoryStore):
+        """Takes the second answer and says that it could not."""
+
+        taken = 0
+
+        async def answer(self, *given: Any, **more: Any) -> Any:
+            found = await super().answer(*given, **more)
+            self.taken += found == "accepted"
+            if self.taken == 2:
+                raise StoreError("The connection was lost.")
+            return found
+
+    paid: list[int] = []
+
+    def pay(cents: int) -> str:
+        """Pay."""
+        paid.append(cents)
+        return "paid"
+
+    tool = FunctionTool(pay, require_confirmation=True)
+    model = ScriptedModel([call("pay", cents=1), call("pay", cents=2)], "Paid.")
+    runner = Runner(Agent(name="a", model=model, tools=[tool]), store=Forgetful())
+    app = create_app(runner, settings=ServeSettings(requests_per_second=0, agui=True))
+    async with app.router.lifespan_context(app):
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            shown = (await run(http, "go"))[-1]["outcome"]["interrupts"]
+            yes = {"status": "resolved", "payload": True}
+            failed = await resume(http, *[yes | {"interruptId": one["id"]} for one in shown])
+            assert failed.status_code == 503, failed.text
+            with anyio.fail_after(5):  # The successor would look in ten seconds.
+                while len(paid) < 2:
+                    await anyio.lowlevel.checkpoint()
+    assert sorted(paid) == [1, 2]

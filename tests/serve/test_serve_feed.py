@@ -245,6 +245,32 @@ async def test_what_another_process_has_written_before_a_run_began_here_is_not_m
     assert numbers == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("written", [(2, 3), (2,), ()], ids=["all", "some", "none"])
+async def test_whoever_waits_reads_what_was_written_elsewhere_before_what_follows_it(
+    written: tuple[int, ...],
+) -> None:
+    """What is between and cannot be found is not waited for."""
+    feed, log, numbers = Feed(), Log(), list[int]()
+    log.stored.append(turn(1))
+
+    async def read() -> None:
+        async with aclosing(feed.follow(log.since)) as batches:
+            async for batch in batches:
+                numbers.extend(shown.event.seq for shown in batch or ())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        log.stored += [turn(number) for number in written]
+        feed.publish(turn(4))
+        feed.publish(turn(5))
+        with anyio.fail_after(5):
+            while numbers[-1] < 5:
+                await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert numbers == [1, *written, 4, 5]
+
+
 async def test_a_session_that_goes_on_elsewhere_is_not_begun_anew() -> None:
     feed, log = Feed(), Log()
     feed.publish(turn(1))

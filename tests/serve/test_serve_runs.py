@@ -11,7 +11,7 @@ from toolwright import Agent, Runner, tool
 from toolwright.backends import Hold, MemoryStore, SessionRow
 from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import AnyEvent, Event, RunEnded, RunStarted, Scope
-from toolwright.serve.live import LiveRuns, Notices
+from toolwright.serve.live import LiveRuns, Notices, _runs
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -128,10 +128,35 @@ async def test_whoever_was_shown_what_could_not_be_stored_begins_anew(why: Store
         group.cancel_scope.cancel()
 
 
+async def test_an_end_that_could_not_be_stored_is_not_shown() -> None:
+    class Endless(MemoryStore):
+        async def append(
+            self, scope: Scope, events: Sequence[Event], *more: Any, **named: Any
+        ) -> None:
+            if any(isinstance(event, RunEnded) for event in events):
+                raise StoreError("away")
+            await super().append(scope, events, *more, **named)
+
+    store, page = Endless(), Follower()
+    agent = Agent(name="t", model=ScriptedModel("Hi."))
+    runner = Runner(agent, store=store, retry_writes=0)
+    runs = LiveRuns(runner, Notices())
+    row = await store.open(Scope(app_name=runner.app_name, user_id="user", session_id="s"))
+    async with runs.open(), anyio.create_task_group() as group:
+        group.start_soon(page.follow, runs, row)
+        await runs.start("s", "user", "go")
+        await runs.ended("s")
+        await page.has(await runner.events("s"), resets=1)
+        group.cancel_scope.cancel()
+    assert page.events
+    assert not any(isinstance(event, RunEnded) for event in page.events)
+
+
 @pytest.mark.parametrize("where", ["here", "elsewhere", "elsewhere, and run here at once"])
 async def test_whoever_follows_a_session_that_is_deleted_sees_the_next_of_its_id(
-    where: str,
+    where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_runs, "_LOOK_SECONDS", 1000.0)  # No look but those below.
     store, page = MemoryStore(), Follower()
     agent = Agent(name="t", model=ScriptedModel("Hi.", "Hi."))
     runner, other = (Runner(agent, store=store) for _ in range(2))

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,20 +248,20 @@ async def test_what_another_process_leaves_behind_later_is_tried_once(
 ) -> None:
     monkeypatch.setattr(_background, "_SUCCESSION_SECONDS", 0.001)
     runner = Paying(store, "Done.").runner
-    go_on, unfinished = LiveRuns.go_on, store.unfinished
+    take_over, unfinished = LiveRuns.take_over, store.unfinished
     looks = 0
 
     async def go_on_with_most(self: LiveRuns, row: SessionRow) -> None:
         if row.scope.session_id == "broken":
             raise RuntimeError("it is broken")
-        await go_on(self, row)
+        await take_over(self, row)
 
     async def counted(app_name: str) -> Any:
         nonlocal looks
         looks += 1
         return await unfinished(app_name)
 
-    monkeypatch.setattr(LiveRuns, "go_on", go_on_with_most)
+    monkeypatch.setattr(LiveRuns, "take_over", go_on_with_most)
     monkeypatch.setattr(type(store), "unfinished", staticmethod(counted))
     async with served(runner) as http:
         for name in ("broken", "s"):
@@ -300,19 +301,105 @@ async def test_what_another_process_leaves_behind_is_tried_again_when_the_store_
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await looks(store, monkeypatch)
-    go_on, failed = LiveRuns.go_on, []
+    take_over, failed = LiveRuns.take_over, []
 
     async def go_on_later(self: LiveRuns, row: SessionRow) -> None:
         if len(failed) < 3:
             failed.append(row)
             raise StoreError("away")
-        await go_on(self, row)
+        await take_over(self, row)
 
-    monkeypatch.setattr(LiveRuns, "go_on", go_on_later)
+    monkeypatch.setattr(LiveRuns, "take_over", go_on_later)
     async with served(Paying(store, "Done.").runner) as http:
         await store.open(SCOPE)
         await store.append(SCOPE, [started()])
         await becomes(http, "done")
+
+
+DONE = RunEnded(seq=3, at=1.0, status="done", text="Done elsewhere.")
+STOPPED = RunEnded(seq=3, at=1.0, status="stopped", reason="cancelled")
+CANCELLED = CancelRequested(seq=2, at=1.0)
+NEXT = started(2)
+
+
+@pytest.mark.parametrize(
+    ("left", "meanwhile"),
+    [(NEXT, DONE), (NEXT, STOPPED), (CANCELLED, STOPPED), (CANCELLED, DONE)],
+    ids=["done", "stopped by a person", "cancelled and stopped", "cancelled and done"],
+)
+async def test_a_takeover_adds_nothing_to_a_session_that_another_process_has_just_ended(
+    store: Store, monkeypatch: pytest.MonkeyPatch, left: Event, meanwhile: Event
+) -> None:
+    """It looked interrupted; between that look and the run that is to take it, it ended."""
+    wait = await looks(store, monkeypatch)
+    load, tried = store.load, anyio.Event()
+
+    async def ended_first(scope: Scope) -> Any:
+        if not tried.is_set():
+            await store.append(SCOPE, [meanwhile])
+            tried.set()
+        return await load(scope)
+
+    await store.open(SCOPE)
+    await store.append(SCOPE, [started(), left])
+    monkeypatch.setattr(type(store), "load", staticmethod(ended_first))
+    async with served(Paying(store).runner):
+        with anyio.fail_after(30):
+            await tried.wait()
+        await wait(4)
+    assert [event.seq for event in await store.events(SCOPE)] == [1, 2, 3]
+
+
+async def test_a_takeover_begins_nothing_in_a_session_that_was_begun_anew(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = await looks(store, monkeypatch)
+    load, tried = store.load, anyio.Event()
+
+    async def deleted_first(scope: Scope) -> Any:
+        if not tried.is_set():
+            await store.delete(SCOPE)
+            await store.open(SCOPE)
+            # As many events, and ended: nothing to take over.
+            await store.append(SCOPE, [started(), replace(STOPPED, seq=2)])
+            tried.set()
+        return await load(scope)
+
+    await store.open(SCOPE)
+    await store.append(SCOPE, [started(), NEXT])
+    monkeypatch.setattr(type(store), "load", staticmethod(deleted_first))
+    async with served(Paying(store).runner):
+        with anyio.fail_after(30):
+            await tried.wait()
+        await wait(4)
+    assert [event.seq for event in await store.events(SCOPE)] == [1, 2]
+
+
+@pytest.mark.parametrize("then", ["done", "paused"])
+async def test_an_answered_session_with_which_another_process_has_just_gone_on_gets_no_empty_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    wait = await looks(store, monkeypatch)
+    last = "Paid." if then == "done" else call("pay", amount=2)
+    paying = Paying(store, call("pay", amount=1), last)
+    [asked] = (await paying.runner.run("go", user_id="local", session_id="s")).pending
+    await paying.runner.answer("s", asked.call_id, Approve())
+    other = Runner(paying.runner.agent, store=store)
+    load, tried = store.load, anyio.Event()
+
+    async def finished_first(scope: Scope) -> Any:
+        if not tried.is_set():
+            tried.set()
+            await other.resume("s")
+        return await load(scope)
+
+    monkeypatch.setattr(type(store), "load", staticmethod(finished_first))
+    async with served(paying.runner):
+        with anyio.fail_after(30):
+            await tried.wait()
+        await wait(4)
+    ends = [event for event in await store.events(SCOPE) if isinstance(event, RunEnded)]
+    assert ([end.status for end in ends], paying.paid) == (["paused", then], [1])
 
 
 async def test_a_session_that_is_deleted_while_it_is_looked_at_hurts_nobody(

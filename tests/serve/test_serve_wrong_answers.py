@@ -158,8 +158,19 @@ async def agui(
 ) -> httpx2.Response:
     """A message to a thread, or answers to what it waits for."""
     messages = [{"id": "m", "role": "user", "content": message}] if message else []
-    body = {"threadId": thread, "runId": "r", "messages": messages, "resume": list(resume)}
+    entries = [entry | {"interruptId": await interrupt(http, thread, entry)} for entry in resume]
+    body = {"threadId": thread, "runId": "r", "messages": messages, "resume": entries}
     return await http.post("/agui", json=body)
+
+
+async def interrupt(http: httpx2.AsyncClient, thread: str, entry: dict[str, Any]) -> str:
+    """The id under which AG-UI shows the call of an entry; as it is when it does not wait."""
+    waits = [
+        one["pending"] for one in (await http.get("/api/pending")).json() if one["id"] == thread
+    ]
+    keys = {pending["call_id"]: pending["key"] for pending in waits}
+    at = entry["interruptId"]
+    return f"{at}.{keys[at][:16]}" if at in keys else at
 
 
 def resolved(payload: Any, call_id: str = "c1", **more: Any) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 from playwright.sync_api import Page, expect
-from tests.serve._workbench import bench_runner, workbench
+from tests.serve._workbench import STORY, bench_runner, workbench
+
+from toolwright.testing import call
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 
@@ -178,3 +180,125 @@ def test_a_call_that_was_answered_says_so_while_others_wait(page: Page, address:
     other.get_by_role("button", name="Complete the call").click()
     expect(page.get_by_text("Both are back.", exact=True)).to_be_visible()
     expect(card.get_by_label("Done")).to_be_visible()
+
+
+def test_after_a_stop_an_answer_is_kept_until_the_person_goes_on_and_a_message_withdraws_it(
+    page: Page,
+) -> None:
+    story = {
+        **STORY,
+        "gated": [[call("wait_for_it"), call("wipe", target="attic")], "Both are back."],
+    }
+    with workbench(bench_runner(gate=anyio.Event(), story=story)) as address:
+        page.goto(address)
+        say(page, "gated")
+        card = page.get_by_label("Call of wipe")
+        card.get_by_role("button", name="Approve").click()
+        expect(card.get_by_text("Answered. The agent goes on with it")).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        kept = card.get_by_text("You stopped this run: your answer is kept until you go on.")
+        heard = page.get_by_role("status").filter(has_text="You stopped this run. What has come")
+        for _ in range(2):
+            expect(kept).to_be_visible()
+            expect(heard).to_be_attached()
+            expect(page.get_by_role("button", name="Go on")).to_be_visible()
+            page.reload()
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+        expect(card.get_by_label("Done")).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
+
+        page.goto(f"{address}/#/chat")
+        say(page, "gated")
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
+        card.get_by_role("button", name="Approve").click()
+        expect(kept).to_be_visible()
+        say(page, "hello")
+        expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+        expect(card.get_by_label("Error")).to_be_visible()
+        card.get_by_role("button").first.click()
+        expect(card.get_by_text("it was not run")).to_be_visible()
+
+
+def test_a_late_call_of_a_stopped_session_is_answered_and_the_page_says_what_waits(
+    page: Page,
+) -> None:
+    with workbench(bench_runner(gate=anyio.Event())) as address:
+        page.goto(address)
+        say(page, "defer")
+        card = page.get_by_label("Call of order_parts")
+        expect(card.get_by_label("Result of the call")).to_be_visible()
+        say(page, "wait")
+        page.get_by_role("button", name="Stop").click()
+        still = page.get_by_role("status").filter(has_text="A call still waits for your answer.")
+        expect(still).to_be_attached()
+        card.get_by_label("Result of the call").fill("77")
+        card.get_by_role("button", name="Complete the call").click()
+        expect(card.get_by_text("your answer is kept until you go on")).to_be_visible()
+        expect(still).to_have_count(0)
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+
+
+def test_what_is_written_is_still_there_after_a_look_at_other_parts_of_the_page(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    say(page, "both")
+    order, wipe = page.get_by_label("Call of order_parts"), page.get_by_label("Call of wipe")
+    order.get_by_label("Result of the call").fill("half a res")
+    wipe.get_by_role("button", name="Reject…").click()
+    wipe.get_by_label("Why not?").fill("half a rea")
+    page.get_by_label("Message", exact=True).fill("half a mess")
+    talk = page.url
+
+    page.goto(f"{address}/#/inbox")
+    inbox = page.get_by_role("article", name="Complete: order_parts").last
+    expect(inbox.get_by_label("Result of the call")).to_have_value("half a res")
+    inbox.get_by_label("Result of the call").fill("half a result")
+    page.goto(f"{address}/#/chat")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    page.get_by_label("Message", exact=True).fill("another")
+    page.goto(talk)
+    expect(order.get_by_label("Result of the call")).to_have_value("half a result")
+    expect(wipe.get_by_label("Why not?")).to_have_value("half a rea")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("half a mess")
+
+    wipe.get_by_role("button", name="Reject").click()
+    order.get_by_role("button", name="Complete the call").click()
+    expect(page.get_by_text("Both are back.", exact=True)).to_be_visible()
+    say(page, "hello")
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
+    page.goto(f"{address}/#/inbox")
+    page.goto(talk)
+    expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    expect(page.get_by_text("answered elsewhere")).to_have_count(0)
+
+
+def test_a_call_that_ones_own_message_closes_is_not_said_to_be_answered_elsewhere(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    say(page, "wipe")
+    card = page.get_by_label("Call of wipe")
+    card.get_by_role("button", name="Reject…").click()
+    card.get_by_label("Why not?").fill("because")
+    say(page, "hello")
+    expect(card.get_by_role("alert")).to_contain_text("This call was closed without an answer")
+    expect(card.get_by_label("Why not?")).to_have_value("because")
+    card.get_by_role("button", name="Dismiss").click()
+    expect(card.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_timeline_says_of_an_answered_call_that_it_is(page: Page, address: str) -> None:
+    page.goto(address)
+    say(page, "both")
+    page.get_by_label("Call of wipe").get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Answered. The agent goes on with it")).to_be_visible()
+    page.goto(page.url.replace("#/chat/", "#/runs/session/"))
+    expect(page.get_by_text("wipe is answered", exact=True)).to_be_visible()
+    expect(page.get_by_text("order_parts waits", exact=True)).to_be_visible()

@@ -50,9 +50,9 @@ def _watch(sim: Simulation, made: Orchestrator) -> None:
         holder = connection.execute(held).scalar()
         mine = made.store.holders.get(scope.session_id)
         on_append(connection, scope, events, waits=waits)
-        if holder != (mine and mine.worker):
+        if holder != mine:
             # Not raised here: a run would take it for a store's error.
-            said = f"{mine and mine.worker} has written to a task that {holder} holds"
+            said = f"{mine} has written to a task that {holder} holds"
             _WITHOUT_HOLDING.setdefault(sim, []).append(said)
 
     made.store.on_append = witnessed

@@ -21,11 +21,13 @@ from toolwright.agent._log import Log
 from toolwright.agent._runner import Runner
 from toolwright.backends.sql import Roll, SqlStore, _database, _statements
 from toolwright.backends.sql import _roll as sql_roll
+from toolwright.backends.sql import _store as _sql_store
 from toolwright.backends.sql._holds import LEASE_SECONDS, Holds
 from toolwright.backends.sql._roll import Standing
 from toolwright.backends.sql._schema import PENDING
 from toolwright.errors import StoreConflict, StoreError
 from toolwright.messages import SignedIn
+from toolwright.serve.live._feed import Feed
 from toolwright.tasks import _queue, _roll, _store, _worker
 from toolwright.testing.simulation import Scenario, _seed
 
@@ -293,7 +295,31 @@ def mix_up_answers() -> AbstractContextManager[Any]:
     return patch.object(Log, "take_answers", take_answers)
 
 
+def answer_whatever_session_there_is() -> AbstractContextManager[Any]:
+    """An answer that was checked is taken for a session that was begun anew in between."""
+    return patch.object(_sql_store, "_is_born", lambda session, born: session is not None)
+
+
+def answer_by_id_alone() -> AbstractContextManager[Any]:
+    """A person's answer is taken for whatever waits under the id of what they were shown."""
+
+    async def nowhere(*_: Any) -> set[str]:
+        return set()
+
+    return patch.object(Runner, "_asked_elsewhere", nowhere)
+
+
+def follow_by_id_alone() -> AbstractContextManager[Any]:
+    """Whoever follows a session goes on with the next of its id, where the old one ended."""
+    return patch.object(Feed, "note_born", lambda *_: None)
+
+
 # -- tasks -----------------------------------------------------------------------------------
+
+
+def answer_forgotten_tasks() -> AbstractContextManager[Any]:
+    """A task that is forgotten takes answers until its session is gone."""
+    return patch.object(_store.TaskStore, "may_answer", lambda *_: True)
 
 
 def forget_claims_that_failed() -> AbstractContextManager[Any]:
@@ -361,7 +387,7 @@ def write_without_holding() -> AbstractContextManager[Any]:
     def unfenced(self: Any, connection: Any, scope: Any, events: Any, *, waits: bool) -> None:
         task, kept = self._lock(connection, scope.session_id), dict(self.holders)
         if task is not None:
-            self.holders[task.id] = _store.Held(task.worker, task.version)
+            self.holders[task.id] = task.worker
         try:
             on_append(self, connection, scope, events, waits=waits)
         finally:
@@ -650,6 +676,38 @@ DEFECTS = [
         patch=say_that_cancelled_calls_have_ended,
         shows="the model reads of a payment",
         seed=4,
+        within=60,
+    ),
+    Defect(
+        name="an answer is taken for a session begun anew while it was checked",
+        scenario=SCENARIOS["begun_anew"],
+        patch=answer_whatever_session_there_is,
+        shows="though rejected|the last payment reads",
+        seed=0,
+        within=20,
+    ),
+    Defect(
+        name="an answer is taken for what waits under the same id later",
+        scenario=SCENARIOS["begun_anew"],
+        patch=answer_by_id_alone,
+        shows="though rejected|the last payment reads",
+        seed=15,
+        within=60,
+    ),
+    Defect(
+        name="a follower goes on in a session begun anew",
+        scenario=SCENARIOS["begun_anew"],
+        patch=follow_by_id_alone,
+        shows="whoever follows",
+        seed=0,
+        within=10,
+    ),
+    Defect(
+        name="a task that is forgotten takes an answer",
+        scenario=SCENARIOS["pruned_while_answered"],
+        patch=answer_forgotten_tasks,
+        shows="read by nobody",
+        seed=7,
         within=60,
     ),
 ]

@@ -6,6 +6,7 @@ from tests.simulation._held_scenarios import (
     silent_holder,
     told_once,
 )
+from tests.simulation._rebirth_scenarios import begun_anew, pruned_while_answered
 from tests.simulation._session_scenarios import (
     approvals_elsewhere,
     budget_over_resumes,
@@ -37,6 +38,7 @@ SCENARIOS: dict[str, Scenario] = {
     scenario.__name__: scenario
     for scenario in (
         approvals_elsewhere,
+        begun_anew,
         budget_over_resumes,
         busy_holder,
         cancelled_parent,
@@ -49,6 +51,7 @@ SCENARIOS: dict[str, Scenario] = {
         held_session,
         parallel_payments,
         payments_by_sub_agents,
+        pruned_while_answered,
         restarted_workers,
         rival_runs,
         shared_counts,

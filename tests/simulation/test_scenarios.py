@@ -15,13 +15,14 @@ _CHEAP = (
     "state_writes",
 )
 _OF_COSTLY = 50
+_COSTLIEST = {"begun_anew": 15, "pruned_while_answered": 15}
 
 
 def seeds_of(name: str) -> int:
     """Durable tasks and long sessions cost several times as much, so the others get the rest."""
     if name not in _CHEAP:
-        return _OF_COSTLY
-    costly = _OF_COSTLY * (len(SCENARIOS) - len(_CHEAP))
+        return _COSTLIEST.get(name, _OF_COSTLY)
+    costly = sum(seeds_of(other) for other in SCENARIOS if other not in _CHEAP)
     return -(-(SEEDS - costly) // len(_CHEAP))
 
 

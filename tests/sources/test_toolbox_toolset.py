@@ -51,6 +51,13 @@ parameters:
     default: 10
 statement: SELECT item FROM orders WHERE customer = ? LIMIT ?
 ---
+kind: tool
+name: broken
+type: sqlite-sql
+source: shop
+description: Asks a table that is not there.
+statement: SELECT * FROM nowhere
+---
 kind: toolset
 name: library
 tools: [find_books]
@@ -87,7 +94,7 @@ async def names(toolset: ToolboxToolset) -> list[str]:
 
 @pytest.mark.row("004-TB7")
 async def test_all_tools_one_toolset_or_some_tools_are_loaded(toolbox: str) -> None:
-    assert await names(ToolboxToolset(toolbox)) == ["find_books", "orders_of"]
+    assert await names(ToolboxToolset(toolbox)) == ["broken", "find_books", "orders_of"]
     assert await names(ToolboxToolset(toolbox, toolset_name="library")) == ["find_books"]
     assert await names(ToolboxToolset(toolbox, tool_names=["orders_of"])) == ["orders_of"]
 
@@ -103,6 +110,16 @@ async def test_a_tool_asks_the_database(toolbox: str) -> None:
         await shop.close()
     assert "Dune" in output.text
     assert "1965" in output.text
+
+
+async def test_what_the_database_refuses_is_an_error_result(toolbox: str) -> None:
+    shop = ToolboxToolset(toolbox)
+    try:
+        tool = await tool_named(shop, "broken")
+        with pytest.raises(ToolError, match="no such table: nowhere"):
+            await run_tool(tool)
+    finally:
+        await shop.close()
 
 
 @pytest.mark.row("004-TB1", "004-TB2")

@@ -1,17 +1,18 @@
 """A program that forks may use its store and its runner in both processes."""
 
-import subprocess
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from tests._loaded import run_loaded
 from tests._postgres import new_database
 
 
 def run(program: str, kind: str, directory: Path) -> None:
     url = new_database() if kind == "postgres" else f"sqlite:///{directory}/s.db"
-    words = [sys.executable, "-W", "ignore", str(Path(__file__).with_name(program)), url]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    words = [sys.executable, str(Path(__file__).with_name(program)), url]
+    done = run_loaded(words, cwd=directory, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests._loaded import LoadedProgram
 from tests._postgres import new_database
 
 from toolwright.backends import open_store
@@ -22,9 +23,9 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/shared.db"
 
 
-def _start(address: str, work: str, name: str) -> subprocess.Popen[str]:
+def _start(address: str, work: str, name: str) -> LoadedProgram:
     command = [sys.executable, str(_PROGRAM), address, work, name]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return LoadedProgram(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _work_together(address: str, work: str) -> dict[str, int]:

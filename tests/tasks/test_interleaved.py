@@ -19,12 +19,11 @@ from toolwright.messages import (
     RunStarted,
     user_message,
 )
-from toolwright.tasks import NewTask, Orchestrator
-from toolwright.tasks import _statements as sql
-from toolwright.tasks._queue import Line
+from toolwright.tasks import NewTask, Orchestrator, _line
+from toolwright.tasks._line import Line
 from toolwright.tasks._roll import WorkerRoll
 from toolwright.tasks._schema import TASKS
-from toolwright.tasks._store import CHILDREN, Held
+from toolwright.tasks._store import CHILDREN
 from toolwright.tasks._task import APP, task_scope
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
@@ -48,7 +47,7 @@ async def claimed(tasks: Orchestrator, new: NewTask) -> str:
     [task_id] = await tasks.queue.enqueue([new])
     [claim] = await tasks.queue.claim(lambda: [Line(agent=new.agent, slots=1)], worker)
     assert claim.task.id == task_id
-    tasks.store.holders[task_id] = Held(worker)
+    tasks.store.holders[task_id] = worker
     return task_id
 
 
@@ -102,15 +101,18 @@ async def test_an_answer_and_the_end_of_the_child_it_is_for_wait_for_each_other_
     assert (await tasks.status(parent)).status == "QUEUED"
 
 
+@pytest.mark.parametrize("limited", [False, True])
 async def test_a_task_that_was_cancelled_as_it_was_looked_for_is_not_claimed(
-    url: str, tasks: Orchestrator
+    url: str, tasks: Orchestrator, limited: bool
 ) -> None:
-    await tasks.queue.enqueue([NewTask(agent="owned", prompt="go")])
-    where = {"agent": "owned", "now": 1e12, "most": 9, "but": [], "per_owner": 1}
+    ids = await tasks.queue.enqueue([NewTask(agent="owned", prompt="go")])
     database = tasks.store.database
-    cancel = update(TASKS).where(TASKS.c.agent == "owned").values(status="CANCELLED")
+    cancel = update(TASKS).where(TASKS.c.id.in_(ids)).values(status="CANCELLED")
     # As a worker looks, but it waits where that leaves out what is locked.
-    look = sql.line_of_owners(suspect=False).with_for_update()
+    first = _line._first(suspect=False, choosy=False)
+    look = (_line._THESE if limited else first).with_for_update()
+    in_line = {"agent": "owned", "queue": "default", "now": 1e12, "most": 9, "but": []}
+    where = {"ids": ids} if limited else in_line
     async with anyio.create_task_group() as group:
         together = Together(group)
         with hold_at(database, "UPDATE toolwright_tasks SET status", after=True) as cancelled:

@@ -157,9 +157,7 @@ async def set_version(made: Orchestrator, old: int, new: int) -> None:
 async def test_a_claim_is_held_under_the_name_it_was_made_with(tmp_path: Path) -> None:
     made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
     holders: list[str | None] = []
-    model = ScriptedModel(
-        lambda _: holders.extend(held.worker for held in made.store.holders.values()) or "done"
-    )
+    model = ScriptedModel(lambda _: holders.extend(made.store.holders.values()) or "done")
     made.register(Agent(name="a", model=model))
     worker = made.worker()
     names, claim = list[str](), worker._queue.claim

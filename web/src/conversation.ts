@@ -16,6 +16,8 @@ export interface Call {
   progress: string;
   result?: ToolResult;
   pending?: Pending;
+  /** It asked something, and ended without an answer. */
+  closed?: boolean;
   /** What came of it after the model had gone on without it. */
   update?: string;
   traceback?: string;
@@ -290,7 +292,7 @@ function ended(call: Call, event: AgentEvent & { type: "tool_ended" }): Call {
   const status = outcomeOf(event.result);
   const waits = status === "pending" || goesOn(call);
   return {
-    ...call, state: waits ? "waiting" : stateOf(status), pending: waits ? call.pending : undefined, result: event.result, elapsed: event.elapsed, endedAt: event.at, traceback: event.traceback,
+    ...call, state: waits ? "waiting" : stateOf(status), pending: waits ? call.pending : undefined, closed: !waits && call.pending !== undefined, result: event.result, elapsed: event.elapsed, endedAt: event.at, traceback: event.traceback,
   };
 }
 
@@ -311,8 +313,9 @@ function outcomeOfAnswer(call: Call, answer: Json | undefined): CallState {
 }
 
 /** Whether a call waits for an answer, or one that an agent inside it has made. */
-export function waits(call: Call): boolean {
-  return call.state === "waiting" || call.inner.some((block) => block.kind === "turn" && block.calls.some((inner) => inner && waits(inner)));
+export function waits(call: Call, isOpen: (call: Call) => boolean = () => true): boolean {
+  const inside = call.inner.some((block) => block.kind === "turn" && block.calls.some((inner) => inner && waits(inner, isOpen)));
+  return inside || call.state === "waiting" && isOpen(call);
 }
 
 function sum(a: Usage, b: Usage): Usage {

@@ -1,6 +1,6 @@
 // What several views show at once: who waits, which sessions there are; kept fresh by the server's news.
-import { useEffect, useRef, useState } from "preact/hooks";
-import { api } from "./api";
+import { useEffect, useState } from "preact/hooks";
+import { api, serverNow } from "./api";
 import { parseSent } from "./exact";
 import type { AgentEvent, Info, OpenCall, Pending, Place, Session, Task } from "./types";
 
@@ -38,16 +38,40 @@ function useWatch(wanted: boolean): void {
 /** How often the lists were begun to be read, and which of these readings they are from. */
 let begunReads = 0, shownRead = 0;
 
+/** How often the lists had been begun to be read when a question was first known here. */
+const knownAt = new Map<string, number>();
+
 /** Whether a question has its answer though the log does not say so: the run takes it when nothing else is waited for. */
+export function isAnswered(place: Place, id: string, asked: Pending | undefined): boolean {
+  return isSettled(place, id, asked) && !isExpired(asked!);
+}
+
+/** Whether a question waits for nobody any more: it was answered, or its deadline has passed. */
+export function isSettled(place: Place, id: string, asked: Pending | undefined): boolean {
+  if (!asked) return false;
+  if (isExpired(asked)) return true;
+  const key = `${place}/${id}/${asked.call_id}`;
+  // A list that was read before the question was known here cannot tell.
+  if (!knownAt.has(key)) knownAt.set(key, begunReads);
+  return shownRead > knownAt.get(key)!
+    && !shared.pending.some((call) => call.place === place && call.id === id && call.pending.call_id === asked.call_id);
+}
+
+/** By the server's clock, for that is what decides. */
+const isExpired = ({ deadline }: Pending) => deadline !== undefined && deadline !== null && deadline <= serverNow();
+
 export function useAnswered(place: Place, id: string, asked: Pending | undefined): boolean {
   const callId = asked?.call_id;
-  const seen = useRef<{ callId?: string; read: number }>({ read: 0 });
-  // A list that was read before the question was known here cannot tell.
-  if (seen.current.callId !== callId) seen.current = { callId, read: begunReads };
+  const answered = isAnswered(place, id, asked);
   useEffect(() => { if (callId !== undefined) void refresh(); }, [callId]);
   useWatch(callId !== undefined);
-  return callId !== undefined && shownRead > seen.current.read
-    && !shared.pending.some((call) => call.place === place && call.id === id && call.pending.call_id === callId);
+  return answered;
+}
+
+/** Whether a person has stopped the session's last run, and something has come since. */
+export function useCanGoOn(place: Place, id: string): boolean {
+  useWatch(place === "session");
+  return place === "session" && shared.sessions.some((session) => session.id === id && session.can_go_on);
 }
 
 export async function loadInfo(): Promise<void> {
@@ -61,9 +85,23 @@ export const refresh = once(async () => {
   const [sessions, pending, tasks] = await Promise.all([api.sessions(), api.pending(), wanted]);
   shownRead = read;
   set({ sessions, pending, tasks });
+  refreshWhenDue(pending);
   // Another page may have chosen another model.
   if (shared.info && shared.info.models.length > 1) await loadInfo();
 }, 150);
+
+let due = 0;
+
+/** No news comes of a deadline that passes: then the lists are read again. */
+function refreshWhenDue(pending: OpenCall[]): void {
+  clearTimeout(due);
+  const left = pending.flatMap(({ pending: { deadline } }) => (deadline && deadline > serverNow() ? [deadline - serverNow()] : []));
+  const next = Math.min(...left);
+  if (next < MOST_WAITED) due = window.setTimeout(() => void refresh(), next * 1000 + 500);
+}
+
+/** Timers take no more than 24 days. */
+const MOST_WAITED = 86_400;
 
 export function forgetPending(place: Place, id: string, callId: string): void {
   set({ pending: shared.pending.filter((c) => c.place !== place || c.id !== id || c.pending.call_id !== callId) });

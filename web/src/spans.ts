@@ -11,6 +11,8 @@ export interface Span {
   /** 0 while it is still going on. */
   to: number;
   tone: "turn" | "ok" | "failed" | "error" | "denied" | "wait" | "busy";
+  /** What it waits for. */
+  asked?: Pending;
 }
 export interface RunSpans { key: string; title: string; from: number; to: number; spans: Span[] }
 
@@ -76,7 +78,7 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
         if (blocking !== false) called(baseId(call_id), name);
         mark(event.pending);
         end(`wait ${baseId(call_id)}`, event.at);
-        begin(`wait ${baseId(call_id)}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1 });
+        begin(`wait ${baseId(call_id)}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1, asked: event.pending });
         break;
       }
       case "pending_changed": {
@@ -85,7 +87,7 @@ export function runsOf(events: AgentEvent[]): RunSpans[] {
         mark(event.pending);
         // What its function asked first is answered: it waits for its result again.
         if (blocking !== false && open.has(`call ${id}`) && !open.has(`wait ${id}`)) {
-          begin(`wait ${id}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1 });
+          begin(`wait ${id}`, { ...span("wait", `${name} waits`, "wait"), depth: depth + 1, asked: event.pending });
         }
         break;
       }

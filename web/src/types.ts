@@ -34,6 +34,7 @@ export interface ToolResult {
   data?: Json;
   failed?: boolean | null;
   outcome_unknown?: boolean | null;
+  noted?: boolean | null;
 }
 
 export type PendingKind = "result" | "confirmation" | "credential" | "choice" | "input";
@@ -93,6 +94,8 @@ export interface Session {
   updated_at: number;
   last_seq: number;
   by_hand: boolean;
+  /** A person has stopped its last run, and something has come since that nobody goes on with. */
+  can_go_on: boolean;
 }
 
 export interface Task {

@@ -19,6 +19,7 @@ from toolwright.tools import Output, Tool, to_output
 __all__ = [
     "OUTCOME_UNKNOWN",
     "STILL_RUNNING",
+    "STOPPED",
     "WROTE",
     "Pass",
     "answer_text",
@@ -37,6 +38,7 @@ STILL_RUNNING = (
     "The user has sent a new message meanwhile."
 )
 WROTE = "The user sent a new message instead of answering"
+STOPPED = "The user stopped the run and sent a new message instead"
 
 
 class Pass(Enum):

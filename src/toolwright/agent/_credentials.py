@@ -112,10 +112,10 @@ async def _accept(
         others = [call for call in calls if _place(call) != _place(row)]
         first = await _brought_before(store, credentials, others)
         if first is not None:
-            released = await store.answer(*address, first)
+            released = await store.answer(*address, first, born=row.born)
             return "duplicate" if released == "accepted" else released
         rivals = [_place(call) for call in others if not call.answered]
-        outcome = await store.answer(*address, answer, rivals)
+        outcome = await store.answer(*address, answer, rivals, born=row.born)
         mine = next((call for call in calls if _place(call) == _place(row)), None)
         if outcome != "duplicate" or mine is None or mine.answered:
             return outcome
@@ -161,7 +161,7 @@ async def _release(store: Store, signed_in: OpenCall, answer: SignedIn) -> None:
     for call in await store.open_calls(app_name):
         if not call.answered and _same(call, signed_in):
             with suppress(SessionHeld):  # Its session is being deleted: nobody waits for it.
-                await store.answer(app_name, *_place(call), answer)
+                await store.answer(app_name, *_place(call), answer, born=call.born)
 
 
 def _same(call: OpenCall, other: OpenCall) -> bool:
@@ -294,9 +294,8 @@ async def look_again(run: Run, ctx: ToolContext) -> None:
         if await flows.ready(run.scope, config) is not None:
             # Under its key is nothing, so the call is given what is ready.
             answer = SignedIn(key=f"answer:{uuid.uuid4().hex}")
-            await store.answer(
-                run.scope.app_name, run.scope.session_id, record.pending.call_id, answer
-            )
+            address = (run.scope.app_name, run.scope.session_id, record.pending.call_id)
+            await store.answer(*address, answer, born=run.log.born)
     except Exception:
         # The question stands, and a person can answer it.
         logger.exception("session %s: no second look for a credential", run.scope.session_id)

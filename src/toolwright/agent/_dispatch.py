@@ -216,7 +216,9 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
         ctx.requested, ctx.arguments = None, record.as_read or args
     if ctx.transfer:
         resolve_transfer(run.agent, ctx.transfer)
-    return output if args is called else _noting_edits(run, output, args, called)
+    if args is not called and output.status != "pending":
+        record.note = _changed_to(run, args, called)
+    return output
 
 
 async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
@@ -312,11 +314,12 @@ def _count_call(run: Run) -> None:
         raise ToolError(f"The run's limit of {limit} tool calls is used up; this call was not run.")
 
 
-def _noting_edits(run: Run, output: Output, args: Args, called: Args) -> Output:
-    if output.status == "pending" or digest_of_arguments(args) == digest_of_arguments(called):
-        return output
+def _changed_to(run: Run, args: Args, called: Args) -> str:
+    """What a person has made of the arguments, in words; empty where they are the same."""
+    if digest_of_arguments(args) == digest_of_arguments(called):
+        return ""
     said = json.dumps(run.card(args), ensure_ascii=False)
-    return replace(output, text=f"(A person changed the arguments to {said}.)\n{output.text}")
+    return f"(A person changed the arguments to {said}.)"
 
 
 async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -> ToolResult:
@@ -391,17 +394,19 @@ def _conclude(
     if output.status in ("error", "denied"):
         run.give_up(ctx.function_call_id, ENDED_AROUND)
     content, data = parts
+    record = run.record(ctx.path, ctx.call)
+    note = (TextPart(record.note),) if record.note else ()
     result = ToolResult(
         call_id=ctx.call.call_id,
         name=ctx.call.name,
         status="error" if output.failed else output.status,
-        content=content,
+        content=(*note, *content),
         data=data,
         failed=True if output.failed else None,
         outcome_unknown=True if output.outcome_unknown else None,
         found=output.found,
+        noted=True if note else None,
     )
-    record = run.record(ctx.path, ctx.call)
     record.end(result, ctx.taken_actions())
     trace = None if error is None or isinstance(error, ToolError) else _trace(run, error)
     run.emit(

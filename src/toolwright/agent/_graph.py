@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -257,18 +257,15 @@ def _node(node: Any) -> AgentNode | Tool:
 
 async def _run_agent(run: Run, agent: AgentNode, path: str, value: Any) -> _Step:
     outcome = await go_inside(begin_inside(run, agent, path), _text(value))
-    chosen = _chosen_inside(run, path)
-    return _Step(outcome, outcome.text.strip() if chosen is None else chosen)
-
-
-def _chosen_inside(run: Run, path: str) -> Any:
-    """The route that the last of an agent's own calls has set that has set one."""
-    taken = [
-        record.actions.route
-        for call_id, record in run.log.calls.items()
-        if call_id.rpartition("/")[0] == path and record.actions is not None
-    ]
-    return next((route for route in reversed(taken) if route is not None), None)
+    route, output = None, None
+    for call_id, record in run.log.calls.items():
+        if call_id.rpartition("/")[0] == path and record.actions is not None:  # one of its own
+            route = route if record.actions.route is None else record.actions.route
+            output = output if record.actions.output is None else record.actions.output
+    if output is not None and outcome.status == "done":
+        # As it comes back from the log, so that a pause changes nothing.
+        outcome = replace(outcome, output=jsonable(output))
+    return _Step(outcome, outcome.text.strip() if route is None else route)
 
 
 async def _run_tool(
@@ -295,7 +292,7 @@ async def _run_tool(
         output = unpack(actions.output, function)
     else:
         # Not run, but answered from outside.
-        output = record.answer.value if isinstance(record.answer, Given) else result.text
+        output = record.answer.value if isinstance(record.answer, Given) else result.own_text
     return _Step(Outcome(status="done", text=result.text, output=output), route)
 
 

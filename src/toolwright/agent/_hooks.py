@@ -75,6 +75,37 @@ class Hooks:
         for f in fields(Hooks):
             if getattr(self, f.name) is None:  # which would cover a method of a subclass
                 object.__setattr__(self, f.name, _method(self, f.name))
+            if (hook := getattr(self, f.name)) is not None:
+                _check_parameters(f.name, hook)
+
+
+_GIVEN = {
+    "before_agent": ("ctx",),
+    "after_agent": ("ctx", "text"),
+    "before_model": ("ctx", "request"),
+    "after_model": ("ctx", "message"),
+    "before_tool": ("ctx", "tool", "args"),
+    "after_tool": ("ctx", "tool", "args", "output"),
+    "on_model_error": ("ctx", "error"),
+}
+"""What each is called with, by position."""
+_CONTEXTS = ("tool_context", "callback_context")
+
+
+def _check_parameters(name: str, hook: Any) -> None:
+    """Refuse a function that could not be called, or would take one thing for another."""
+    called = f"it is called as {name}({', '.join(_GIVEN[name])})"
+    try:
+        signature = inspect.signature(hook)
+        signature.bind(*_GIVEN[name])
+    except ValueError:  # written in C, without a signature
+        return
+    except TypeError as error:
+        raise SettingError(f"{hook!r} cannot be the hook {name}: {error}; {called}.") from error
+    if any(one in _CONTEXTS for one in list(signature.parameters)[1:]):
+        raise SettingError(
+            f"{hook!r} cannot be the hook {name}: the context comes first; {called}."
+        )
 
 
 def _method(hooks: Hooks, name: str) -> Any:

@@ -17,6 +17,7 @@ from toolwright.messages import (
     Actions,
     AnyEvent,
     AuthConfig,
+    CancelRequested,
     Event,
     History,
     HistoryCompacted,
@@ -110,6 +111,8 @@ class CallRecord:
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
     early: Any = None
     """What was started of it before the model's reply was whole, as a handler with its context."""
+    note: str = ""
+    """What its result says before the tool's own words."""
 
     @property
     def is_deferred(self) -> bool:
@@ -210,6 +213,8 @@ class Log:
         self.asked: UserMessage | None = None
         """What whoever started the session's runs, or steered them, said last; never an answer of
         the outside, a summary or another message that a model or a tool has a part in."""
+        self.is_stopped = False
+        """Whether a person has stopped the latest run, as far as the log was read back."""
         self.inbox: list[Waiting] = []
         """Messages to put in before the next turn."""
         self.owed: set[str] = set()
@@ -543,8 +548,23 @@ def full_id(path: str, call_id: str) -> str:
     return f"{path}/{call_id}" if path else call_id
 
 
+def _note_stop(log: Log, event: Event) -> None:
+    """Note whether a person has stopped the latest run: a server that is shut down marks the log of a
+    run that it ends itself with a change of nothing."""
+    match event:
+        case CancelRequested():
+            log.is_stopped = True
+        case RunEnded(path="", reason="cancelled"):
+            log.is_stopped = True
+        case RunStarted(path="") | StateChanged(path="") if not _delta(event):
+            log.is_stopped = False
+        case _:
+            pass
+
+
 def _apply(log: Log, event: Event) -> None:
     """Take one stored event into account, exactly as when it was first added."""
+    _note_stop(log, event)
     match event:
         case RunStarted() | Steered():
             thread = log.thread(event.path)

@@ -105,14 +105,14 @@ class Shared:
         services: Services | None = None,
         deps: Any = None,
         task_id: str | None = None,
-        hooks: Hooks | None = None,
+        hooks: Sequence[Hooks | None] = (),
         root: AgentNode | None = None,
     ) -> None:
         self.log = log
         self.root = root
         """The agent that was asked to run, around all others."""
         self.hooks = hooks
-        """The runner's hooks, which see what every agent of the run does."""
+        """The runner's hooks, and of those who serve it, which see what every agent of the run does."""
         self.meter = meter
         self.meters: dict[str, Meter] = {}
         """The latest of each workflow's step: the next message goes on counting."""
@@ -449,24 +449,27 @@ class Run:
         except UsageError as error:
             self.shared.failure = self.shared.failure or error
             raise
-        outer = () if self.plain or self.shared.hooks is None else (self.shared.hooks,)
+        around = () if self.plain else self.shared.hooks
+        # The place of each is the same in a later run, in which another may have no hooks.
+        named = {f"runner+{n}" if n else "runner": hooks for n, hooks in enumerate(around)}
+        outer = {place: hooks for place, hooks in named.items() if hooks is not None}
         self.rules = here.guards
         """The rules that every call is judged by, the outermost first."""
         self.names = here.names
         """The agents on the path, the root first."""
-        self.hooks = (*outer, *here.hooks)
+        self.hooks = (*outer.values(), *here.hooks)
         """The hooks of everybody on the path, the outermost first."""
-        self.own_hooks = (*outer, self.agent.hooks)
+        self.own_hooks = (*outer.values(), self.agent.hooks)
         """Those that see the agent begin and end."""
         depths = range(len(here.names) - len(here.hooks), len(here.names))
-        places = (*("runner" for _ in outer), *depths)
+        places = (*outer, *depths)
         self.tool_hooks = tuple(
             (f"hook:{place}", hooks)
             for place, hooks in zip(places, self.hooks, strict=True)
             if hooks.before_tool is not None or hooks.after_tool is not None
         )
-        """Those around tools, each with its place, by which its questions are known: the runner's,
-        or how deep on the path the agent is."""
+        """Those around tools, each with its place, by which its questions are known: the runner's or
+        its server's, or how deep on the path the agent is."""
         self.below = here
 
     @property

@@ -27,7 +27,7 @@ from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
-from toolwright.agent._rules import ABOVE_ALL, Above, compiled
+from toolwright.agent._rules import ABOVE_ALL, Above, Guard, compiled
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
     Job,
@@ -53,7 +53,7 @@ from toolwright.backends import (
     questions_beside,
     waited_for,
 )
-from toolwright.concurrency import close_all, in_io_thread
+from toolwright.concurrency import close_all, first_cause, in_io_thread
 from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
     Answered,
@@ -68,6 +68,7 @@ from toolwright.messages import (
     Reject,
     Scope,
     UserMessage,
+    call_key,
     call_of,
     fold_members,
     user_message,
@@ -121,7 +122,8 @@ class Runner(Sealed):
         """See what every agent does, inner ones too."""
         self.policy = policy
         """Judges every call of every agent, inner ones too."""
-        self.guards = compiled("the runner", policy)
+        self._guards = compiled("the runner", policy)
+        self._more_hooks: tuple[Hooks, ...] = ()
         self.app_name = app_name
         self.store = open_store(store)
         kept = _credential_store(credentials)
@@ -135,6 +137,18 @@ class Runner(Sealed):
         )
         self.deps = deps
         self._going = Going()
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """All rules that hold for every agent: its policy, and those of who serves it."""
+        return self._guards
+
+    def add_rules_of(
+        self, whose: str, *, hooks: Hooks | None = None, policy: Policy | None = None
+    ) -> None:
+        """Who serves this runner adds to its rules and hooks, and takes none away."""
+        self._guards = (*self._guards, *compiled(whose, policy))
+        self._more_hooks = self._more_hooks if hooks is None else (*self._more_hooks, hooks)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -172,15 +186,22 @@ class Runner(Sealed):
         session_id: str | None = None,
         deps: Any = None,
         state: Mapping[str, Any] | None = None,
+        only_from: SessionRow | None = None,
     ) -> AsyncGenerator[AnyEvent, None]:
-        """The events of `run` (or, without a prompt, of `resume`) as they happen."""
+        """The events of `run` (or, without a prompt, of `resume`) as they happen.
+
+        `only_from` is for who takes over from another process: `resume` only if the session still stands
+        as in this row, else there are no events.
+        """
         message = None if prompt is None else user_message(prompt)
         plan = _Plan(self._scope(user_id, session_id), deps=deps, given=state)
 
-        def make(start: Start) -> Job:
-            if message is None:
-                return carry_on(self.agent, start)
-            return begin(self.agent, message, start)
+        def make(start: Start) -> Job | Result:
+            if message is not None:
+                return begin(self.agent, message, start)
+            if _has_moved(start, only_from):
+                return make_result(carry_on(self.agent, start).run, _ELSEWHERE)
+            return self._go_on(start)
 
         running = stream_events(lambda on_open: self._guarded(plan, make, on_open))
         # Closed by hand: whoever closes this iterator finds the run ended, not about to end.
@@ -237,11 +258,24 @@ class Runner(Sealed):
             return make_result(run, known)
         return job
 
-    async def abandon(self, session_id: str, reason: str = "cancelled") -> None:
-        """End a session that waits; its open calls cannot be answered any more."""
+    async def abandon(
+        self,
+        session_id: str,
+        reason: str = "cancelled",
+        *,
+        keep_open: bool = False,
+        only_from: SessionRow | None = None,
+    ) -> None:
+        """End a session that waits; its open calls cannot be answered any more, unless they are kept.
+
+        What was approved and has not run yet does so with `resume`; not with the next message. With
+        `only_from`, only if it still stands as in this row.
+        """
         row = await self._session(session_id)
         start = await self._start(_Plan(row.scope), Patience(self.wait_if_held))
-        await abandon(carry_on(self.agent, start), reason)
+        if _has_moved(start, only_from):
+            return
+        await abandon(carry_on(self.agent, start), reason, keep_open=keep_open)
 
     def is_going(self, session_id: str) -> bool:
         """Whether this runner has a run going in a session."""
@@ -294,21 +328,38 @@ class Runner(Sealed):
         rows = await self.store.open_calls(self.app_name, session_id)
         return [replace(row.pending, session_id=row.scope.session_id) for row in waited_for(rows)]
 
-    async def answer(self, session_id: str, call_id: str, value: Any) -> Answered:
+    async def answer(self, session_id: str, call_id: str, value: Any, *, key: str = "") -> Answered:
         """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.
 
         The first answer wins. One that does not fit is refused with `UsageError`, and the call
         still waits. A credential releases every call of its user that waits for the same one.
         Then `resume` the session.
-        """
-        return (await self.answer_all(session_id, {call_id: value}))[call_id]
 
-    async def answer_all(self, session_id: str, answers: Mapping[str, Any]) -> dict[str, Answered]:
+        Give the `key` of the question that a person was shown (`Pending.key`): should the session have
+        been deleted and begun anew meanwhile, what waits under that id is another question, and
+        the answer is "unknown".
+        """
+        keys = {call_id: key}
+        return (await self.answer_all(session_id, {call_id: value}, keys=keys))[call_id]
+
+    async def answer_all(
+        self,
+        session_id: str,
+        answers: Mapping[str, Any],
+        *,
+        keys: Mapping[str, str] | None = None,
+    ) -> dict[str, Answered]:
         """Answer several pending calls, by call id; if one does not fit, none is stored.
 
-        What became of each is that of `answer`.
+        What became of each is that of `answer`; `keys` are of the questions, by call id. They are
+        checked together and taken one after the other: should the store fail in between, or the answer
+        of somebody else overtake a second result, those before it are taken. Sent again, each of them
+        is a "duplicate".
         """
         rows = await self._open_rows(session_id)
+        others = await self._asked_elsewhere(session_id, rows, keys or {})
+        found: dict[str, Answered] = {at: "unknown" for at in answers if at in others}
+        answers = {at: value for at, value in answers.items() if at not in others}
         meant = {
             call_id: await self._question_of(rows, call_id, value)
             for call_id, value in answers.items()
@@ -321,10 +372,33 @@ class Runner(Sealed):
             call_id: await self._checked(waiting.get(meant[call_id]), value)
             for call_id, value in answers.items()
         }
+        # First the results that an answer of somebody else may have overtaken: those are refused.
+        overtakable = {at for at, row in waiting.items() if questions_beside(rows.values(), row)}
+        for call_id, at in sorted(meant.items(), key=lambda one: one[1] not in overtakable):
+            found[call_id] = await self._store_answer(session_id, at, rows, checked[call_id])
+        return found
+
+    async def _asked_elsewhere(
+        self, session_id: str, rows: Mapping[str, OpenCall], keys: Mapping[str, str]
+    ) -> set[str]:
+        """The calls, by their ids, whose keys name questions of another session of that id."""
+        wanted = {at: key for at, key in keys.items() if key}
+        session = await self.store.find(self.app_name, session_id) if wanted else None
+        if session is None:
+            return set()
         return {
-            call_id: await self._store_answer(session_id, at, rows, checked[call_id])
-            for call_id, at in meant.items()
+            at for at, key in wanted.items() if not await self._is_asked_in(session, rows, at, key)
         }
+
+    async def _is_asked_in(
+        self, session: SessionRow, rows: Mapping[str, OpenCall], call_id: str, key: str
+    ) -> bool:
+        """Whether `key` names a question of this session, or the call that it is for."""
+        if key == call_key(session.scope, session.created_at, call_of(call_id)):
+            return True
+        # Not worked out: the questions of a branch have the keys under which they were asked first.
+        asked = rows.get(call_id) or await self._closed_question(session.scope, call_id)
+        return asked is not None and asked.pending.key == key
 
     async def _open_rows(self, session_id: str) -> dict[str, OpenCall]:
         found = await self.store.open_calls(self.app_name, session_id)
@@ -410,22 +484,26 @@ class Runner(Sealed):
     async def _store_answer(
         self, session_id: str, call_id: str, rows: Mapping[str, OpenCall], checked: Any
     ) -> Answered:
-        """Take an answer. A question of the call that is answered first decides, and no result after it."""
+        """Take an answer. Of a call's result and what its function has asked, the first one decides."""
         address, row = (self.app_name, session_id, call_id), rows.get(call_id)
-        while row is not None and not row.answered:
+        born = next((call.born for call in rows.values()), None)
+        while row is not None and not row.answered and row.born == born:
+            result = _result_beside(rows.values(), row)
+            if result is not None and result.answered:
+                return "finished"
             if _is_sign_in(row, checked):
                 return await sign_in(self.store, self.services.credentials, row, checked)
             _refuse_early_result(rows, row)
-            beside = questions_beside(rows.values(), row)
+            beside = [result] if result else questions_beside(rows.values(), row)
             if any(isinstance(asked.answer, Reject) for asked in beside):
                 return "finished"
             rivals = [(session_id, asked.pending.call_id) for asked in beside if not asked.answered]
-            outcome = await self.store.answer(*address, checked, rivals)
+            outcome = await self.store.answer(*address, checked, rivals, born=born)
             if outcome != "duplicate" or not rivals:
                 return outcome
             rows = await self._open_rows(session_id)
             row = rows.get(call_id)
-        return await self.store.answer(*address, None)
+        return await self.store.answer(*address, None, born=born)
 
     async def answer_sign_in(self, callback: str, *, user_id: str | None) -> list[str]:
         """Answer the calls that wait for the sign-in which `callback` finishes.
@@ -466,7 +544,7 @@ class Runner(Sealed):
             log=Log(scope),
             deps=self.deps,
             services=self.services,
-            hooks=self.hooks,
+            hooks=(self.hooks, *self._more_hooks),
             above=ABOVE_ALL.with_guards(self.guards),
         )
         return await explain(self.agent, start, tool, arguments)
@@ -560,7 +638,10 @@ class Runner(Sealed):
             partial(self._delete_artifacts, row.scope),
             partial(self.agent.end_session, SessionInfo.of(row.scope)),
         ]
-        await close_all([partial(self._while_held, row.scope, hold, step) for step in steps])
+        try:
+            await close_all([partial(self._while_held, row.scope, hold, step) for step in steps])
+        except ExceptionGroup as failed:  # The database was away for all of them, say.
+            raise first_cause(failed) from failed
         # Only when all that is elsewhere is gone: nobody would know of it without the session.
         await close_all([partial(self._delete_last, row.scope, hold)])
 
@@ -660,10 +741,11 @@ class Runner(Sealed):
             deps=self.deps if plan.deps is None else plan.deps,
             state=found.state,
             instead_of=found.holder.hold_id if found.holder else "",
+            last_seq=row.last_seq,
             given=plan.given,
             services=self.services,
             task_id=plan.task_id,
-            hooks=self.hooks,
+            hooks=(self.hooks, *self._more_hooks),
             above=plan.above.with_guards(self.guards),
         )
 
@@ -743,6 +825,19 @@ class _Plan:
     above: Above = ABOVE_ALL
 
 
+_ELSEWHERE = Outcome(status="stopped", reason="Another process has gone on with this session.")
+
+
+def _has_moved(start: Start, found: SessionRow | None) -> bool:
+    """Whether a session is not as it was `found`: written to since, or another of its id.
+
+    If it is, that holds: the append that takes the session is refused should it have moved meanwhile.
+    """
+    if found is None or start.log is None:
+        return False
+    return (start.log.born, start.last_seq) != (found.created_at, found.last_seq)
+
+
 def _refuse_early_result(
     rows: Mapping[str, OpenCall], row: OpenCall, together: Collection[str] = ()
 ) -> None:
@@ -755,6 +850,11 @@ def _refuse_early_result(
                 "that decides whether the function runs again, and the result can be brought after "
                 "that. `resume` the session first. The call still waits."
             )
+
+
+def _result_beside(rows: Collection[OpenCall], question: OpenCall) -> OpenCall | None:
+    """The result that can be brought for a call while its function asks this question."""
+    return next((row for row in rows if question in questions_beside(rows, row)), None)
 
 
 def _is_sign_in(row: OpenCall, answer: Any) -> bool:

@@ -4,16 +4,16 @@ import contextlib
 import hashlib
 import os
 import shutil
-import tempfile
+import stat
 import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from toolwright._private import private_directory
+from toolwright._private import is_private, private_directory
 from toolwright.errors import ToolError
 from toolwright.messages import Scope
 
@@ -51,8 +51,9 @@ class Spill:
 
     def look(self) -> None:
         """Find what earlier runs of the session have kept."""
-        directory = _root() / self._name()
-        self._directory = directory if directory.is_dir() else None
+        # In whichever of them: guests that could write to one may have come or gone since.
+        found = (root / self._name() for root in _roots() if is_private(root))
+        self._directory = next((path for path in found if is_private(path)), None)
 
     def write(self, text: str, suffix: str = "txt") -> str:
         """Keep `text`; the name to read it by."""
@@ -63,23 +64,24 @@ class Spill:
         # Written as bytes: line endings stay as they are, and so do lone surrogates.
         data = text.encode("utf-8", "surrogatepass")
         try:
-            (self._directory / name).write_bytes(data)
+            _write_new(self._directory / name, data)
         except FileNotFoundError:
             # It was old, and another process has removed it since this run found it.
             self._directory = self._make()
-            (self._directory / name).write_bytes(data)
+            _write_new(self._directory / name, data)
         return name
 
     def read(self, name: str) -> str:
         """What was kept under `name`."""
         path = None if self._directory is None else self._directory / Path(name).name
-        if path is None or not path.is_file():
+        data = None if path is None else _read_own(path)
+        if data is None:
             raise ToolError(
                 f"There is no stored output {name!r} on this machine: use a name from a truncation "
                 "note, or call the tool again if its output was removed meanwhile, or was kept on "
                 "another machine."
             )
-        return path.read_bytes().decode("utf-8", "surrogatepass")
+        return data.decode("utf-8", "surrogatepass")
 
     def share(self, other: "Spill") -> None:
         """Let another session have what this one has kept, also when this one is deleted."""
@@ -92,9 +94,10 @@ class Spill:
             for file in self._directory.iterdir():
                 with contextlib.suppress(FileNotFoundError, FileExistsError):
                     try:
-                        os.link(file, target / file.name)
+                        follow = os.link not in os.supports_follow_symlinks
+                        os.link(file, target / file.name, follow_symlinks=follow)
                     except PermissionError:
-                        shutil.copyfile(file, target / file.name)
+                        shutil.copyfile(file, target / file.name, follow_symlinks=False)
 
     def remove(self) -> None:
         """Forget all that the session has kept."""
@@ -127,11 +130,37 @@ def start_thread(target: Callable[[], None]) -> None:
 
 def _root() -> Path:
     """The user's own directory for all sessions; one that somebody else has put there is not used."""
+    # Loaded when something is kept for the first time.
+    from toolwright._temporary import temporary_directory  # noqa: PLC0415
+
+    root = next(_roots(), None)
+    return root if root is not None and private_directory(root) else temporary_directory()
+
+
+def _roots() -> Iterator[Path]:
+    """Where it may be: not where commands in a sandbox can write."""
+    from toolwright._temporary import temporary_roots  # noqa: PLC0415
+
     user = os.getuid() if hasattr(os, "getuid") else 0
-    root = Path(tempfile.gettempdir()) / f"toolwright-{user}"
-    if private_directory(root):
-        return root
-    return Path(tempfile.mkdtemp(prefix="toolwright-"))
+    return (root / f"toolwright-{user}" for root in temporary_roots())
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    new = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, new, 0o600), "wb") as file:
+        file.write(data)
+
+
+def _read_own(path: Path) -> bytes | None:
+    """A file that was kept, and nothing that a link in its place leads to."""
+    if not is_private(path.parent):
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except OSError:
+        return None
 
 
 def _is_time_to_clean(root: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import anyio
 
 from toolwright._message_of import named_message_of
-from toolwright.agent._answers import STILL_RUNNING, WROTE, how_far
+from toolwright.agent._answers import STILL_RUNNING, STOPPED, WROTE, Pass, how_far, next_step
 from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._credentials import forget_unused
@@ -70,9 +70,12 @@ class Start:
     """State that comes with the message, and is kept from then on."""
     instead_of: str = ""
     """The hold of an earlier run of the session whose process is gone."""
+    last_seq: int = 0
+    """Where the session's log ended when it was read."""
     services: Services | None = None
     task_id: str | None = None
-    hooks: Hooks | None = None
+    hooks: Sequence[Hooks | None] = ()
+    """The runner's, and of those who serve it."""
     limits: Limits | None = None
     above: Above = ABOVE_ALL
     """The runner's rules, and what holds for the task that started this one."""
@@ -222,8 +225,11 @@ def _open(job: Job) -> None:
     run.thread.agent = run.agent.name
     message, queued = job.message, list(job.queued)
     if message is not None:
+        interrupted = {at: _interrupted(run, at) for at, _ in _open_calls(run)}
+        if run.log.is_stopped:
+            _withdraw_answers(run)
         _leave_rounds(run)
-        _leave_open_calls(run)
+        _leave_open_calls(run, interrupted)
         if run.thread.calls or (isinstance(run.agent, ChatNode) and _is_behind(run)):
             # Calls that were answered come first, and messages that nobody has read yet: a process
             # may have ended before it did.
@@ -253,14 +259,15 @@ def _keep_state(run: Run, given: Mapping[str, Any]) -> None:
     run.keep_state(state)
 
 
-async def abandon(job: Job, reason: str) -> None:
-    """End a session that nobody goes on with: what it waits for can come no more.
+async def abandon(job: Job, reason: str, *, keep_open: bool = False) -> None:
+    """End a session that nobody goes on with: what it waits for can come no more, unless kept open.
 
     Calls that were answered stay as they are, and so do those that were interrupted, by a crash or
     as they ran: whoever goes on all the same finds them as they were.
     """
     run = job.run
-    _abandon_calls(run, reason)
+    if not keep_open:
+        _abandon_calls(run, reason)
     try:
         await forget_unused(run)
         await _close(run, Outcome(status="stopped", reason=reason))
@@ -315,7 +322,26 @@ def _set_off(run: Run, address: str) -> str:
     return told
 
 
-def _leave_open_calls(run: Run) -> None:
+def _withdraw_answers(run: Run) -> None:
+    """The person has stopped the run and writes something else: what they have let happen, and has not
+    begun, does not happen any more. Only whoever resumes the session means it still."""
+    for address, record in run.log.calls.items():
+        pending, is_over = record.pending, any(map(run.log.has_ended, _upwards(address)))
+        if pending is None or record.answer is None or record.started or is_over:
+            continue
+        if next_step(record) is Pass.RUN:
+            run.log.owed.discard(pending.call_id)
+            _close_call(run, address, pending, "error", f"{STOPPED}; {how_far(pending)}.")
+
+
+def _upwards(address: str) -> Iterator[str]:
+    """The address of a call and of those around it."""
+    while address:
+        yield address
+        address = address.rpartition("/")[0]
+
+
+def _leave_open_calls(run: Run, interrupted: Mapping[str, Sequence[CallRecord]]) -> None:
     """The person writes instead of answering: questions to them are closed, the world's work is not.
 
     Calls that were answered already stay as they are, and so do those that a crash interrupted:
@@ -323,10 +349,9 @@ def _leave_open_calls(run: Run) -> None:
     """
     kept = False
     for address, call in _open_calls(run):
-        interrupted = _interrupted(run, address)
-        for record in interrupted:
+        for record in interrupted[address]:
             record.left = True
-        if interrupted or run.log.has_answer(address):
+        if interrupted[address] or run.log.has_answer(address):
             kept = True
             _leave_inside(run, address)
             continue

@@ -188,11 +188,13 @@ class MemoryStore(Sealed):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         """Take an answer, exactly once, in one atomic step."""
         with self._lock:
             session = self._sessions.get((app_name, session_id))
-            if session is None:
+            if session is None or born not in (None, session.row.created_at):
                 return "unknown"
             call = session.calls.get(call_id) or session.closed.get(call_id)
             if call is None:
@@ -336,7 +338,9 @@ def _not_stored(session: _Session, events: Sequence[Event], hold: Hold | None) -
 
 def _open_calls(session: _Session, found: Changes) -> None:
     for pending in found.opened:
-        session.calls[pending.call_id] = OpenCall(scope=session.row.scope, pending=pending)
+        row = session.row
+        call = OpenCall(scope=row.scope, pending=pending, born=row.created_at)
+        session.calls[pending.call_id] = call
     for pending in found.changed:
         if pending.call_id in session.calls:
             call = session.calls[pending.call_id]

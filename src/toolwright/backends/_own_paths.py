@@ -1,27 +1,43 @@
-"""What this program runs from or reads back as its own: no command and no tool may change it."""
+"""What this program runs from or reads back as its own: no command and no tool may change it.
 
+Beside what is known from the start, whatever starts a program outside the walls or keeps records
+says so when it is made: it counts from the next command and the next call of a tool on.
+"""
+
+import contextlib
 import logging
 import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from toolwright._own_program import PYTHON, own_program
-from toolwright._temporary import our_temporary_directories
+from toolwright._temporary import forget_guests, guest_places, our_temporary_directories
 from toolwright.errors import UsageError
 
 __all__ = [
     "PYTHON",
     "SYSTEM_PATH",
+    "OwnBelow",
     "check_writable",
+    "closed_below",
     "find_program",
+    "forget_all",
     "held_below",
-    "identities_below",
+    "hidden_below",
+    "hide_database",
+    "hide_directory",
+    "hold_program",
+    "own_below",
     "own_program",
+    "records_below",
+    "rely_on",
+    "searched_for_modules",
     "way_to",
 ]
 
@@ -33,7 +49,27 @@ _SYSTEM = tuple(
 )
 _MOST_LINKS = 40
 """As many as the system follows on one way."""
+_MOST_BELOW = 200
+"""Each costs every command a mount."""
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What SQLite adds to a database's name: whoever writes one of these files writes the database."""
+_DATABASES_END = (".db", ".sqlite", ".sqlite3")
+_SCRIPTS_OF_NODE = (".js", ".mjs", ".cjs", ".ts")
 _log = logging.getLogger("toolwright")
+_programs: dict[Path, Path] = {}
+"""Programs that this one starts outside the walls, by their real paths, and what each belongs to."""
+_directories: dict[Path, None] = {}
+"""Real directories with records of ours and nothing else."""
+_databases: dict[Path, None] = {}
+"""Real files of databases."""
+_searched: dict[Path, None] = {}
+"""Real directories where programs that this one starts look for modules."""
+_links: dict[Path, None] = {}
+"""Links by which any of these was named."""
+_relied_on: list[Path] = []
+"""Real paths that sandboxes of this program mount: no guest of another may replace them."""
+_RUN = "read-only: this program runs from it, and what is written would run"
+_KEPT = "closed: this program keeps its own records in it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +85,103 @@ class _Own:
     """Links by which these are reached: whoever replaces one decides what is run."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnBelow:
+    """What of ours lies in what commands can see, as real paths."""
+
+    held: tuple[Path, ...] = ()
+    """Below what they can write to: to be read, and no more."""
+    hidden: tuple[Path, ...] = ()
+    """Our records: they are not to be seen at all."""
+    pinned: tuple[Path, ...] = ()
+    """Theirs to change, but to stay where it is, because another sandbox looks it up there."""
+
+
+def hold_program(path: str | os.PathLike[str], *, alone: bool = False) -> None:
+    """Say that this program starts another outside the walls: commands may not change it.
+
+    What lies in the same directory, virtual environment or `node_modules` belongs to it, unless it
+    stands `alone`. Raises `UsageError` where a sandbox that is open could not hold it.
+    """
+    absolute = Path(os.path.abspath(path))
+    files = {absolute.parent.resolve() / absolute.name, absolute.resolve()}
+    parts = {file: file for file in files}
+    if not alone:
+        parts = {part: whole for file in files for part, whole in _parts_of(file)}
+    _take_up((_programs, parts), (_links, dict.fromkeys(_links_on(str(absolute)))))
+
+
+def searched_for_modules(directory: str | os.PathLike[str]) -> None:
+    """Say that a program that this one starts looks there for what it loads: it is warned of."""
+    _searched[Path(directory).resolve()] = None
+
+
+def hide_directory(path: str | os.PathLike[str]) -> Path:
+    """Say that a directory has records of ours, which commands may not see; its real path.
+
+    Raises `UsageError` where a sandbox that is open could not hide it.
+    """
+    real = Path(path).resolve()
+    _take_up(
+        (_directories, {real: None}), (_links, dict.fromkeys(_links_on(os.path.abspath(path))))
+    )
+    return real
+
+
+def hide_database(path: str | os.PathLike[str]) -> None:
+    """Say the same of the SQLite database in a file, and of what SQLite puts beside it."""
+    real = Path(path).resolve()
+    _take_up((_databases, {real: None}), (_links, dict.fromkeys(_links_on(os.path.abspath(path)))))
+
+
+def rely_on(paths: Iterable[Path]) -> Callable[[], None]:
+    """Have no guest replace these real paths, until what is returned is called."""
+    added = list(paths)
+    _relied_on.extend(added)
+    return partial(_rely_no_more, added)
+
+
+def _rely_no_more(paths: list[Path]) -> None:
+    while paths:
+        with contextlib.suppress(ValueError):
+            _relied_on.remove(paths.pop())
+
+
+def forget_all() -> None:
+    """Forget what was said, as at the start of a program: for tests, which are many programs in one."""
+    for said in (_programs, _directories, _databases, _searched, _links, _relied_on):
+        said.clear()
+    forget_guests()
+
+
+def _take_up(*added: tuple[dict[Path, Any], Mapping[Path, Any]]) -> None:
+    """Remember paths, unless a sandbox that is open could not keep them: then it says so now."""
+    new = [(known, path) for known, paths in added for path in paths if path not in known]
+    for known, paths in added:
+        known.update(paths)
+    try:
+        for place in guest_places() if new else ():
+            held_below(place)
+            hidden_below(place)
+    except UsageError:
+        for known, path in new:
+            del known[path]
+        raise
+
+
+def _parts_of(file: Path) -> Iterator[tuple[Path, Path]]:
+    """A program and what else it loads, each with what it belongs to."""
+    if (file.parent.parent / "pyvenv.cfg").exists():
+        yield file, file.parent.parent
+    elif "node_modules" in file.parts:
+        yield file, Path(*file.parts[: file.parts.index("node_modules") + 1])
+    else:
+        yield file, file if file.is_dir() else file.parent
+    if file.suffix in _SCRIPTS_OF_NODE:
+        modules = (up / "node_modules" for up in file.parents)
+        yield from ((path, path) for path in modules if path.is_dir())
+
+
 def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
     """Where a program is: the system's, or one of PATH that does not lie in these directories."""
     named = [
@@ -61,31 +194,84 @@ def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
     return None
 
 
-def check_writable(places: Iterable[Path], walls: str, *, holds_below: bool) -> None:
+def check_writable(
+    places: Iterable[Path], walls: str, *, holds_below: bool, readable: Iterable[Path] = ()
+) -> None:
     """Raise `UsageError` where these walls would let commands change what this program runs from.
 
     What cannot be told from somebody's own code, modules where Python looks for them, is logged.
     """
-    for place in map(Path.resolve, places):
-        held = held_below(place)
-        if held and not holds_below:
-            raise UsageError(
-                f"{str(place)!r} holds {str(held[0])!r}, which this program runs from, and {walls} cannot "
-                "keep commands from changing it. Use bubblewrap, name a sub-directory as the workspace, or "
-                "keep the environment outside of it, as with UV_PROJECT_ENVIRONMENT."
-            )
-        for entry in (Path(entry).resolve() for entry in sys.path):
-            if _is_in(entry, place) and not any(_is_in(entry, path) for path in held):
+    writable = [place.resolve() for place in places]
+    below = own_below(writable, readable, walls, holds_below=holds_below)
+    entries = [Path(entry).resolve() for entry in sys.path]
+    # Where a program was started from a file that lies right in the directory, it looks there, too.
+    entries += [*_searched, *(whole for whole in tuple(_programs.values()) if whole in writable)]
+    for place in writable:
+        for entry in entries:
+            if _is_in(entry, place) and not any(_is_in(entry, path) for path in below.held):
                 _warn_of_modules(str(entry))
+
+
+def own_below(
+    writable: Sequence[Path], readable: Iterable[Path], walls: str, *, holds_below: bool
+) -> OwnBelow:
+    """What of ours commands would see now; `UsageError` where these walls cannot keep it."""
+    held = [path for place in writable for path in held_below(place)]
+    hidden = [path for place in writable for path in hidden_below(place)]
+    for place in map(Path.resolve, readable):
+        if not any(_is_in(place, other) for other in writable):
+            hidden += hidden_below(place, is_writable=False)
+    hidden = list(_outermost(hidden))
+    held = [path for path in held if not any(_is_in(path, other) for other in hidden)]
+    # All of them, not the outermost only: each is a place that another sandbox looks up.
+    pinned = {
+        path
+        for path in (*guest_places(), *_relied_on)
+        if any(_is_below(path, place) for place in writable)
+        and not any(_is_in(path, other) for other in (*held, *hidden))
+        and path.exists()
+    }
+    if not holds_below and (held or hidden):
+        _refuse(writable, held, hidden, walls)
+    _check_number((*hidden, *held, *pinned))
+    return OwnBelow(tuple(held), tuple(hidden), tuple(sorted(pinned)))
+
+
+def _check_number(paths: Sequence[Path]) -> None:
+    if len(paths) > _MOST_BELOW:
+        raise UsageError(
+            f"{len(paths)} paths of this program lie where commands can see them, such as "
+            f"{str(paths[0])!r}; at most {_MOST_BELOW} can be kept apart. Name a smaller directory as the "
+            "workspace, or remove what is not needed."
+        )
+
+
+def _refuse(
+    writable: Sequence[Path], held: Sequence[Path], hidden: Sequence[Path], walls: str
+) -> None:
+    first = (*held, *hidden)[0]
+    place = next((place for place in writable if _is_below(first, place)), first.parent)
+    if held:
+        raise UsageError(
+            f"{str(place)!r} holds {str(first)!r}, which this program runs from, and {walls} cannot "
+            "keep commands from changing it. Use bubblewrap, name a sub-directory as the workspace, or "
+            "keep it outside of the workspace (an environment as with UV_PROJECT_ENVIRONMENT, a server "
+            "with sandbox=ServerSandbox())."
+        )
+    raise UsageError(
+        f"{str(place)!r} holds {str(first)!r}, where this program keeps its own records, and {walls} "
+        "cannot hide it from commands. Use bubblewrap, or keep the records outside of what commands "
+        "can see, as with store='sqlite:////var/lib/app/sessions.db'."
+    )
 
 
 @cache
 def _warn_of_modules(entry: str) -> None:
     """Once for each, however many sandboxes are opened."""
     _log.warning(
-        "Commands in the sandbox can write to %r, where this program looks for modules: what it imports "
-        "later may be theirs, and then runs outside. Name a sub-directory as the workspace, or start "
-        "Python with -P or PYTHONSAFEPATH=1.",
+        "Commands in the sandbox can write to %r, where this program, or one that it starts, looks for "
+        "modules: what it imports later may be theirs, and then runs outside. Name a sub-directory as the "
+        "workspace, start Python with -P or PYTHONSAFEPATH=1, and servers in a directory of their own.",
         entry,
     )
 
@@ -97,7 +283,7 @@ def held_below(place: Path) -> tuple[Path, ...]:
     the system is in it, or a link in it leads to what is ours.
     """
     own = _own_now()
-    if system := [path for path in _SYSTEM if place in path.parents]:
+    if system := [path for path in _SYSTEM if _is_below(path, place)]:
         raise UsageError(
             f"{str(place)!r} holds the system itself, such as {str(system[0])!r}, so commands cannot "
             "be allowed to write there; name a directory of the project as the workspace."
@@ -107,26 +293,102 @@ def held_below(place: Path) -> tuple[Path, ...]:
     base, library = Path(sys.base_prefix).resolve(), Path(sysconfig.get_path("stdlib")).resolve()
     if _is_in(place, base) and (_is_in(PYTHON, place) or _is_in(library, place)):
         raise _unfit(place, "is where Python itself is installed")
-    ours = (*own.whole, *own.parts, *our_temporary_directories(place))
-    held = _outermost(path for path in ours if place in path.parents)
-    for path in (*own.links, *(path for path in held if not path.exists())):
-        if place in path.parents and not any(
-            _is_in(path, other) for other in held if other.exists()
+    started = [
+        whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
+    ]
+    ours = (*own.whole, *own.parts, *started)
+    held = _outermost(path for path in ours if _is_below(path, place))
+    links = (*own.links, *tuple(_links), *(path for path in held if path.is_symlink()))
+    for path in (*links, *(path for path in held if not path.exists())):
+        if _is_below(path, place) and not any(
+            _is_in(path, other) for other in held if other.exists() and not other.is_symlink()
         ):
             raise _unfit(place, f"holds {str(path)!r}, which commands could replace")
     return held
 
 
-def identities_below(root: str) -> frozenset[tuple[int, int]]:
-    """Device and inode of what is ours at, above or below a real directory that tools write to."""
-    place, own = Path(root), _own_now()
-    ours = [
-        path for path in (*own.whole, *our_temporary_directories(place)) if place in path.parents
+def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
+    """Our records below a real directory that commands can see: what is to be empty there.
+
+    A database is hidden with its directory, since SQLite makes and removes files beside it. Where
+    that cannot be, as the directory is all that commands work in, `UsageError` says where to move it;
+    where commands can only read, the files are hidden.
+    """
+    directories = tuple(_directories)
+    if is_writable and (around := [path for path in directories if _is_in(place, path)]):
+        raise _holds_records(place, around[0], "lies in")
+    found = [
+        path for path in (*directories, *our_temporary_directories(place)) if _is_below(path, place)
     ]
-    ours += [path for path in own.parts if place in path.parents]
-    ours += [place] if any(_is_in(place, path) for path in own.parts) else []
-    found = (_identity(path) for path in ours)
-    return frozenset(identity for identity in found if identity is not None)
+    for file in tuple(_databases):
+        if not _is_below(file, place) or any(_is_in(file, path) for path in found):
+            continue
+        if _is_below(file.parent, place) and _is_alone(file.parent):
+            found.append(file.parent)
+        elif is_writable:
+            raise _holds_records(place, file, "holds")
+        else:
+            found += [path for name in _BESIDE if (path := Path(f"{file}{name}")).exists()]
+    # Before they are compared with each other: anybody may make directories with our names.
+    _check_number(found)
+    return _outermost(found)
+
+
+def _is_alone(directory: Path) -> bool:
+    """Whether there is nothing but databases and other records, so that nobody misses the rest."""
+    known = tuple(file.name for file in tuple(_databases) if file.parent == directory)
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return True
+    return all(
+        name.startswith(known)
+        or name.endswith(tuple(f"{end}{more}" for end in _DATABASES_END for more in _BESIDE))
+        or name == ".gitignore"
+        or directory / name in _directories
+        for name in names
+    )
+
+
+def _holds_records(place: Path, path: Path, how: str) -> UsageError:
+    return UsageError(
+        f"Commands cannot be allowed to write to {str(place)!r}: it {how} {str(path)!r}, where this "
+        "program keeps its own records, such as what people have answered. Keep them elsewhere "
+        "('sqlite:////var/lib/app/sessions.db'), give the database a directory of its own, which is "
+        "then hidden ('sqlite:///.toolwright/sessions.db'), or name a sub-directory as the workspace."
+    )
+
+
+def records_below(place: Path) -> list[Path]:
+    """Directories and files that tools do not read, though they may not be there yet."""
+    files = [Path(f"{file}{more}") for file in tuple(_databases) for more in _BESIDE]
+    records = (*tuple(_directories), *our_temporary_directories(place), *files)
+    return [path for path in records if _is_below(path, place)]
+
+
+Closed = Mapping[tuple[int, int] | tuple[int, int, str], str]
+"""Why a file or directory is closed to tools, by its device and inode, or by those of its directory and
+its name in there."""
+
+
+def closed_below(root: str, *, to_writing: bool) -> Closed:
+    """What is ours at, above or below a real directory that tools read, or write to."""
+    place, own = Path(root), _own_now()
+    closed: dict[Any, str] = {}
+    for path in records_below(place):
+        # By its name as well: SQLite takes what it finds beside a database for a part of it.
+        if parent := _identity(path.parent):
+            closed[*parent, path.name] = _KEPT
+        closed[_identity(path)] = _KEPT
+    if to_writing:
+        started = [
+            whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
+        ]
+        ours = [path for path in (*own.whole, *own.parts, *started) if _is_below(path, place)]
+        ours += [place] if any(_is_in(place, path) for path in own.parts) else []
+        closed.update({_identity(path): _RUN for path in ours})
+    closed.pop(None, None)
+    return closed
 
 
 def _unfit(place: Path, why: str) -> UsageError:
@@ -165,6 +427,10 @@ def _has_packages(entry: str) -> bool:
     """Whether distributions are installed in it; somebody's own code is theirs to have changed."""
     if os.path.basename(entry) in ("site-packages", "dist-packages"):
         return True
+    # What lies beside the program that was started is its author's, whatever commands put there.
+    started = os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or "-")
+    if os.path.realpath(entry) in (os.path.realpath(os.path.dirname(started)), os.getcwd()):
+        return False
     try:
         return any(name.endswith(".dist-info") for name in os.listdir(entry)) if entry else False
     except OSError:
@@ -211,7 +477,7 @@ def way_to(path: Path) -> Iterator[Path]:
 def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for path in sorted(set(paths), key=lambda path: (len(path.parts), path)):
-        if not any(other in path.parents for other in found):
+        if not any(_is_below(path, other) for other in found):
             found.append(path)
     return tuple(found)
 
@@ -225,4 +491,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _is_in(path: Path, place: Path) -> bool:
-    return path == place or place in path.parents
+    return path == place or _is_below(path, place)
+
+
+def _is_below(path: Path, place: Path) -> bool:
+    """By their text, which real paths have only one of: asked some hundred times for each command."""
+    return str(path).startswith(f"{str(place).rstrip('/')}/")

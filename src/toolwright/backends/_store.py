@@ -55,6 +55,8 @@ class OpenCall:
     answered: bool = False
     answer: StoredAnswer | None = None
     """What was accepted, until the log has it (`PendingAnswered`)."""
+    born: float | None = None
+    """When its session was made (`SessionRow.created_at`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,9 +251,13 @@ class Store(Protocol):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         """Take an answer, exactly once, in one atomic step; what it holds is plain JSON.
 
+        `born` is when the session was made whose call was looked at (`OpenCall.born`): the calls of any
+        other session of its name are "unknown", looked at in the same step. None: of any.
         `unless` names other calls, by session and call id: if one of them has an answer already,
         this one is a "duplicate". Of several that name each other, one is accepted; one of the same
         session is answered before or after, whether it names this or not. Without an

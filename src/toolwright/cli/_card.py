@@ -1,8 +1,10 @@
 """The question that a pending call asks, laid out for a screen: what is decided on stays in sight."""
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ _SEEN = 8
 _LONGEST_NAME = 120
 _LEFT_EMPTY = 3
 """So many cells are empty at most where a row ends: a wide picture with its style takes four."""
+_LATEST = 253_370_764_800.0
+"""The beginning of the year 9999: calendars end with it."""
 _BLANKS = re.compile(" {17,}")
 _LEFT_OUT = "({count:,} characters; `show` pages through them all)"
 _TOO_MUCH = "(too much for this screen: `show` pages through it; a yes counts after that)"
@@ -177,7 +181,20 @@ def _head(pending: Pending, *, short: bool = False) -> list[_Part]:
     called = f"{_short_name(name) if short else name} ({pending.kind})"
     text = f"{visible(pending.call_id, lines=False)}  {called}"
     parts = [_Part(text, "waits", last=len(called))]
-    return [*parts, _Part(_prose(pending.hint), "asks")] if pending.hint else parts
+    if pending.hint:
+        parts.append(_Part(_prose(pending.hint), "asks"))
+    if pending.deadline is not None:
+        until = _until(pending.deadline)
+        parts.append(_Part(until, "until", first=len(until)))
+    return parts
+
+
+def _until(deadline: float) -> str:
+    """When a deadline is, and how long that is from now."""
+    deadline = min(deadline, _LATEST)
+    moment = datetime.fromtimestamp(deadline).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+    left = timedelta(seconds=max(0, int(deadline - time.time())))
+    return f"{moment} ({left} left)" if left else f"{moment} (no time left)"
 
 
 def _bodies(pending: Pending) -> list[_Part]:

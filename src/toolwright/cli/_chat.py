@@ -101,8 +101,8 @@ class _Chat:
         await self.answer_waiting()
 
     async def answer_waiting(self) -> None:
-        """Answer what the session still waits for."""
-        if await self.runner.pending(self.session_id):
+        """Answer what the session still waits for, and go on with what was answered."""
+        if await self.runner.store.open_calls(self.runner.app_name, self.session_id):
             await self._turn(None)
 
     async def _turn(self, prompt: str | None) -> None:

@@ -1,7 +1,7 @@
 """Run a session until it is done: show what happens, ask what must be asked."""
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from toolwright.agent import Result, Runner
+from toolwright.backends import OpenCall, is_blocked, is_expired, waited_for
 from toolwright.cli._out import note
 from toolwright.cli._show import Show
 from toolwright.errors import ToolwrightError
@@ -60,7 +61,7 @@ async def go(
     Args:
         late: Calls that the run has gone on without are asked about when it is done, too.
     """
-    left = set[str]()
+    left, known = set[str](), set[str]()
     while True:
         async for event in runner.stream(
             prompt, user_id=scope.user_id, session_id=scope.session_id
@@ -69,20 +70,58 @@ async def go(
         result = await last_result(runner, scope.session_id)
         if ask is None or not (late or result.status == "paused"):
             return result
-        if not await _answer_all(runner, scope.session_id, ask, left):
+        async with _stopped_at_questions(runner, scope.session_id):
+            can_go_on = await _answer_all(
+                runner, scope.session_id, ask, left=left, known=known, late=late
+            )
+        if not can_go_on:
             return result
         prompt = None
 
 
-async def _answer_all(runner: Runner, session_id: str, ask: Ask, left: set[str]) -> bool:
-    """Ask about all that waits and is not in `left`, first what the run waits for; whether it can go
-    on with an answer. What is left waiting now is added to `left`."""
-    waiting = [call for call in await runner.pending(session_id) if call.call_id not in left]
-    for pending in sorted(waiting, key=lambda call: not call.blocking):
-        if not await _answer(runner, session_id, pending, ask):
-            left.add(pending.call_id)
-    is_blocked = any(call.blocking for call in await runner.pending(session_id))
-    return not is_blocked and any(call.call_id not in left for call in waiting)
+@asynccontextmanager
+async def _stopped_at_questions(runner: Runner, session_id: str) -> AsyncIterator[None]:
+    """Ctrl-C at a question stops the run, as it does while a call runs: what was approved before it is
+    not run with the next message."""
+    try:
+        yield
+    except (KeyboardInterrupt, EOFError, anyio.get_cancelled_exc_class()):
+        with anyio.CancelScope(shield=True):
+            open_calls = await runner.store.open_calls(runner.app_name, session_id)
+            if any(call.answer is not None for call in open_calls):
+                await runner.abandon(session_id, keep_open=True)
+        raise
+
+
+async def _answer_all(
+    runner: Runner, session_id: str, ask: Ask, *, left: set[str], known: set[str], late: bool
+) -> bool:
+    """Ask about all that the run waits for and is not in `left`, then, if it waits on and `late` is set,
+    about the rest; whether it can go on with something new. What is left waiting is added to `left`."""
+    answered = False
+    for blocking in (True, False) if late else (True,):
+        for pending in await runner.pending(session_id):
+            if pending.blocking != blocking or pending.call_id in left or is_expired(pending):
+                continue
+            if await _answer(runner, session_id, pending, ask):
+                answered = True
+            else:
+                left.add(pending.call_id)
+        open_calls = await runner.store.open_calls(runner.app_name, session_id)
+        if not is_blocked(open_calls) and (answered or _is_new(open_calls, known)):
+            return True
+    return False
+
+
+def _is_new(open_calls: Sequence[OpenCall], known: set[str]) -> bool:
+    """Whether a call was answered elsewhere, or its deadline has passed, that was not `known`: it is
+    from here on, so that nobody goes on with it twice."""
+    expired = [call for call in waited_for(open_calls) if is_expired(call.pending)]
+    answered = [call for call in open_calls if call.answer is not None]
+    news = {call.pending.call_id for call in [*expired, *answered]}
+    is_new = not news <= known
+    known |= news
+    return is_new
 
 
 @asynccontextmanager
@@ -104,7 +143,7 @@ async def _answer(runner: Runner, session_id: str, pending: Pending, ask: Ask) -
     """Ask until an answer is taken; False when the call is left waiting."""
     while (value := await ask(pending)) is not UNANSWERED:
         try:
-            outcome = await runner.answer(session_id, pending.call_id, value)
+            outcome = await runner.answer(session_id, pending.call_id, value, key=pending.key)
         except ToolwrightError as error:
             note(str(error))
             continue

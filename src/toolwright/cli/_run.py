@@ -7,7 +7,7 @@ import anyio
 from cyclopts import Parameter
 
 from toolwright.agent import Result, Runner
-from toolwright.backends import MemoryStore
+from toolwright.backends import MemoryStore, is_expired
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import choose_asker, go, named_when_interrupted
 from toolwright.cli._input import check_task, read_task
@@ -20,7 +20,7 @@ from toolwright.cli._target import Target
 from toolwright.cli._words import how_to_answer, question, quoted_id
 from toolwright.messages import Pending, Prompt, Scope
 
-__all__ = ["answer_command", "chat", "finish", "run"]
+__all__ = ["answer_command", "chat", "chat_command", "finish", "run"]
 
 _LOST = """
 This session is kept nowhere, so nobody can answer it any more. Run the task in a terminal, where you
@@ -97,7 +97,7 @@ async def _tell_interrupted(runner: Runner, scope: Scope, target: Target) -> Non
         scope.app_name, scope.session_id
     ):
         note(f"interrupted; session {scope.session_id} is kept")
-        note(f"go on: toolwright chat -s {shlex.quote(scope.session_id)}{target.words()}")
+        note(f"go on: {chat_command(scope.session_id, target.words())}")
 
 
 async def _tell_waiting(runner: Runner, scope: Scope, target: Target) -> None:
@@ -107,20 +107,27 @@ async def _tell_waiting(runner: Runner, scope: Scope, target: Target) -> None:
         return
     session, words = scope.session_id, target.words()
     is_kept = not isinstance(runner.store, MemoryStore)
-    note(f"waiting for an answer in session {session}")
+    is_open = not all(is_expired(pending) for pending in waiting)
+    note(f"{'waiting for an answer' if is_open else 'no answer came in time'} in session {session}")
     for pending in waiting:
         note(f"\n{question(pending)}")
         if is_kept:
-            note(how_to_answer(pending, answer_command(session, pending, words)))
-    if is_kept:
-        note(f"\nor talk on: toolwright chat -s {shlex.quote(session)}{words}")
-    else:
+            command = answer_command(session, pending, words)
+            note(how_to_answer(pending, command, chat_command(session, words)))
+    if is_kept and is_open:
+        note(f"\nor talk on: {chat_command(session, words)}")
+    elif not is_kept:
         note(_LOST)
 
 
 def answer_command(session: str, pending: Pending, words: str) -> str:
     """The command that answers the call, up to the answer."""
     return f"toolwright sessions answer {shlex.quote(session)} {quoted_id(pending)}{words}"
+
+
+def chat_command(session: str, words: str) -> str:
+    """The command that goes on with the session."""
+    return f"toolwright chat -s {shlex.quote(session)}{words}"
 
 
 def _person_plays(runner: Runner) -> bool:

@@ -11,7 +11,7 @@ import anyio
 from cyclopts import Parameter
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow
+from toolwright.backends import SessionRow, is_expired, waited_for
 from toolwright.cli import _exit as exits
 from toolwright.cli._answer import RejectOption, answer_value
 from toolwright.cli._go import LOST
@@ -20,7 +20,7 @@ from toolwright.cli._options import AgentOption, JsonOption, ModelOption, StoreO
 from toolwright.cli._out import note, say, say_line
 from toolwright.cli._parts import all_parts, named_files
 from toolwright.cli._places import find_scope, open_for, sessions_of_others
-from toolwright.cli._run import answer_command, finish
+from toolwright.cli._run import answer_command, chat_command, finish
 from toolwright.cli._shorten import shorten
 from toolwright.cli._show import outcome
 from toolwright.cli._target import Target, open_stored
@@ -65,7 +65,7 @@ def sessions_list(
 async def _list(runner: Runner, json: bool) -> None:
     rows = await runner.sessions()
     calls = await runner.store.open_calls(runner.app_name)
-    waiting = {call.scope.session_id for call in calls if not call.answered}
+    waiting = {call.scope.session_id for call in waited_for(calls) if not is_expired(call.pending)}
     if not rows:
         note(f"no sessions of {runner.app_name!r}{await _others(runner)}")
     for row in rows:
@@ -120,7 +120,8 @@ def sessions_show(
             words = _words(target, history)
             for pending in waiting:
                 say(f"\n{question(pending)}")
-                say(how_to_answer(pending, answer_command(session, pending, words)))
+                command = answer_command(session, pending, words)
+                say(how_to_answer(pending, command, chat_command(session, words)))
 
     anyio.run(main)
     return exits.DONE
@@ -199,10 +200,12 @@ def sessions_answer(
                 known = f"these wait: {ids}" if ids else "nothing waits there"
                 raise UsageError(f"Session {session!r} has no call {call!r} that waits; {known}.")
             value = await answer_value(pending, answer, reject)
-            outcome = await runner.answer(session, pending.call_id, value)
+            outcome = await runner.answer(session, pending.call_id, value, key=pending.key)
             if outcome != "accepted":
                 note(LOST.get(outcome, outcome))
+            if outcome not in ("accepted", "expired"):
                 return exits.FAILED
+            # Too late is news too: the agent is told that nobody answered.
             return await finish(runner, scope, None, target, json=json, yes=False)
 
     return anyio.run(main)

@@ -9,6 +9,7 @@ from toolwright.messages import (
     Event,
     HistoryCompacted,
     ModelReplied,
+    PendingChanged,
     PendingOpened,
     TextDelta,
     ToolEnded,
@@ -39,6 +40,8 @@ class RichShow:
         self._streamed = False
         self._titled: set[str] = set()
         """The calls whose name and arguments were shown, until they end."""
+        self._ongoing: set[str] = set()
+        """The calls that the run does not wait for any more: their ends are none."""
 
     def __call__(self, event: Event) -> None:
         """Show it the way a person likes to read it."""
@@ -59,13 +62,18 @@ class RichShow:
             case ToolEnded():
                 # One that was refused has not started.
                 self._title(event.path, event.result.call_id, event.result.name)
-                self._titled.discard(f"{event.path}/{event.result.call_id}")
+                address = f"{event.path}/{event.result.call_id}"
+                self._titled.discard(address)
                 lines = event.result.text.strip().splitlines()
                 more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
                 first, *files = [*lines[:1], *named_files(event.result.content)] or [""]
-                say("  ", _mark(event.result), " ", _line(first), (more, "dim"))
+                mark = _MARKS["pending"] if address in self._ongoing else _mark(event.result)
+                say("  ", mark, " ", _line(first), (more, "dim"))
                 for file in files:
                     say("    ", _line(file))
+            case PendingChanged() if not event.pending.blocking:
+                path, _, call_id = call_of(event.pending.call_id).rpartition("/")
+                self._ongoing.add(f"{path}/{call_id}")
             case PendingOpened():
                 if event.pending.blocking:  # Otherwise it has ended already.
                     path, _, call_id = call_of(event.pending.call_id).rpartition("/")

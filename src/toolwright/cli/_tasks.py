@@ -84,6 +84,7 @@ def tasks_list(
     status: TaskStatus | None = None,
     agent: str | None = None,
     owner: str | None = None,
+    queue: str | None = None,
     tag: str | None = None,
     text: str | None = None,
     younger: str | None = None,
@@ -107,7 +108,7 @@ def tasks_list(
     async def main() -> None:
         found = _existing(where)
         tasks = await found.list(
-            status=status, agent=agent, owner_id=owner, tag=tag, text=text, since=since,
+            status=status, agent=agent, owner_id=owner, queue=queue, tag=tag, text=text, since=since,
             after=after, limit=limit,
         )  # fmt: skip
         if not tasks:

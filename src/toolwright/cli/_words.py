@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any, cast
 
+from toolwright.backends import is_expired
 from toolwright.cli._card import numbers_of, options_of, whole_rows
 from toolwright.cli._json import read_json
 from toolwright.cli._screen import screen
@@ -58,8 +59,12 @@ def quoted_id(pending: Pending) -> str:
     return shlex.quote(_line(pending.call_id))
 
 
-def how_to_answer(pending: Pending, command: str) -> str:
-    """The command that answers the call, and the other answers it takes."""
+def how_to_answer(pending: Pending, command: str, go_on: str = "") -> str:
+    """The command that answers the call, and the other answers it takes; `go_on` is the one that goes
+    on with its session when nobody can answer any more."""
+    if is_expired(pending):
+        ahead = f"; go on: {go_on}" if go_on else "."
+        return f"Its deadline has passed: the agent is told that nobody answered{ahead}"
     if pending.kind == "confirmation":
         more = choices(pending).partition(" | ")[2]
         return f"answer: {command} approve\n        or, in place of approve: {more}"

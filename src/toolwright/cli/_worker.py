@@ -2,16 +2,18 @@
 
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
 
 import anyio
+from cyclopts import Parameter
 
 from toolwright.cli import _exit as exits
 from toolwright.cli._log import log_lines
 from toolwright.cli._options import JsonOption, VerboseOption
 from toolwright.cli._tasks import open_orchestrator
 from toolwright.errors import StoreError, UnreadableError, UsageError
-from toolwright.tasks import Orchestrator, Worker, current_task
+from toolwright.tasks import DEFAULT_QUEUE, Orchestrator, Worker, current_task
 
 __all__ = ["worker"]
 
@@ -26,6 +28,7 @@ def worker(
     orchestrator: str,
     /,
     *,
+    queue: Annotated[tuple[str, ...], Parameter(negative=())] = (DEFAULT_QUEUE,),
     drain_seconds: float = 300.0,
     json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -39,22 +42,27 @@ def worker(
     ----------
     orchestrator
         MODULE:ORCHESTRATOR, with its agents registered.
+    queue
+        Take tasks from this queue; several are taken from in this order.
     drain_seconds
         How long what is running may take to finish after an interrupt; then it is given back.
     """
     if not drain_seconds >= 0:
         raise UsageError(f"--drain-seconds cannot be negative; got {drain_seconds!r}.")
     log_lines(logging.INFO, verbose=verbose, json=json, more=_MORE, task=current_task.get)
-    anyio.run(_Work(open_orchestrator(orchestrator), drain_seconds).run)
+    anyio.run(_Work(open_orchestrator(orchestrator), queue, drain_seconds).run)
     return exits.DONE
 
 
 class _Work:
     """A worker, made again as long as the database cannot be reached."""
 
-    def __init__(self, orchestrator: Orchestrator, drain_seconds: float) -> None:
+    def __init__(
+        self, orchestrator: Orchestrator, queues: Sequence[str], drain_seconds: float
+    ) -> None:
         self._orchestrator = orchestrator
-        self._worker: Worker = orchestrator.worker()
+        self._queues = queues
+        self._worker: Worker = orchestrator.worker(queues=queues)
         self._drain_seconds = drain_seconds
         self._draining = anyio.Event()
 
@@ -96,7 +104,7 @@ class _Work:
                 await self._draining.wait()
                 return
             pause = min(pause * 2, _LONGEST_PAUSE)
-            self._worker = self._orchestrator.worker()
+            self._worker = self._orchestrator.worker(queues=self._queues)
 
     async def _drain_on_signal(
         self, signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope

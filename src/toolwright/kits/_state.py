@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from toolwright.backends import sqlite_address
+from toolwright.backends._own_paths import hide_directory
 
 __all__ = ["state_directory", "store_of"]
 
@@ -17,6 +18,7 @@ def state_directory() -> Path:
     base = os.environ.get("XDG_STATE_HOME", "")
     # The specification has relative paths ignored.
     root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    hide_directory(root / "toolwright")
     return root / "toolwright"
 
 

@@ -61,11 +61,27 @@ class ToolResult:
     """The tools that a search has found, which can be called from here on."""
     called_as: str | None = None
     """As that of its call."""
+    noted: Literal[True] | None = None
+    """A person changed the arguments: the first part of `content` says so, and is not the tool's."""
 
     @property
     def text(self) -> str:
         """The text parts, joined."""
-        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+        return _joined(self.content)
+
+    @property
+    def note(self) -> str:
+        """What is said before the tool's own words; empty where nothing is."""
+        return _joined(self.content[:1]) if self.noted else ""
+
+    @property
+    def own_text(self) -> str:
+        """The text parts that are the tool's own, for programs that read its result."""
+        return _joined(self.content[1:]) if self.noted else self.text
+
+
+def _joined(content: tuple[Content, ...]) -> str:
+    return "\n".join(part.text for part in content if isinstance(part, TextPart))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

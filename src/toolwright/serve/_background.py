@@ -280,14 +280,14 @@ async def _resume(bench: Workbench, session_id: str) -> bool:
             # The process that has it may have died a moment ago, or be about to stop.
             bench.runs.go_on_when_free(row, partial(_resume, bench, session_id))
         elif status != "interrupted":
-            await bench.runs.go_on_with_answers(row)
+            await bench.runs.go_on_with_answers(row, takes_over=True)
         elif is_cancelled(await bench.runner.events(session_id)):
-            await bench.runs.abandon(session_id)
+            await bench.runs.abandon(row)
             _log.info(
                 "Session %s was cancelled before the server stopped; it has ended", session_id
             )
         else:
-            await bench.runs.go_on(row)
+            await bench.runs.take_over(row)
             _log.info("Session %s goes on where it was interrupted", session_id)
     except Exception as error:  # noqa: BLE001  one session must not keep the others from going on
         _log.warning("Session %s cannot be resumed: %s", session_id, redact(str(error)))

@@ -2,13 +2,13 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from toolwright.agent import Runner
-from toolwright.backends import SessionRow, waited_for
+from toolwright.backends import OpenCall, SessionRow, may_go_on, waited_for
 from toolwright.errors import UnreadableError
 from toolwright.messages import Event, RunEnded
 from toolwright.serve._by_hand import is_by_hand
@@ -35,6 +35,9 @@ class SessionInfo(BaseModel):
     updated_at: float
     last_seq: int
     by_hand: bool
+    can_go_on: bool
+    """A person has stopped its last run, and an answer or the end of a deadline has come that nobody
+    goes on with unless it is resumed."""
 
 
 class Sessions:
@@ -54,34 +57,43 @@ class Sessions:
 
     async def describe(self, row: SessionRow) -> SessionInfo:
         """The session as a list shows it."""
-        return await self._describe(row, await self._with_open_calls(row.scope.session_id))
+        return await self._describe(row, await self._open_calls(row.scope.session_id))
 
     async def describe_all(self, rows: Sequence[SessionRow]) -> list[SessionInfo]:
         """Sessions as a list shows them."""
-        waiting = await self._with_open_calls()
-        return [await self._describe(row, waiting) for row in rows]
+        calls = await self._open_calls()
+        return [await self._describe(row, calls) for row in rows]
 
-    async def _describe(self, row: SessionRow, waiting: Collection[str]) -> SessionInfo:
-        last = await self.last_run(row)
+    async def _describe(
+        self, row: SessionRow, calls: Mapping[str, Sequence[OpenCall]]
+    ) -> SessionInfo:
+        last, session_id = await self.last_run(row), row.scope.session_id
+        own = calls.get(session_id, ())
         return SessionInfo(
-            id=row.scope.session_id,
+            id=session_id,
             user_id=row.scope.user_id,
             title=row.title,
-            status="waiting" if last == "done" and row.scope.session_id in waiting else last,
+            status="waiting" if last == "done" and waited_for(own) else last,
             created_at=row.created_at,
             updated_at=row.updated_at,
             last_seq=row.last_seq,
-            by_hand=is_by_hand(row.scope.session_id),
+            by_hand=is_by_hand(session_id),
+            can_go_on=last == "stopped"
+            and may_go_on(own)
+            and await self._runs.is_stopped(session_id),
         )
 
-    async def _with_open_calls(self, session_id: str | None = None) -> set[str]:
-        """The sessions with a call that waits for an answer, of one or of all."""
+    async def _open_calls(self, session_id: str | None = None) -> dict[str, list[OpenCall]]:
+        """The open calls of one session or of all, by session."""
         try:
             calls = await self._runner.store.open_calls(self._runner.app_name, session_id)
         except UnreadableError as error:
             _log.warning("session %r: %s", session_id, error)
-            return set()
-        return {call.scope.session_id for call in waited_for(calls)}
+            return {}
+        found: dict[str, list[OpenCall]] = {}
+        for call in calls:
+            found.setdefault(call.scope.session_id, []).append(call)
+        return found
 
     async def last_run(self, row: SessionRow) -> Status:
         """What has become of the session's last run."""

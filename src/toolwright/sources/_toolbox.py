@@ -10,7 +10,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
-from toolwright.sources._toolbox_http import ASKING, measuring_session
+from toolwright.sources._toolbox_http import ASKING, FAILURES, measuring_session
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
     Args,
@@ -168,13 +168,18 @@ class ToolboxToolset(Toolset):
             now = None if current is None else _said(current)
             refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
             assert current is not None
-            asking = ASKING.set(ctx)
+            failures: list[Any] = []
+            asking, failing = ASKING.set(ctx), FAILURES.set(failures)
             try:
-                return to_output(await current(**args))
+                output = to_output(await current(**args))
             except (ToolboxError, ClientError, PermissionError, ValueError, RuntimeError) as error:
                 raise ToolError(f"{name!r} failed: {error!s:.2000}") from error
             finally:
                 ASKING.reset(asking)
+                FAILURES.reset(failing)
+            if failures:
+                raise ToolError(f"{name!r} failed: {output.text:.2000}")
+            return output
 
         made = Tool(
             spec=ToolSpec(

@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise ImportError("Toolbox needs an extra: pip install 'toolwright[toolbox]'") from error
 
-__all__ = ["ASKING", "measuring_session"]
+__all__ = ["ASKING", "FAILURES", "measuring_session"]
 
 _log = logging.getLogger("toolwright.sources")
 _MOST_LOGGED = 20
@@ -38,6 +38,8 @@ _LONG = 65536
 
 ASKING: ContextVar[ToolContext | None] = ContextVar("asking", default=None)
 """Whose call it is that the server is asked for."""
+FAILURES: ContextVar[list[Any] | None] = ContextVar("failures", default=None)
+"""Where results go that say they are errors: the client hands on their text and not that."""
 
 
 def measuring_session() -> ClientSession:
@@ -97,9 +99,14 @@ class _MeasuredResponse(ClientResponse):
     async def json(self, **named: Any) -> Any:
         body = await self.read()
         try:
-            return await in_io_thread(_parsed, body) if len(body) > _LONG else _parsed(body)
+            message = await in_io_thread(_parsed, body) if len(body) > _LONG else _parsed(body)
         except (ValueError, RecursionError) as error:
             raise ClientError(f"its answer cannot be read: {error!s:.300}") from None
+        result = message.get("result") if isinstance(message, dict) else None
+        failures = FAILURES.get()
+        if failures is not None and isinstance(result, dict) and result.get("isError") is True:
+            failures.append(result)
+        return message
 
 
 def _parsed(body: bytes) -> Any:

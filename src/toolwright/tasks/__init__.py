@@ -6,7 +6,15 @@ except ImportError as error:
     raise ImportError("Durable tasks need an extra: pip install 'toolwright[tasks]'") from error
 
 from toolwright.tasks._orchestrator import Orchestrator
-from toolwright.tasks._task import NewTask, Task, TaskStatus
+from toolwright.tasks._task import DEFAULT_QUEUE, NewTask, Task, TaskStatus
 from toolwright.tasks._worker import Worker, current_task
 
-__all__ = ["NewTask", "Orchestrator", "Task", "TaskStatus", "Worker", "current_task"]
+__all__ = [
+    "DEFAULT_QUEUE",
+    "NewTask",
+    "Orchestrator",
+    "Task",
+    "TaskStatus",
+    "Worker",
+    "current_task",
+]

@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from toolwright._private import is_private, private_directory
 from toolwright.backends import sqlite_path
+from toolwright.backends._own_paths import hide_directory
 from toolwright.concurrency import begin_anew_after_fork
 
 __all__ = ["LATER", "Bell", "Ear", "Ears", "Kind", "LocalBell", "open_bell"]
@@ -115,6 +116,7 @@ class LocalBell(Ears):
 
     async def open(self) -> None:
         """Begin to listen; in a directory that somebody else has put there, nobody does."""
+        hide_directory(self._root)
         if not private_directory(self._root):
             _log.warning(
                 "%s is not this user's own; workers look for work by themselves", self._root

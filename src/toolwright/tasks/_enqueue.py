@@ -13,8 +13,8 @@ from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
 from toolwright.messages import decode_message, encode_message, exact_json, user_message
 from toolwright.tasks import _statements as sql
-from toolwright.tasks._schema import AGENTS, PROMPTS, TAGS, TASKS, TEXTS
-from toolwright.tasks._task import NewTask, refuse_large
+from toolwright.tasks._schema import AGENTS, PROMPTS, QUEUES, TAGS, TASKS, TEXTS
+from toolwright.tasks._task import DEFAULT_QUEUE, NewTask, refuse_large
 from toolwright.tools import checked_state
 
 __all__ = ["enqueue_in"]
@@ -91,6 +91,7 @@ def _refuse_unknown(
     connection: Connection, tasks: Sequence[NewTask], here: Collection[str]
 ) -> None:
     """Refuse names that nobody knows, unless nobody knows any: then a wrong one looks like a right one."""
+    _refuse_unknown_queue(connection, {new.queue for new in tasks if not new.elsewhere})
     wanted = {new.agent for new in tasks if not new.elsewhere} - set(here)
     if not wanted:
         return
@@ -100,6 +101,19 @@ def _refuse_unknown(
         raise UsageError(
             f"No agent {unknown[0]!r} is registered here or known to a worker"
             f"{f'; did you mean {near[0]!r}?' if near else '.'} A task whose agent is yet to come is "
+            "enqueued with elsewhere=True."
+        )
+
+
+def _refuse_unknown_queue(connection: Connection, queues: Collection[str]) -> None:
+    if not (wanted := sorted(set(queues) - {DEFAULT_QUEUE})):
+        return
+    known = {*connection.execute(select(QUEUES.c.name)).scalars()}
+    if known and (unknown := [name for name in wanted if name not in known]):
+        near = near_names(unknown[0], sorted(known))
+        raise UsageError(
+            f"No worker has taken tasks from a queue {unknown[0]!r}"
+            f"{f'; did you mean {near[0]!r}?' if near else '.'} A task whose workers are yet to come is "
             "enqueued with elsewhere=True."
         )
 
@@ -144,12 +158,15 @@ class _Places:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._next: dict[tuple[str, int, str], int] = {}
+        self._next: dict[tuple[str, str, int, str], int] = {}
 
     def take(self, new: NewTask) -> int:
-        line = (new.agent, new.priority, new.owner_id)
+        line = (new.agent, new.queue, new.priority, new.owner_id)
         if line not in self._next:
-            where = {"agent": new.agent, "priority": new.priority, "owner": new.owner_id}
+            where = {
+                "agent": new.agent, "queue": new.queue, "priority": new.priority,
+                "owner": new.owner_id,
+            }  # fmt: skip
             head, last = self._connection.execute(sql.PLACES, where).one()
             self._next[line] = max(head or 0, last or 0) + 1
         place = self._next[line]
@@ -165,7 +182,7 @@ def _row(new: NewTask, places: _Places) -> dict[str, Any]:
         "created_at": now, "updated_at": now, "attempts": 0, "retries": new.retries,
         "failures": 0, "cancel": False, "text": "", "reason": "", "version": "",
         "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
-        "parent_call": new.parent_call,
+        "parent_call": new.parent_call, "queue": new.queue, "concurrency_key": new.concurrency_key,
         "parent_close": None if new.parent_close == "cancel" else new.parent_close,
     }  # fmt: skip
 

@@ -23,6 +23,7 @@ from toolwright.tasks._registered import Registered
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
     APP,
+    DEFAULT_QUEUE,
     PAYLOAD_SIZE,
     NewTask,
     ParentClose,
@@ -75,6 +76,7 @@ class Orchestrator(Sealed):
         *,
         workers: int = 10,
         per_owner: int | None = None,
+        per_key: int = 1,
         rate: tuple[int, float] | None = None,
         max_crashes: int | None = 5,
         retention: timedelta | float | None = None,
@@ -91,12 +93,13 @@ class Orchestrator(Sealed):
     ) -> None:
         """Work on tasks of `agent`, at most `workers` at once in each process.
 
-        `per_owner` and `rate` (so many starts in so many seconds) hold for all processes together.
+        `per_owner`, `per_key` (of those with the same `concurrency_key`) and `rate` (so many starts in
+        so many seconds) hold for all processes together.
         A task that was lost with its worker, or could not be stored, `max_crashes` times in a row
         fails with the reason; None tries it for ever. Workers forget tasks that ended longer than
         `retention` (seconds, or a timedelta) ago, as `prune` does.
         A task that ran under another `version` of the code is gone on with; where `goes_on_from`
-        names the versions for which that is possible, others are refused and kept.
+        names the versions for which that is possible, others are left to workers that can.
         `artifacts`, `memory`, `credentials`, `auth`, `deps`, `hooks`, `policy` and
         `retry_writes` are `Runner`'s.
         """
@@ -119,6 +122,7 @@ class Orchestrator(Sealed):
             runner=runner,
             workers=workers,
             per_owner=per_owner,
+            per_key=per_key,
             rate=rate,
             max_crashes=max_crashes,
             retention=None if retention is None else seconds_of(retention, "retention"),
@@ -257,6 +261,7 @@ class Orchestrator(Sealed):
         status: TaskStatus | None = None,
         agent: str | None = None,
         owner_id: str | None = None,
+        queue: str | None = None,
         tag: str | None = None,
         text: str | None = None,
         since: float | None = None,
@@ -270,7 +275,7 @@ class Orchestrator(Sealed):
         say when they were enqueued, in seconds since the epoch. The next page begins `after` the id
         of the last task of this one.
         """
-        where = _given(status=status, agent=agent, owner_id=owner_id)
+        where = _given(status=status, agent=agent, owner_id=owner_id, queue=queue)
         search = Search(tag=tag, text=text, since=since, until=until, after=after)
         return await self.queue.find(where, limit, search)
 
@@ -325,12 +330,17 @@ class Orchestrator(Sealed):
             self._opened_in = os.getpid()
             await self.bell.open()
 
-    def worker(self) -> Worker:
-        """A worker for the registered agents; `run` it."""
+    def worker(self, *, queues: Sequence[str] = (DEFAULT_QUEUE,)) -> Worker:
+        """A worker for the registered agents; `run` it.
+
+        It takes tasks from `queues` alone, and of those that are ready, the first one's first.
+        """
+        if isinstance(queues, str) or not queues or not all(queues):
+            raise UsageError(f"queues are one or more names of queues; got {queues!r}.")
         if not self.agents:
             raise UsageError("Register at least one agent before you start a worker.")
         bell = open_bell(self.url, "work", "steer")
-        return Worker(self.store, self.queue, bell, self.agents, self.lease)
+        return Worker(self.store, self.queue, bell, self.agents, self.lease, tuple(queues))
 
     async def close(self) -> None:
         """Close the registered agents and what their runners opened, then the connections."""

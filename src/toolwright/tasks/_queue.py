@@ -16,7 +16,6 @@ from sqlalchemy import (
     insert,
     literal,
     select,
-    text,
     tuple_,
 )
 
@@ -25,14 +24,18 @@ from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
 from toolwright.tasks._enqueue import enqueue_in
+from toolwright.tasks._line import Line, is_suspect, next_in_line
 from toolwright.tasks._schema import (
     AGENTS,
+    HAS_VERSION,
     INBOX,
     IS_ACTIVE,
     IS_ENDED,
     IS_FAILED,
+    IS_QUEUED,
     PROMPTS,
     PRUNED,
+    QUEUES,
     TAGS,
     TASKS,
     TEXTS,
@@ -42,7 +45,6 @@ from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
     ENDED,
     PAYLOAD_SIZE,
-    SUSPECT,
     NewTask,
     Task,
     TaskStatus,
@@ -50,25 +52,10 @@ from toolwright.tasks._task import (
     task_scope,
 )
 
-__all__ = ["Claim", "LeftOver", "Letter", "Line", "Mail", "Queue", "Search"]
+__all__ = ["Claim", "LeftOver", "Letter", "Mail", "Queue", "Search"]
 
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 300.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """How an agent's tasks are taken from the queue."""
-
-    agent: str
-    slots: int
-    """How many this worker can take now."""
-    per_owner: int | None = None
-    """How many of one owner may be active at once, on all workers together."""
-    rate: tuple[int, float] | None = None
-    """At most so many starts in so many seconds, on all workers together."""
-    suspect: bool = True
-    """Whether this worker may take a task that may be what kills workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +128,6 @@ class Queue:
         signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
         # Shared, so that it is not taken for dead until its claim is written.
         self._signed_in = signed_in if self._is_sqlite else signed_in.with_for_update(read=True)
-        self._line = {suspect: self._skipping(sql.line(suspect)) for suspect in (False, True)}
-        self._owners = {
-            suspect: self._skipping(sql.line_of_owners(suspect)) for suspect in (False, True)
-        }
 
     def _skipping(self, query: Any, of: Any = None) -> Any:
         """The query, without waiting for those that another worker is about to take."""
@@ -153,6 +136,12 @@ class Queue:
     @property
     def _is_sqlite(self) -> bool:
         return self._database.is_sqlite
+
+    async def versions_waiting(self, agent: str, but: Collection[str]) -> list[str]:
+        """The versions, other than these, whose workers tasks of an agent wait for."""
+        has_version = (IS_QUEUED, HAS_VERSION, TASKS.c.agent == agent)
+        query = select(TASKS.c.version).where(*has_version, TASKS.c.version.not_in(but))
+        return sorted({row.version for row in await self._rows(query.limit(100))})
 
     # -- in and out of the line ----------------------------------------------------------------
 
@@ -165,11 +154,16 @@ class Queue:
 
         return await self._database.write(work)
 
-    async def announce(self) -> None:
-        """Let everybody know for which agents a worker works here."""
-        names = [{"name": name} for name in sorted(self._agents)]
-        new = self._database.insert(AGENTS).on_conflict_do_nothing()
-        await self._database.write(lambda connection: connection.execute(new, names))
+    async def announce(self, queues: Collection[str]) -> None:
+        """Let everybody know for which agents a worker works here, and from which queues."""
+        known = ((AGENTS, self._agents), (QUEUES, queues))
+
+        def work(connection: Connection) -> None:
+            for table, names in known:
+                new = self._database.insert(table).on_conflict_do_nothing()
+                connection.execute(new, [{"name": name} for name in sorted(names)])
+
+        await self._database.write(work)
 
     async def claim(self, lines: Callable[[], Sequence[Line]], worker: str) -> list[Claim]:
         """Take up tasks. `lines` is asked when the transaction begins: more may be free by then."""
@@ -178,16 +172,23 @@ class Queue:
             if connection.execute(self._signed_in, {"worker": worker}).first() is None:
                 return []  # Taken for dead: nobody would look after what it claims.
             now = time.time()
+            but = list(self._store.holders)
             found: list[Row[Any]] = []
+            codes: list[str] = []
             for line in lines():
-                if line.suspect and not any(_is_suspect(row) for row in found):
-                    found += self._next(connection, line, now, suspect=True)
-                taken = sum(row.agent == line.agent for row in found)
-                rest = replace(line, slots=line.slots - taken)
-                found += self._next(connection, rest, now, suspect=False)
+                for suspect in (True, False):
+                    if suspect and (not line.suspect or any(is_suspect(row) for row in found)):
+                        continue
+                    taken = sum(row.agent == line.agent for row in found)
+                    rest = replace(line, slots=line.slots - taken)
+                    found += next_in_line(connection, rest, now, suspect=suspect, but=but)
+                codes += [line.version] * (len(found) - len(codes))
             if not found:
                 return []
-            claiming = [{"task": row.id, "by": worker, "now": now} for row in found]
+            claiming = [
+                {"task": row.id, "by": worker, "now": now, "code": code}
+                for row, code in zip(found, codes, strict=True)
+            ]
             connection.execute(sql.CLAIM, claiming)
             for row in found:
                 if row.attempts == 0:
@@ -195,28 +196,6 @@ class Queue:
             return _claims(connection, found)
 
         return await self._database.write(work)
-
-    def _next(
-        self, connection: Connection, line: Line, now: float, *, suspect: bool
-    ) -> Sequence[Row[Any]]:
-        if line.slots <= 0:
-            return ()
-        limited = line.per_owner is not None or line.rate is not None
-        if limited and not self._is_sqlite:
-            # Two workers that count at the same time would both find room.
-            lock = text("SELECT pg_advisory_xact_lock(hashtext('toolwright'), hashtext(:agent))")
-            connection.execute(lock, {"agent": line.agent})
-        most = min(1 if suspect else line.slots, _starts_left(connection, line, now))
-        if most <= 0:
-            return ()
-        where = {
-            "agent": line.agent, "now": now, "most": most, "but": list(self._store.holders)
-        }  # fmt: skip
-        if line.per_owner is None:
-            return connection.execute(self._line[suspect], where).all()
-        return connection.execute(
-            self._owners[suspect], where | {"per_owner": line.per_owner}
-        ).all()
 
     async def conclude(
         self, task_id: str, status: TaskStatus, *, said: str = "", reason: str = ""
@@ -405,18 +384,6 @@ class Queue:
         return await self._database.read(lambda connection: list(connection.execute(query)))
 
 
-def _starts_left(connection: Connection, line: Line, now: float) -> int:
-    if line.rate is None:
-        return line.slots
-    most, seconds = line.rate
-    recent = (TASKS.c.agent == line.agent, TASKS.c.started_at > now - seconds)
-    return most - (connection.execute(select(func.count()).where(*recent)).scalar() or 0)
-
-
-def _is_suspect(row: Row[Any]) -> bool:
-    return (row.crashes or 0) >= SUSPECT
-
-
 def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
     ids = [row.id for row in rows]
     mail = _mail(connection, ids)
@@ -465,5 +432,5 @@ def _task(row: Row[Any]) -> Task:
         attempts=row.attempts, failures=row.failures, created_at=row.created_at,
         updated_at=row.updated_at, start_at=row.start_at, text=row.text, reason=row.reason,
         worker=row.worker, parent_id=row.parent_id, version=row.version,
-        crashes=row.crashes or 0,
+        crashes=row.crashes or 0, queue=row.queue, concurrency_key=row.concurrency_key,
     )  # fmt: skip

@@ -18,6 +18,7 @@ class Registered:
     runner: Runner
     workers: int
     per_owner: int | None
+    per_key: int
     rate: tuple[int, float] | None
     max_crashes: int | None
     """How often in a row a task may be lost with its worker, or not be stored; None: for ever."""
@@ -28,8 +29,10 @@ class Registered:
     """The versions whose tasks this one can go on with; None: all."""
 
     def __post_init__(self) -> None:
-        if self.workers < 1 or (self.per_owner is not None and self.per_owner < 1):
-            raise UsageError("workers and per_owner must be at least 1.")
+        if self.workers < 1 or self.per_key < 1:
+            raise UsageError("workers and per_key must be at least 1.")
+        if self.per_owner is not None and self.per_owner < 1:
+            raise UsageError(f"per_owner must be at least 1, or None; got {self.per_owner!r}.")
         if self.max_crashes is not None and self.max_crashes < 1:
             raise UsageError(f"max_crashes must be at least 1, or None; got {self.max_crashes!r}.")
         if self.rate is not None and (self.rate[0] < 1 or self.rate[1] <= 0):
@@ -43,18 +46,7 @@ class Registered:
                 f"The last time: {task.reason or 'its worker does not know.'} "
                 "It is kept: retry it when the cause is gone."
             )
-        return self._refusal_of_version(task)
-
-    def _refusal_of_version(self, task: Task) -> str | None:
-        if task.attempts == 0 or self.goes_on_from is None or task.version == self.version:
-            return None
-        if task.version in self.goes_on_from:
-            return None
-        return (
-            f"The task ran under version {task.version!r} of agent {task.agent!r}; version "
-            f"{self.version!r} goes on from {', '.join(map(repr, self.goes_on_from)) or 'no other'}"
-            ". It is kept: retry it on a worker that can."
-        )
+        return None
 
 
 def above_child(

@@ -22,21 +22,24 @@ from sqlalchemy import (
     text,
 )
 
-from toolwright.backends.sql import AnyText
-from toolwright.tasks._task import ENDED, SUSPECT
+from toolwright.backends.sql import GONE, AnyText
+from toolwright.tasks._task import DEFAULT_QUEUE, ENDED, SUSPECT
 
 __all__ = [
     "AGENTS",
+    "HAS_VERSION",
     "INBOX",
     "IS_ACTIVE",
     "IS_ENDED",
     "IS_FAILED",
+    "IS_KEYED",
     "IS_PROMPT",
     "IS_QUEUED",
     "IS_SUSPECT",
     "METADATA",
     "PROMPTS",
     "PRUNED",
+    "QUEUES",
     "TAGS",
     "TASKS",
     "TEXTS",
@@ -44,7 +47,7 @@ __all__ = [
     "has_words",
 ]
 
-VERSION = 7
+VERSION = 8
 """Raise it with every change to the tables below, as that of sessions."""
 METADATA = MetaData()
 
@@ -77,6 +80,8 @@ TASKS = Table(
     Column("wake_at", Float(53)),
     Column("parent_close", Text),
     Column("crashes", Integer),
+    Column("queue", AnyText, nullable=False, server_default=DEFAULT_QUEUE),
+    Column("concurrency_key", AnyText),
 )
 """`wake_at` is the nearest deadline of what a task waits for; `parent_close` its parent-close policy, null
 for "cancel". `crashes` counts how often it was taken up since it was last settled: each time but the
@@ -92,25 +97,40 @@ IS_PROMPT: ColumnElement[bool] = TASKS.c.start_at <= TASKS.c.created_at
 IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT))
 """It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
+IS_KEYED: ColumnElement[bool] = and_(IS_QUEUED, TASKS.c.concurrency_key.is_not(None))
+HAS_VERSION: ColumnElement[bool] = TASKS.c.version != literal_column("''")
+
 
 def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -> Index:
     """An index of few rows where possible: it then costs little to keep."""
     return Index(f"toolwright_tasks_{name}", *columns, sqlite_where=where, postgresql_where=where)
 
 
-_index("line", TASKS.c.agent, TASKS.c.priority.desc(), TASKS.c.place, where=IS_QUEUED)
-_index("heads", TASKS.c.agent, TASKS.c.priority, TASKS.c.place, where=and_(IS_QUEUED, IS_PROMPT))
-_index("turns", TASKS.c.agent, TASKS.c.priority, TASKS.c.owner_id, TASKS.c.place, where=IS_QUEUED)
+_QUEUE = (TASKS.c.agent, TASKS.c.queue)
+_index("line_of_queue", *_QUEUE, TASKS.c.priority.desc(), TASKS.c.place, where=IS_QUEUED)
+_index("heads_of_queue", *_QUEUE, TASKS.c.priority, TASKS.c.place, where=and_(IS_QUEUED, IS_PROMPT))
+_index(
+    "turns_in_queue", *_QUEUE, TASKS.c.priority, TASKS.c.owner_id, TASKS.c.place, where=IS_QUEUED
+)
+# A loose scan over those who have something in line, when the ones in front are at their limit.
+_index(
+    "keys_in_queue", *_QUEUE, TASKS.c.priority, TASKS.c.concurrency_key, TASKS.c.place,
+    where=IS_KEYED,
+)  # fmt: skip
+# Of those that have begun, and so may have to wait for a worker of their version.
+_index("versions", TASKS.c.agent, TASKS.c.version, where=and_(IS_QUEUED, HAS_VERSION))
+METADATA.info[GONE] = tuple(f"toolwright_tasks_{name}" for name in ("line", "heads", "turns"))
 _index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)
 _index("held", TASKS.c.worker, where=IS_ACTIVE)
+_index("active", TASKS.c.agent, TASKS.c.owner_id, TASKS.c.concurrency_key, where=IS_ACTIVE)
 _index("dead", TASKS.c.updated_at, where=IS_FAILED)
 _index("ended", TASKS.c.agent, TASKS.c.updated_at, where=IS_ENDED)
 _index("deadlines", TASKS.c.wake_at, where=TASKS.c.wake_at.is_not(None))
 _index("family", TASKS.c.parent_id, TASKS.c.parent_call, where=TASKS.c.parent_id.is_not(None))
 _index("recent", TASKS.c.agent, TASKS.c.started_at)
 _index("latest", TASKS.c.created_at, TASKS.c.id)
-for _name in ("status", "owner_id", "agent"):
+for _name in ("status", "owner_id", "agent", "queue"):
     _index(f"by_{_name}", TASKS.c[_name], TASKS.c.created_at, TASKS.c.id)
 
 PROMPTS = Table(
@@ -140,6 +160,13 @@ PRUNED = Table(
     Column("at", Float(53), nullable=False, index=True),
 )
 """Tasks that are gone, and whose sessions are about to be: whoever prunes next ends what was begun."""
+
+QUEUES = Table(
+    "toolwright_task_queues",
+    METADATA,
+    Column("name", AnyText, primary_key=True),
+)
+"""The queues that workers have ever taken from, besides the default one."""
 
 AGENTS = Table(
     "toolwright_task_agents",

@@ -1,32 +1,24 @@
 """The queue's statements that run often, built once."""
 
-from functools import cache
-from typing import Any
-
 from sqlalchemy import (
-    ColumnElement,
-    Select,
     bindparam,
     case,
     delete,
     func,
     literal,
-    literal_column,
     select,
     update,
 )
 
 from toolwright.tasks._schema import (
     INBOX,
-    IS_ACTIVE,
     IS_PROMPT,
     IS_QUEUED,
-    IS_SUSPECT,
     PROMPTS,
     PRUNED,
     TASKS,
 )
-from toolwright.tasks._task import SUSPECT, WAITING
+from toolwright.tasks._task import WAITING
 
 __all__ = [
     "ALL_OF",
@@ -42,7 +34,6 @@ __all__ = [
     "MOMENTS",
     "PLACES",
     "PROMPTED",
-    "RAN_UNDER",
     "REQUEUE",
     "SETTLE",
     "STEERED",
@@ -50,8 +41,6 @@ __all__ = [
     "TRY_AGAIN",
     "WAKE",
     "WAKE_DUE",
-    "line",
-    "line_of_owners",
 ]
 
 _IS_IT = TASKS.c.id == bindparam("task")
@@ -59,6 +48,7 @@ _IS_IT = TASKS.c.id == bindparam("task")
 _SAME_LINE = (
     IS_QUEUED,
     TASKS.c.agent == bindparam("agent"),
+    TASKS.c.queue == bindparam("queue"),
     TASKS.c.priority == bindparam("priority"),
 )
 PLACES = select(
@@ -69,57 +59,13 @@ PLACES = select(
 )
 """The head of a line, and an owner's last place in it."""
 
-_IN_ORDER = (TASKS.c.priority.desc(), TASKS.c.place, TASKS.c.created_at)
-
-
-def _ready(suspect: bool) -> tuple[ColumnElement[bool], ...]:
-    return (
-        IS_QUEUED,
-        TASKS.c.agent == bindparam("agent"),
-        TASKS.c.start_at <= bindparam("now"),
-        TASKS.c.id.not_in(bindparam("but", expanding=True)),
-        IS_SUSPECT if suspect else func.coalesce(TASKS.c.crashes, 0) < literal_column(str(SUSPECT)),
-    )
-
-
-@cache
-def line(suspect: bool) -> Select[Any]:
-    """The next tasks of an agent; suspects stand in a line of their own."""
-    query = select(TASKS).where(*_ready(suspect))
-    return query.order_by(*_IN_ORDER).limit(bindparam("most"))
-
-
-@cache
-def line_of_owners(suspect: bool) -> Select[Any]:
-    """`line` with no more of an owner than the limit leaves room for."""
-    busy = (
-        select(TASKS.c.owner_id, func.count().label("count"))
-        .where(IS_ACTIVE, TASKS.c.agent == bindparam("agent"))
-        .group_by(TASKS.c.owner_id)
-        .subquery()
-    )
-    nth = func.row_number().over(partition_by=TASKS.c.owner_id, order_by=_IN_ORDER)
-    ranked = (
-        select(TASKS.c.id, TASKS.c.owner_id, nth.label("nth")).where(*_ready(suspect)).subquery()
-    )
-    free = bindparam("per_owner") - func.coalesce(busy.c.count, 0)
-    fitting = (
-        select(ranked.c.id)
-        .outerjoin(busy, busy.c.owner_id == ranked.c.owner_id)
-        .where(ranked.c.nth <= free)
-    )
-    # Asked of the row itself as well, which is looked at once more when it has changed meanwhile.
-    query = select(TASKS).where(TASKS.c.id.in_(fitting), *_ready(suspect))
-    return query.order_by(*_IN_ORDER).limit(bindparam("most"))
-
-
 CLAIM = (
     update(TASKS)
     .where(_IS_IT)
     .values(
         status="ACTIVE", worker=bindparam("by"), started_at=bindparam("now"),
         updated_at=bindparam("now"), attempts=TASKS.c.attempts + 1, wake_at=None,
-        crashes=func.coalesce(TASKS.c.crashes, 0) + 1,
+        crashes=func.coalesce(TASKS.c.crashes, 0) + 1, version=bindparam("code"),
     )
 )  # fmt: skip
 
@@ -132,13 +78,12 @@ LETTERS = select(INBOX).where(INBOX.c.task_id.in_(_AMONG)).order_by(INBOX.c.id)
 
 HELD = select(
     TASKS.c.id, TASKS.c.status, TASKS.c.worker, TASKS.c.cancel, TASKS.c.parent_id,
-    TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures, TASKS.c.version,
+    TASKS.c.parent_call, TASKS.c.retries, TASKS.c.failures,
 ).where(_IS_IT)  # fmt: skip
 """What decides how a task moves on."""
 STEERED = select(INBOX.c.id).where(INBOX.c.task_id == bindparam("task")).limit(1)
 """Whether a message was left for a task that its journal does not have."""
 
-RAN_UNDER = update(TASKS).where(_IS_IT).values(version=bindparam("code"))
 SETTLE = (
     update(TASKS)
     .where(_IS_IT)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, Row
 
@@ -26,22 +26,11 @@ from toolwright.tasks import _statements as sql
 from toolwright.tasks._schema import METADATA, TASKS, VERSION
 from toolwright.tasks._task import APP, ENDED, PAYLOAD_SIZE, WAITING, TaskStatus, refuse_large
 
-__all__ = ["CHILDREN", "Held", "TaskStore"]
+__all__ = ["CHILDREN", "TaskStore"]
 
 CHILDREN = "child tasks"
 """The payload of a pending call that waits for child tasks."""
 _LONGEST_PAUSE = 300.0
-
-
-class Held(NamedTuple):
-    """Who runs a task here."""
-
-    worker: str | None = None
-    version: str = ""
-    """Of its code."""
-
-
-_NOT_HERE = Held()
 
 
 class TaskStore(SqlStore):
@@ -55,7 +44,7 @@ class TaskStore(SqlStore):
     def __init__(self, url: str, ring: Callable[[str], None]) -> None:
         super().__init__(url)
         self.database.add("tasks", VERSION, METADATA)
-        self.holders: dict[str, Held] = {}
+        self.holders: dict[str, str] = {}
         """The tasks that this process runs, and for whom."""
         self.max_payload = PAYLOAD_SIZE
         self._ring = ring
@@ -90,11 +79,13 @@ class TaskStore(SqlStore):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         """Take an answer, exactly once; `UsageError` when it is too large."""
         if answer is not None:
             refuse_large("The answer", answer_text(answer), self.max_payload)
-        return await super().answer(app_name, session_id, call_id, answer, unless)
+        return await super().answer(app_name, session_id, call_id, answer, unless, born=born)
 
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
@@ -103,12 +94,8 @@ class TaskStore(SqlStore):
         task = self._lock(connection, scope.session_id)
         if task is None:
             return
-        held = self.holders.get(task.id, _NOT_HERE)
-        if task.worker != held.worker:
+        if task.worker != self.holders.get(task.id):
             raise StoreConflict(f"Task {task.id!r} is held by {task.worker or 'nobody'} now.")
-        if held.worker is not None and task.version != held.version:
-            # Not when it was claimed: a worker that refuses it has not run it.
-            connection.execute(sql.RAN_UNDER, {"task": task.id, "code": held.version})
         for event in events:
             if isinstance(event, MessageQueued):
                 _take_message(connection, task.id, event.message)
@@ -155,7 +142,7 @@ class TaskStore(SqlStore):
     ) -> None:
         """End a task without a run, if this process still holds it."""
         task = self._lock(connection, task_id)
-        if task is None or task.worker != self.holders.get(task_id, _NOT_HERE).worker:
+        if task is None or task.worker != self.holders.get(task_id):
             return
         if status == "COMPLETED":
             self._complete(connection, task, self.calls_in(connection, APP, task_id), said)

@@ -12,6 +12,7 @@ __all__ = [
     "APP",
     "ASKED",
     "COST",
+    "DEFAULT_QUEUE",
     "ENDED",
     "PAYLOAD_SIZE",
     "RULES",
@@ -45,6 +46,8 @@ SUSPECT = 2
 """After so many crashes in a row a task may be what kills its workers."""
 PAYLOAD_SIZE = 16_000_000
 """How long a prompt, a state, a message or an answer may be, unless the orchestrator says otherwise."""
+DEFAULT_QUEUE = "default"
+"""Where tasks wait that name no queue, and what a worker takes from that names none."""
 APP = "tasks"
 """The app in whose sessions tasks run."""
 UNDER = "_under"
@@ -72,6 +75,10 @@ class NewTask:
     """Higher runs first."""
     idempotency_key: str | None = None
     """Enqueued again under the same key, it is the same task; other work under it is refused."""
+    queue: str = DEFAULT_QUEUE
+    """Only workers of this queue take it."""
+    concurrency_key: str | None = None
+    """Tasks of the agent with the same key run one at a time, or as many as `register(per_key=…)` says."""
     start_at: float | None = None
     """Seconds since the epoch; not before then."""
     retries: int = 0
@@ -82,7 +89,8 @@ class NewTask:
     tags: Sequence[str] = ()
     """By which it can be found."""
     elsewhere: bool = False
-    """Its agent may be one that is neither registered here nor known to any worker yet."""
+    """Its agent may be one that is neither registered here nor known to any worker yet; its queue, one
+    that no worker has taken from yet."""
     parent_close: ParentClose = "cancel"
     """When its parent is cancelled, so is it; or it is left running."""
     inherited: Mapping[str, Any] = field(default_factory=dict)
@@ -95,10 +103,14 @@ class NewTask:
                 raise UsageError(
                     f"The state key {key!r} is the framework's own in tasks; choose another one."
                 )
-        if not self.agent or not self.owner_id:
-            raise UsageError(f"A task needs an agent and an owner; got {self!r}.")
+        if not self.agent or not self.owner_id or not self.queue:
+            raise UsageError(f"A task needs an agent, an owner and a queue; got {self!r}.")
+        if self.concurrency_key == "":
+            raise UsageError("concurrency_key is a text that is not empty, or None.")
         refuse_long("The agent's name", self.agent, NAME_BYTES)
         refuse_long("The owner_id", self.owner_id, ID_BYTES)
+        refuse_long("The queue's name", self.queue, NAME_BYTES)
+        refuse_long("The concurrency_key", self.concurrency_key or "", ID_BYTES)
         refuse_long("The idempotency_key", self.idempotency_key or "", ONCE_BYTES)
         if len(self.tags) > _TAGS or not all(self.tags):
             raise UsageError(f"tags are up to {_TAGS} texts that are not empty; got {self.tags!r}.")
@@ -129,8 +141,10 @@ class Task:
     """Why it failed or was cancelled."""
     worker: str | None = None
     parent_id: str | None = None
+    queue: str = DEFAULT_QUEUE
+    concurrency_key: str | None = None
     version: str = ""
-    """The version of the code it last ran under."""
+    """The version of the worker that last took it up."""
     crashes: int = 0
     """How often in a row it was taken up and lost with its worker, or could not be stored; of one
     that is running, this time included."""

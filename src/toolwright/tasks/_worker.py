@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -19,12 +19,22 @@ from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Heartbeat,
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
+from toolwright.tasks._line import Line
 from toolwright.tasks._prune import prune_some
-from toolwright.tasks._queue import Claim, Line, Mail, Queue
+from toolwright.tasks._queue import Claim, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
-from toolwright.tasks._store import Held, TaskStore
-from toolwright.tasks._task import ASKED, COST, RULES, SUSPECT, UNDER, UNRULED, Task
+from toolwright.tasks._store import TaskStore
+from toolwright.tasks._task import (
+    ASKED,
+    COST,
+    DEFAULT_QUEUE,
+    RULES,
+    SUSPECT,
+    UNDER,
+    UNRULED,
+    Task,
+)
 
 __all__ = ["Worker", "current_task"]
 
@@ -51,7 +61,10 @@ class Worker(Sealed):
         bell: Bell,
         agents: Mapping[str, Registered],
         lease: float,
+        queues: Sequence[str] = (DEFAULT_QUEUE,),
     ) -> None:
+        self.queues = queues
+        """From which it takes tasks: of those that are ready, the first one's first."""
         self.name = new_name()
         self._store = store
         self._queue = queue
@@ -78,6 +91,8 @@ class Worker(Sealed):
         self._again = asyncio.Event()
         self._alarm = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
+        self._missed: defaultdict[str, list[str]] = defaultdict(list)
+        """The versions of each agent that it has said it cannot go on with."""
         self._failing: dict[str, tuple[float, str]] = {}
         """The looks that the database refuses: since when, and why the last time."""
 
@@ -140,7 +155,7 @@ class Worker(Sealed):
         loop = asyncio.get_running_loop()
         # A new one each time: of a worker made before a fork, each process runs one of its own.
         self.name = name = new_name()
-        await self._queue.announce()
+        await self._queue.announce(self.queues)
         await self._roll.join(name, self._lease)
 
         def beat() -> bool:
@@ -181,8 +196,7 @@ class Worker(Sealed):
             for claim in claims:
                 self._running[claim.task.id] = claim
                 self._busy[claim.task.agent] += 1
-                version = self._agents[claim.task.agent].version
-                self._store.holders[claim.task.id] = Held(name, version)
+                self._store.holders[claim.task.id] = name
         for claim in claims:
             group.start_soon(self._work_on, claim)
         return bool(claims)
@@ -218,12 +232,17 @@ class Worker(Sealed):
         return [
             Line(
                 agent=name,
+                queue=queue,
                 slots=registered.workers - self._busy[name],
                 per_owner=registered.per_owner,
+                per_key=registered.per_key,
                 rate=registered.rate,
                 suspect=not runs_suspect,
+                version=registered.version,
+                goes_on_from=registered.goes_on_from,
             )
             for name, registered in self._agents.items()
+            for queue in self.queues
         ]
 
     async def _next_change(self) -> None:
@@ -375,6 +394,18 @@ class Worker(Sealed):
             await self._join()
         await self._roll.cross_out_dead(self.name)
         await self._look_at_mail(self._running)
+        await self._look_at_versions()
+
+    async def _look_at_versions(self) -> None:
+        """Say of which versions a worker is missed, or at least is not this one."""
+        for name, registered in self._agents.items():
+            if registered.goes_on_from is None:
+                continue
+            known = [registered.version, *registered.goes_on_from, *self._missed[name]]
+            for version in await self._queue.versions_waiting(name, known):
+                self._missed[name].append(version)
+                said = "tasks of %s that ran under version %r are left to workers of that version"
+                self._say(logging.WARNING, "other_version", said, name, version)
 
     async def _prune(self) -> None:
         """Forget what ended long ago: a step at a time, and seldom when there is little."""

@@ -450,6 +450,28 @@ async def check_an_answer_may_yield_to_another_of_its_session(store: Store) -> N
     await _answer(store, "c1", 1, "accepted")
 
 
+async def check_an_answer_is_for_the_session_that_was_looked_at(store: Store) -> None:
+    """A call of the same id, in a session that was made anew under the same name, is another one."""
+    await _with(store, ADA, PendingOpened(pending=_pending("c1")))
+    [old] = await store.open_calls("app", "s1")
+    assert old.born == (await store.open(ADA)).created_at
+    await store.delete(ADA)
+    await anyio.sleep(0.002)  # Some clocks tick slowly.
+    await _with(
+        store, ADA, PendingOpened(pending=_pending("c1")), PendingOpened(pending=_pending("c2"))
+    )
+    [new, _] = await store.open_calls("app", "s1")
+    assert new.born != old.born
+    yes = Given(value=1)
+    assert await store.answer("app", "s1", "c1", yes, born=old.born) == "unknown"
+    assert await store.open_calls("app", "s1") == [new, _]
+    assert await store.answer("app", "s1", "c1", yes, born=new.born) == "accepted"
+    for born, found in ((old.born, "unknown"), (new.born, "duplicate"), (None, "duplicate")):
+        assert await store.answer("app", "s1", "c1", yes, born=born) == found
+        assert await store.answer("app", "s1", "c1", None, born=born) == found
+    assert await store.answer("app", "s1", "c2", yes) == "accepted"
+
+
 async def check_without_an_answer_nothing_is_taken(store: Store) -> None:
     """What became of a call can be asked without answering it."""
     past = _pending("late", deadline=time.time() - 1)
@@ -648,6 +670,8 @@ STORE_CHECKS: tuple[Callable[[Store], Awaitable[None]], ...] = (
     check_the_first_answer_wins,
     check_of_many_answers_at_once_one_is_accepted,
     check_of_answers_that_exclude_each_other_one_is_accepted,
+    check_an_answer_may_yield_to_another_of_its_session,
+    check_an_answer_is_for_the_session_that_was_looked_at,
     check_without_an_answer_nothing_is_taken,
     check_sessions_are_listed_latest_first,
     check_what_a_run_should_go_on_with_is_found,

@@ -583,10 +583,10 @@ async def check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does(
     assert runs == {"repeat": 2, "once": 1, "known": 1, "order": 1}
 
 
-async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
+async def check_a_task_of_another_version_is_left_to_a_worker_that_can_go_on_with_it(
     made: Orchestrator,
 ) -> None:
-    """The reason says which versions it could be, each time; a worker of such a version goes on."""
+    """Until there is one it stays in line; others of the same agent are not held up."""
     agent = _agent("a", [_call("ask")], "done", tools=[_ask])
     made.register(agent, version="1")
     async with _working(made):
@@ -595,16 +595,64 @@ async def check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept(
     registered = made.agents["a"]
     made.agents["a"] = replace(registered, version="3", goes_on_from=("2",))
     assert await _answer(made, task_id, call_id, "yes") == "accepted"
-    for _ in range(2):
-        async with _working(made):
-            task = await made.wait(task_id, _PATIENCE)
-        assert (task.status, "version '1'" in task.reason) == ("FAILED", True), task
-        assert task.version == "1", task
-        assert await made.retry(task_id)
+    async with _working(made):
+        behind = await made.enqueue("a", "go")
+        await _parked(made, behind)
+    assert (await made.status(behind)).version == "3"
+    task = await made.status(task_id)
+    assert (task.status, task.version, task.attempts) == ("QUEUED", "1", 1), task
     made.agents["a"] = replace(registered, version="2", goes_on_from=("1",))
     async with _working(made):
         task = await made.wait(task_id, _PATIENCE)
     assert (task.status, task.version) == ("COMPLETED", "2"), task
+
+
+async def check_a_queue_s_tasks_are_taken_by_its_workers_alone(made: Orchestrator) -> None:
+    """A worker of other queues leaves them; one of several takes the first one's first."""
+    ran: list[str] = []
+
+    async def note(task_id: str) -> None:
+        ran.append(task_id)
+
+    made.register(_agent("a", *["done"] * 9, on_turn=note), workers=1)
+    special = await made.enqueue("a", "x", queue="gpu", elsewhere=True, priority=9)
+    usual = await made.enqueue("a", "x")
+    async with _working(made):
+        await made.wait(usual, _PATIENCE)
+    assert (await made.status(special)).status == "QUEUED"
+    second = await made.enqueue("a", "x", priority=5)
+    async with _working(made, queues=["gpu", "default"]):
+        for task_id in (special, second):
+            await made.wait(task_id, _PATIENCE)
+    assert ran == [usual, special, second]
+    assert [task.id for task in await made.list(queue="gpu")] == [special]
+    await raises(UsageError, made.enqueue("a", "x", queue="gpus"))
+
+
+async def check_tasks_of_one_key_run_one_at_a_time(made: Orchestrator) -> None:
+    """Those of other keys, and of none, do not wait for them."""
+    running: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+    keys: dict[str, str] = {}
+    both = anyio.Event()
+
+    async def note(task_id: str) -> None:
+        key = keys[task_id]
+        running[key] += 1
+        most[key] = max(most[key], running[key])
+        if running["a"] and running["b"] and running["none"] == 2:
+            both.set()
+        await both.wait()
+        running[key] -= 1
+
+    made.register(_agent("w", *["done"] * 9, on_turn=note), workers=9)
+    for key in ("a", "a", "a", "b", "b", "none", "none"):
+        given = None if key == "none" else key
+        keys[await made.enqueue("w", "x", concurrency_key=given)] = key
+    async with _working(made), _working(made):
+        for task_id in keys:
+            assert (await made.wait(task_id, _PATIENCE)).status == "COMPLETED"
+    assert (most["a"], most["b"]) == (1, 1), most
 
 
 async def check_events_are_seen_live_and_from_any_point(made: Orchestrator) -> None:
@@ -658,7 +706,9 @@ TASK_CHECKS: tuple[Callable[[Orchestrator], Awaitable[None]], ...] = (
     check_a_scheduled_task_starts_when_it_is_time,
     check_a_worker_that_is_stopped_gives_its_tasks_back,
     check_a_worker_that_is_stopped_leaves_its_calls_as_a_crash_does,
-    check_a_task_of_another_version_is_gone_on_with_or_refused_and_kept,
+    check_a_task_of_another_version_is_left_to_a_worker_that_can_go_on_with_it,
+    check_a_queue_s_tasks_are_taken_by_its_workers_alone,
+    check_tasks_of_one_key_run_one_at_a_time,
     check_events_are_seen_live_and_from_any_point,
     check_wrong_use_is_refused,
 )
@@ -730,9 +780,9 @@ def _first_times(times: int, act: OnTurn) -> OnTurn:
 
 
 @asynccontextmanager
-async def _working(made: Orchestrator) -> AsyncIterator[Worker]:
+async def _working(made: Orchestrator, **settings: Any) -> AsyncIterator[Worker]:
     """A worker in this process, drained in the end."""
-    worker = made.worker()
+    worker = made.worker(**settings)
     async with anyio.create_task_group() as group:
         with anyio.fail_after(_PATIENCE):
             group.start_soon(worker.run)

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolwright.tools._arguments import Args
+from toolwright.tools._arguments import Args, args_parser
 from toolwright.tools._confirmation import (
     Policy,
     PolicyWish,
@@ -85,7 +85,12 @@ if TYPE_CHECKING:
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
     from toolwright.tools._search import SearchableToolset, searchable
-    from toolwright.tools._waiting import LongRunningFunctionTool, deferred_tool, with_deferral
+    from toolwright.tools._waiting import (
+        LongRunningFunctionTool,
+        deferred_tool,
+        with_deferral,
+        with_later_update,
+    )
     from toolwright.tools._yes_or_no import Spelling, is_decision, read_decision
 
 _LAZY = {
@@ -119,6 +124,7 @@ _LAZY = {
     "LongRunningFunctionTool": "_waiting",
     "deferred_tool": "_waiting",
     "with_deferral": "_waiting",
+    "with_later_update": "_waiting",
     "Spelling": "_yes_or_no",
     "is_decision": "_yes_or_no",
     "read_decision": "_yes_or_no",
@@ -183,6 +189,7 @@ __all__ = [
     "accept_answer",
     "answer_from_text",
     "apply_edit",
+    "args_parser",
     "as_tool",
     "checked_parser",
     "checked_state",
@@ -231,6 +238,7 @@ __all__ = [
     "with_defaults",
     "with_deferral",
     "with_failure",
+    "with_later_update",
     "with_name",
     "with_retries",
     "with_timeout",

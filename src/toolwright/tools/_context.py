@@ -552,23 +552,31 @@ class ToolContext(ReadonlyContext):
 
     @route.setter
     def route(self, value: Any) -> None:
-        node, call = self.node_path, self.function_call_id
-        if node and node not in (call, call.rpartition("/")[0]):
-            _log.warning(
-                "Route %r is not followed: the call %s that set it is not one of node %s itself, but "
-                "of an agent inside it. Return it to that one, and let one of its own tools set it.",
-                value, call, node,
-            )  # fmt: skip
+        self._warn_if_deeper("Route %r is not followed", value)
         self.actions.route = value
 
     @property
     def output(self) -> Any:
-        """The output of the workflow node this call runs in."""
+        """The output of the workflow node this call runs in.
+
+        Of an agent node it is the last that one of its own tools has set, as JSON, in place of its
+        final text; what a tool deeper inside sets is logged and not used.
+        """
         return self.actions.output
 
     @output.setter
     def output(self, value: Any) -> None:
+        self._warn_if_deeper("Output %r is not used", value)
         self.actions.output = value
+
+    def _warn_if_deeper(self, said: str, value: Any) -> None:
+        node, call = self.node_path, self.function_call_id
+        if node and node not in (call, call.rpartition("/")[0]):
+            _log.warning(
+                f"{said}: the call %s that set it is not one of node %s itself, but "
+                "of an agent inside it. Return it to that one, and let one of its own tools set it.",
+                value, call, node,
+            )  # fmt: skip
 
     @property
     def attempt_count(self) -> int:

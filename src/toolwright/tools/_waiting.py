@@ -13,7 +13,7 @@ from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._tool import Output, Tool
 from toolwright.tools._wrappers import with_name
 
-__all__ = ["LongRunningFunctionTool", "deferred_tool", "with_deferral"]
+__all__ = ["LongRunningFunctionTool", "deferred_tool", "with_deferral", "with_later_update"]
 
 LONG_RUNNING_NOTE = (
     "\n\n[LONG RUNNING TOOL] It may answer with a pending status first. "
@@ -83,23 +83,31 @@ class LongRunningFunctionTool(FunctionTool[P, R]):
         self, func: Callable[P, R], *, timeout: float | None = None, **settings: Any
     ) -> None:
         super().__init__(func, **settings)
-        named = with_name(self, description=self.description + self._note)
-        self._become(_with_later_update(named, timeout, promises=self._promises))
+        self._become(with_later_update(self, timeout, note=self._note, promises=self._promises))
 
 
-def _with_later_update(tool: Tool, timeout: float | None, *, promises: bool) -> Tool:
+def with_later_update(
+    tool: Tool,
+    timeout: float | None = None,
+    *,
+    note: str = LONG_RUNNING_NOTE,
+    promises: bool = True,
+) -> Tool:
+    """A tool that may answer with a pending status; its end reaches the conversation as an update."""
+    named = with_name(tool, description=tool.description + note)
+
     async def run(args: Args, ctx: ToolContext) -> Output:
         if promises:
             ctx.promises_result = True
             await ctx.run.flush()  # Whoever repeats it after a crash must know that it had begun.
-        output = await tool.run(args, ctx)
+        output = await named.run(args, ctx)
         value = output.value
         if output.status != "ok" or output.failed or not _is_pending(value):
             return output
         request = PendingRequest(kind="result", payload=value, timeout=timeout, blocking=False)
         return Output(text=output.text, data=output.data, request=request)
 
-    return tool.replace(run=run)
+    return named.replace(run=run)
 
 
 def _is_pending(value: Any) -> bool:

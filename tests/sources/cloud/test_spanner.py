@@ -41,9 +41,10 @@ class FakeSpanner:
                 (schema, "pets", "id", "INT64", "NO", None, 1),
                 (schema, "pets", "name", "STRING(MAX)", "YES", None, 2)],
             "index_columns": [
-                ("table_name", "index_name", "index_type", "column_name", "ordinal_position",
-                 "column_ordering", "is_nullable"),
-                ("pets", "PRIMARY_KEY", "PRIMARY_KEY", "id", 1, "ASC", "NO")],
+                ("table_schema", "table_name", "index_name", "index_type", "column_name",
+                 "ordinal_position", "column_ordering", "is_nullable"),
+                ("archive", "pets", "PRIMARY_KEY", "PRIMARY_KEY", "day", 1, "ASC", "NO"),
+                (schema, "pets", "PRIMARY_KEY", "PRIMARY_KEY", "id", 1, "ASC", "NO")],
             "indexes": [("table_name", "index_name", "index_type", "is_unique", "is_null_filtered"),
                         ("pets", "PRIMARY_KEY", "PRIMARY_KEY", True, False)],
         }  # fmt: skip
@@ -162,11 +163,30 @@ async def test_a_table_is_described_with_its_key_and_indexes(toolset: SpannerToo
     indexes = await told(toolset, "spanner_list_table_indexes", **WHERE, table_name="pets")
     assert indexes[0]["index_name"] == "PRIMARY_KEY"
     columns = await told(toolset, "spanner_list_table_index_columns", **WHERE, table_name="pets")
-    assert columns[0]["column_name"] == "id"
+    assert columns[-1]["column_name"] == "id"
 
 
-async def test_a_query_has_a_deadline(
-    toolset: SpannerToolset, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("list_table_names", {}),
+        ("list_named_schemas", {}),
+        ("list_table_indexes", {"table_name": "pets"}),
+        ("list_table_index_columns", {"table_name": "pets"}),
+        ("get_table_schema", {"table_name": "pets"}),
+        ("execute_sql", {"query": "SELECT 1"}),
+        (
+            "similarity_search",
+            {"table_name": "pets", "query": "cat", "embedding_column": "id", "columns": ["name"],
+             "embedding_model": "m"},
+        ),
+    ],
+)  # fmt: skip
+async def test_every_query_has_a_deadline(
+    toolset: SpannerToolset,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    arguments: dict[str, Any],
 ) -> None:
     def time_is_up(self: Any, func: Any, on_error: Any = None) -> Any:
         def refused(*args: Any, **kwargs: Any) -> None:
@@ -175,7 +195,7 @@ async def test_a_query_has_a_deadline(
         return refused
 
     monkeypatch.setattr(Deadline, "__call__", time_is_up)
-    result = await ask(toolset, "spanner_list_named_schemas", **WHERE)
+    result = await ask(toolset, f"spanner_{name}", **WHERE, **arguments)
     assert result.text.startswith("DEADLINE_EXCEEDED: time is up")
 
 

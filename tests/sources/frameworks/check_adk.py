@@ -7,13 +7,14 @@ from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import FunctionTool as AdkFunctionTool
+from google.adk.tools import LongRunningFunctionTool, google_search
 from google.adk.tools import ToolContext as AdkContext
-from google.adk.tools import google_search
 from google.genai import types
 from tests.sources._calling import StubRun, context, run_tool
 
 from toolwright import Agent, Approve, Runner
 from toolwright.errors import ArgumentError, UsageError
+from toolwright.messages import ToolEnded
 from toolwright.sources import from_adk, to_adk
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import FunctionTool, ToolConfirmation, ToolContext
@@ -53,6 +54,36 @@ async def test_a_confirmation_is_a_pending_call() -> None:
     asked = await run_tool(ours, {"disk": "sda"})
     done = await run_tool(ours, {"disk": "sda"}, confirmation=ToolConfirmation())
     assert (asked.status, done.text) == ("pending", "sda wiped")
+
+
+async def test_their_actions_end_the_run_with_the_tools_own_words() -> None:
+    def finish(tool_context: AdkContext) -> str:
+        """Finish."""
+        tool_context.actions.skip_summarization = True
+        tool_context.actions.escalate = True
+        return "final words"
+
+    agent = Agent(name="a", model=ScriptedModel(call("finish")), tools=[from_adk(finish)])
+    result = await agent.run("go")
+    [ended] = [event for event in result.events if isinstance(event, ToolEnded)]
+    assert (result.status, result.text) == ("done", "final words")
+    assert ended.actions is not None
+    assert ended.actions.escalate
+
+
+async def test_a_long_running_tool_keeps_its_call_open_and_its_end_is_told() -> None:
+    def start_report_job(project_id: str) -> dict[str, str]:
+        """Launch a report."""
+        return {"status": "pending", "job_id": "j1"}
+
+    ours = from_adk(LongRunningFunctionTool(start_report_job))
+    model = ScriptedModel(call("start_report_job", project_id="p"), "Started.", "It is there.")
+    runner = Runner(Agent(name="a", model=model, tools=[ours]))
+    assert (await runner.run("go", session_id="s")).text == "Started."
+    assert "LONG RUNNING TOOL" in model.requests[0].tools[0].description
+    [pending] = await runner.pending("s")
+    assert await runner.answer("s", pending.call_id, {"status": "done"}) == "accepted"
+    assert (await runner.resume("s")).text == "It is there."
 
 
 def test_a_tool_that_runs_inside_gemini_is_refused() -> None:
@@ -207,3 +238,13 @@ async def test_their_tool_asks_twice_in_our_agent_and_gets_each_answer() -> None
         "all wiped",
         ["", "Wipe?", "The backups?"],
     )
+
+
+async def test_what_a_call_leaves_out_is_filled_in_before_it_is_judged() -> None:
+    def pay(cents: int, to: str = "eve", note: str | None = None) -> str:
+        """Pay."""
+        return f"{cents} to {to}"
+
+    ours = from_adk(pay)
+    assert ours.parse('{"cents": 1}') == {"cents": 1, "to": "eve"}
+    assert (await run_tool(ours, {"cents": 1})).text == "1 to eve"

@@ -44,6 +44,7 @@ async def test_schema_name_and_result_are_kept() -> None:
     assert ours.description == "Search for things."
     assert ours.spec.parameters["properties"]["word"]["description"] == "What to look for."
     assert (await run_tool(ours, {"word": "tea"})).text == "tea x3"
+    assert ours.parse('{"word": "tea"}') == {"word": "tea", "most": 3}  # What rules and people see.
     with pytest.raises(ArgumentError, match="missing required parameter 'word'"):
         await run_tool(ours)
 

@@ -6,9 +6,10 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolCallId, ToolException, tool
+from pydantic import AfterValidator
 from tests.sources._calling import run_tool
 
-from toolwright.errors import ArgumentError, UsageError
+from toolwright.errors import ArgumentError, ToolError, UsageError
 from toolwright.sources import from_langchain, to_langchain
 from toolwright.tools import FunctionTool
 
@@ -100,3 +101,17 @@ async def test_what_goes_wrong_in_our_tool_is_an_error_message_there() -> None:
     asks = to_langchain(FunctionTool(multiply, require_confirmation=True))
     asked = await asks.ainvoke({**request, "args": {"a": 1}})
     assert "needs an answer from a person" in asked.content
+
+
+async def test_what_a_call_leaves_out_is_filled_in_before_it_is_judged() -> None:
+    assert from_langchain(add).parse('{"a": 2}') == {"a": 2, "b": 1}
+
+
+async def test_a_validation_that_would_change_what_was_shown_refuses_the_call() -> None:
+    @tool
+    def pay(cents: Annotated[int, AfterValidator(lambda cents: cents * 100)]) -> str:
+        """Pay."""
+        return f"paid {cents}"
+
+    with pytest.raises(ToolError, match="nobody could be shown what runs"):
+        await run_tool(from_langchain(pay), {"cents": 1})

@@ -124,3 +124,14 @@ async def test_our_images_are_theirs() -> None:
         return BlobPart(media_type="image/png", data=b"\x89PNG")
 
     assert "data:image/png;base64,iVBORw==" in await run_in_theirs(draw, "{}")
+
+
+async def test_what_a_call_leaves_out_is_filled_in_before_it_is_judged() -> None:
+    @function_tool(strict_mode=False)
+    def pay(cents: int, to: str = "eve") -> str:
+        """Pay."""
+        return f"{cents} to {to}"
+
+    ours = from_openai_agents(pay)
+    assert ours.parse('{"cents": 1}') == {"cents": 1, "to": "eve"}
+    assert (await run_tool(ours, {"cents": 1})).text == "1 to eve"

@@ -13,6 +13,7 @@ from pydantic_ai import (
     ModelRetry,
     RunContext,
     Tool,
+    ToolApproved,
     ToolReturn,
 )
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
@@ -161,3 +162,30 @@ async def test_the_rule_and_the_function_are_answered_one_after_the_other() -> N
         )
     assert hints == ["Allow 'pay' with these arguments?", "To a NEW account?"]
     assert result.output == "tool-return: paid 5"
+
+
+@pytest.mark.parametrize("tells", [True, False])
+async def test_what_a_person_has_changed_away_does_not_run(tells: bool) -> None:
+    paid: list[int] = []
+
+    def pay(cents: int, tool_context: ToolContext) -> str:
+        """Pay."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint=f"Really {cents}?")
+            return ""
+        paid.append(cents)
+        return f"paid {cents}"
+
+    ours = FunctionTool(pay, require_confirmation=lambda cents: cents > 10)
+    agent = agent_that_calls(to_pydantic_ai(ours), cents=99)
+    asked = await agent.run("go", deps="ada")
+    changed = ToolApproved(override_args={"cents": 1})
+    result = await agent.run(
+        message_history=asked.all_messages(),
+        deferred_tool_results=DeferredToolResults(
+            approvals={"c9": changed}, metadata=asked.output.metadata if tells else {}
+        ),
+        deps="ada",
+    )
+    assert 'with other arguments than were shown, {"cents": 1}' in result.output
+    assert paid == []

@@ -41,6 +41,7 @@ async def test_schema_and_result_are_kept() -> None:
     assert ours.spec.parameters["properties"]["a"]["description"] == "The first."
     assert (await run_tool(ours, {"a": 2, "b": 3})).text == "5"
     assert (await run_tool(ours, {"a": 2})).text == "3"
+    assert ours.parse('{"a": 2}') == {"a": 2, "b": 1}  # What rules and people see.
     with pytest.raises(ArgumentError):
         await run_tool(ours, {"a": "two"})
 

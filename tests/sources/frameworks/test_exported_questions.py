@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from toolwright import reviewed_by
 from toolwright.messages import ModelMessage, TextPart
@@ -16,6 +18,7 @@ from toolwright.tools import (
     Tool,
     ToolConfirmation,
     ToolContext,
+    digest_of,
     with_approval,
 )
 
@@ -43,17 +46,32 @@ def pay_after_asking(cents: int, tool_context: ToolContext) -> str:
     return pay(cents)
 
 
-async def call(tool: Tool, confirmation: ToolConfirmation | None = None, *answers: str) -> Output:
-    run = LoneRun(framework="elsewhere")
-    arguments = json.dumps({"cents": 5})
-    return await run_alone(tool, arguments, run, confirmation=confirmation, answers=answers)
+async def call(
+    tool: Tool,
+    confirmation: ToolConfirmation | None = None,
+    *answers: str,
+    cents: int = 5,
+    asked_about: int = 5,
+    shown: int | None = None,
+) -> Output:
+    about = digest_of({"cents": asked_about})
+    return await run_alone(
+        tool,
+        json.dumps({"cents": cents}),
+        LoneRun(framework="elsewhere"),
+        confirmation=confirmation,
+        answers=[f"{who}:{about}" for who in answers],
+        shown=None if shown is None else json.dumps({"cents": shown}),
+    )
 
 
-def asked(output: Output) -> tuple[str, str]:
-    """Who asks, and what."""
+def asked(output: Output, cents: int = 5) -> tuple[str, str]:
+    """Who asks, and what, about a call with so many cents."""
     assert output.status == "pending"
     assert output.request is not None
-    return output.request.question, output.request.hint
+    answers = [each.split(":") for each in output.request.question.split()]
+    assert {about for _, about in answers} == {digest_of({"cents": cents})}
+    return " ".join(who for who, _ in answers), output.request.hint
 
 
 def asks_with_the_context(cents: int, tool_context: ToolContext) -> bool:
@@ -105,6 +123,88 @@ async def test_a_yes_answers_the_only_one_who_asks() -> None:
     assert asked(await call(FunctionTool(pay_after_asking)))[0] == "function"
     assert (await call(FunctionTool(pay_after_asking), YES)).text == "paid"
     assert (await call(FunctionTool(pay, require_confirmation=True), YES)).text == "paid"
+
+
+def asks_above_ten(cents: int) -> bool:
+    return cents > 10
+
+
+BOTH = FunctionTool(pay_after_asking, require_confirmation=True)
+ABOVE_TEN = FunctionTool(pay_after_asking, require_confirmation=asks_above_ten)
+
+
+@pytest.mark.parametrize(
+    ("tool", "answers", "shown", "changed"),
+    [
+        pytest.param(BOTH, ["rule"], 99, 1, id="at the rule's question"),
+        pytest.param(BOTH, ["rule", "function"], 99, 1, id="at the function's"),
+        pytest.param(ABOVE_TEN, ["rule"], 99, 1, id="to what no rule asks about"),
+        pytest.param(ABOVE_TEN, ["function"], 1, 99, id="to what a rule asks about"),
+        pytest.param(ABOVE_TEN, [], 99, 1, id="nobody says what the yes answers"),
+        pytest.param(ABOVE_TEN, [], 1, 99, id="and the rule asks by now"),
+    ],
+)
+async def test_changed_arguments_about_which_there_is_one_more_question_are_refused_in_words(
+    tool: Tool, answers: list[str], shown: int, changed: int
+) -> None:
+    output = await call(tool, YES, *answers, asked_about=shown, shown=shown, cents=changed)
+    assert (output.status, paid) == ("error", [])
+    assert f'with other arguments than were shown, {{"cents": {changed}}}' in output.text
+    assert "Call it anew" in output.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "answers"),
+    [
+        pytest.param(FunctionTool(pay, require_confirmation=True), ["rule"], id="rule"),
+        pytest.param(FunctionTool(pay, require_confirmation=True), [], id="rule, not said"),
+        pytest.param(FunctionTool(pay_after_asking), ["function"], id="function"),
+        pytest.param(FunctionTool(pay_after_asking), [], id="function, not said"),
+        pytest.param(ABOVE_TEN, ["function"], id="function, beside a rule that never asks"),
+    ],
+)
+async def test_a_yes_that_changes_the_arguments_answers_the_only_question_about_them(
+    tool: Tool, answers: list[str]
+) -> None:
+    await call(tool, YES, *answers, asked_about=9, shown=9, cents=1)
+    assert paid == [1]
+
+
+async def test_an_earlier_yes_to_other_arguments_is_none_to_these() -> None:
+    about = [f"rule:{digest_of({'cents': 1})}", f"function:{digest_of({'cents': 99})}"]
+    run = LoneRun(framework="elsewhere")
+    output = await run_alone(BOTH, '{"cents": 99}', run, confirmation=YES, answers=about)
+    assert asked(output, 99)[0] == "rule"
+    assert paid == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([BOTH, ABOVE_TEN, FunctionTool(pay_after_asking)]),
+    st.sampled_from([1, 50]),
+    st.lists(st.tuples(st.sampled_from([None, 1, 2, 50, 60]), st.booleans()), max_size=5),
+)
+async def test_no_sequence_of_answers_runs_other_arguments_than_the_last_yes_was_given_to(
+    tool: Tool, cents: int, answers: list[tuple[int | None, bool]]
+) -> None:
+    """The framework shows the model's arguments with each question, and forgets a change."""
+    paid.clear()
+    output = await run_alone(tool, json.dumps({"cents": cents}), LoneRun(framework="elsewhere"))
+    approved = cents
+    for changed, tells in answers:
+        if output.request is None:
+            break
+        assert asked(output, cents)
+        approved = cents if changed is None else changed
+        output = await run_alone(
+            tool,
+            json.dumps({"cents": approved}),
+            LoneRun(framework="elsewhere"),
+            confirmation=YES,
+            answers=output.request.question.split() if tells else (),
+            shown=json.dumps({"cents": cents}),
+        )
+    assert paid in ([], [approved])
 
 
 class Reviewer:

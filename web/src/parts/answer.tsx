@@ -1,6 +1,7 @@
 // Answers a call that waits for a person: approve, edit, reject, choose, fill in, complete, sign in.
 import { useEffect, useId, useState } from "preact/hooks";
 import { api, Refusal, serverNow } from "../api";
+import { dropDrafts, questionOf, useDraft } from "../drafts";
 import { isObject, own, parse, same } from "../exact";
 import { forgetPending } from "../shared";
 import type { Answer, Json, JsonObject, Pending, Place, Remember } from "../types";
@@ -21,15 +22,21 @@ interface Props {
   pending: Pending;
   /** It does not wait any more, but the person had begun to answer. */
   gone?: boolean;
+  /** It ended without an answer. */
+  closed?: boolean;
+  /** Its run was stopped: nothing is told before the person goes on. */
+  canGoOn?: boolean;
   /** The person has begun to answer, or is through with it. */
   onBegun?(begun: boolean): void;
 }
 type Send = (answer: Answer) => Promise<void>;
 
-export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => {} }: Props) {
+export function AnswerPanel({ place, id, pending, gone = false, closed = false, canGoOn = false, onBegun = () => {} }: Props) {
+  const at = questionOf(place, id, pending);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
-  const [written, setWritten] = useState(false);
+  const [written, setWritten] = useDraft(`${at}/written`, false);
+  const drop = () => { dropDrafts(at); onBegun(false); };
   const left = useSecondsLeft(pending.deadline);
   const expired = left <= 0;
   const send: Send = async (answer) => {
@@ -38,7 +45,7 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
     setProblem("");
     try {
       await api.answer(place, id, pending, answer);
-      onBegun(false);
+      drop();
       forgetPending(place, id, pending.call_id);
     } catch (error) {
       setProblem(whyNot(error));
@@ -49,17 +56,17 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
     <div class={(gone || expired) && !busy ? "answer gone" : "answer"} aria-busy={busy} onInput={() => { setWritten(true); onBegun(true); }}>
       {gone && !busy && (
         <p class="notice" role="alert">
-          {expired ? "This call was answered elsewhere, or nobody answered in time." : "This call was answered elsewhere."} What you wrote was not sent; it is still here.{" "}
-          <button type="button" class="small" onClick={() => onBegun(false)}>Dismiss</button>
+          {whatBecame(closed, expired)} What you wrote was not sent; it is still here.{" "}
+          <button type="button" class="small" onClick={drop}>Dismiss</button>
         </p>
       )}
-      <Deadline left={left} />
+      <Deadline left={left} canGoOn={canGoOn} />
       <fieldset class="bare" disabled={busy}>
         <legend class="hidden">Answer {pending.name}</legend>
         <Boundary name="question" value={pending} instead={<RejectUnseen send={send} />}>
           {pending.hint && <div class="hint"><LongText text={pending.hint} /></div>}
           {/* What was written stays to be read, though it cannot be sent. */}
-          {expired && !written ? <Facts value={pending.arguments} /> : <Question pending={pending} send={send} />}
+          {expired && !written ? <Facts value={pending.arguments} /> : <Question at={at} pending={pending} send={send} />}
         </Boundary>
       </fieldset>
       {problem && <p class="bad-text" role="alert">{problem}</p>}
@@ -67,17 +74,29 @@ export function AnswerPanel({ place, id, pending, gone = false, onBegun = () => 
   );
 }
 
+function whatBecame(closed: boolean, expired: boolean): string {
+  if (closed) return expired ? "Nobody answered this call in time." : "This call was closed without an answer, by a message or with its run.";
+  return expired ? "This call was answered elsewhere, or nobody answered in time." : "This call was answered elsewhere.";
+}
+
 function whyNot(error: unknown): string {
   if (!(error instanceof Refusal)) return String(error);
   return [error.message, ...error.issues.filter((issue) => !issue.startsWith("outcome:"))].join("\n");
 }
 
-function Question({ pending, send }: { pending: Pending; send: Send }) {
-  if (pending.kind === "confirmation") return <Confirmation pending={pending} send={send} />;
+interface QuestionProps {
+  /** What drafts are kept by. */
+  at: string;
+  pending: Pending;
+  send: Send;
+}
+
+function Question({ at, pending, send }: QuestionProps) {
+  if (pending.kind === "confirmation") return <Confirmation at={at} pending={pending} send={send} />;
   if (pending.kind === "credential") return <><CredentialAnswer pending={pending} send={send} /><Added pending={pending} /></>;
   const options = choicesOf(pending);
-  if (options) return <><Added pending={pending} /><ChoiceAnswer pending={pending} options={options} send={send} /></>;
-  return <ValueAnswer pending={pending} send={send} />;
+  if (options) return <><Added pending={pending} /><ChoiceAnswer at={at} pending={pending} options={options} send={send} /></>;
+  return <ValueAnswer at={at} pending={pending} send={send} />;
 }
 
 /** What cannot be shown can only be refused. */
@@ -115,12 +134,12 @@ function addedTo(pending: Pending, args: JsonObject): Json | undefined {
   return rest.length ? Object.fromEntries(rest) : undefined;
 }
 
-function Confirmation({ pending, send }: { pending: Pending; send: Send }) {
-  const [mode, setMode] = useState<"ask" | "edit" | "reject">("ask");
-  const [args, setArgs] = useState<JsonObject>(pending.arguments);
-  const [reason, setReason] = useState("");
+function Confirmation({ at, pending, send }: QuestionProps) {
+  const [mode, setMode] = useDraft<"ask" | "edit" | "reject">(`${at}/mode`, "ask");
+  const [args, setArgs] = useDraft<JsonObject>(`${at}/arguments`, pending.arguments);
+  const [reason, setReason] = useDraft(`${at}/reason`, "");
   const why = useId();
-  const [remember, setRemember] = useState<Remember>(false);
+  const [remember, setRemember] = useDraft<Remember>(`${at}/remember`, false);
   const schema = useSchema(pending.name);
   const edited = mode === "edit" && !same(args, pending.arguments) ? { arguments: args } : {};
   return (
@@ -183,9 +202,9 @@ function RememberChoice({ pending, edited, value, onChange }: RememberProps) {
   );
 }
 
-function ValueAnswer({ pending, send }: { pending: Pending; send: Send }) {
-  const [value, setValue] = useState<JsonObject>({});
-  const [text, setText] = useState("");
+function ValueAnswer({ at, pending, send }: QuestionProps) {
+  const [value, setValue] = useDraft<JsonObject>(`${at}/value`, {});
+  const [text, setText] = useDraft(`${at}/text`, "");
   const field = useId();
   const asForm = pending.schema?.type === "object" && pending.schema.properties;
   return (
@@ -232,11 +251,11 @@ function useSecondsLeft(at: number | undefined): number {
   return at ? at - now : Infinity;
 }
 
-function Deadline({ left }: { left: number }) {
+function Deadline({ left, canGoOn }: { left: number; canGoOn: boolean }) {
   if (left === Infinity) return null;
   return (
     <p class={left < 60 ? "deadline bad-text" : "deadline"}>
-      <Icon name="clock" /> {left > 0 ? `${duration(left)} left to answer` : "The deadline has passed: the agent will be told that nobody answered"}
+      <Icon name="clock" /> {left > 0 ? `${duration(left)} left to answer` : `The deadline has passed: the agent will be told that nobody answered${canGoOn ? ", when you go on" : ""}`}
     </p>
   );
 }

@@ -3,8 +3,9 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import { waits, type Call } from "../conversation";
 import { outputAddress } from "../api";
+import { useDraft } from "../drafts";
 import { isNumber, isObject, stringify } from "../exact";
-import { useAnswered } from "../shared";
+import { useAnswered, useCanGoOn } from "../shared";
 import type { Json, Pending, Place } from "../types";
 import { bytes, duration, summary } from "../words";
 import { AnswerPanel } from "./answer";
@@ -22,7 +23,7 @@ const CHIPS = ["waiting", "answered", "denied", "failed"];
 export const CallCard = memo(({ call, place, id, live }: Props) => {
   const [toggled, setToggled] = useState<boolean | null>(null);
   // What the person has begun to answer stays, with a word, when somebody else answers first.
-  const [begun, setBegun] = useState<Pending | null>(null);
+  const [begun, setBegun] = useDraft<Pending | null>(`begun/${place}/${id}/${call.id}`, null);
   const waiting = call.state === "waiting" && live ? call.pending : undefined;
   const answered = useAnswered(place, id, waiting);
   const state = answered ? "answered" : call.state;
@@ -52,14 +53,15 @@ interface BodyProps extends Props { hidden: boolean; waiting: Pending | undefine
 
 function CallBody({ hidden, call, place, id, live, waiting, answered, begun, setBegun }: BodyProps) {
   const asked = begun ?? waiting;
+  const canGoOn = useCanGoOn(place, id);
   return (
     <div class="call-body" hidden={hidden}>
       {asked ? (
         <AnswerPanel key={asked.call_id} place={place} id={id} pending={asked}
-          gone={asked.call_id !== waiting?.call_id} onBegun={(yes) => setBegun(yes ? asked : null)} />
+          gone={asked.call_id !== waiting?.call_id} closed={call.closed} canGoOn={canGoOn} onBegun={(yes) => setBegun(yes ? asked : null)} />
       ) : (
         <>
-          {answered && <p class="quiet" role="status">Answered. The agent goes on with it as soon as nothing else is waited for.</p>}
+          {answered && <p class="quiet" role="status">Answered. {canGoOn ? "You stopped this run: your answer is kept until you go on." : "The agent goes on with it as soon as nothing else is waited for."}</p>}
           <h4>Arguments</h4>
           <Arguments json={call.arguments} />
         </>

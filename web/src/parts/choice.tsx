@@ -1,5 +1,6 @@
 // One or several of the options that a call offers.
 import { useId, useState } from "preact/hooks";
+import { useDraft } from "../drafts";
 import { isObject, same, stringify } from "../exact";
 import type { Answer, Json, Pending } from "../types";
 import { count } from "../words";
@@ -38,12 +39,12 @@ function takesSeveral(pending: Pending): boolean {
 /** More options than these are shown on demand. */
 const MANY = 100;
 
-interface Props { pending: Pending; options: Option[]; send(answer: Answer): Promise<void> }
+interface Props { at: string; pending: Pending; options: Option[]; send(answer: Answer): Promise<void> }
 
-export function ChoiceAnswer({ pending, options, send }: Props) {
+export function ChoiceAnswer({ at, pending, options, send }: Props) {
   const several = takesSeveral(pending);
   const group = useId();
-  const [chosen, setChosen] = useState<number[]>([]);
+  const [chosen, setChosen] = useDraft<number[]>(`${at}/chosen`, []);
   const choose = (index: number) => {
     if (!several) setChosen([index]);
     else setChosen(chosen.includes(index) ? chosen.filter((i) => i !== index) : [...chosen, index].sort());

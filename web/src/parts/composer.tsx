@@ -1,20 +1,21 @@
 // Where the person writes: Enter sends, Shift and Enter makes a new line.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api";
+import { messageTo, useDraft } from "../drafts";
 import { Icon } from "./icon";
 
 interface Props {
   running: boolean;
-  draft?: string;
+  /** The session that is written to; empty for one that is to begin. */
+  to: string;
   onSend(text: string): Promise<void>;
   onStop(): Promise<void>;
 }
 
-export function Composer({ running, draft = "", onSend, onStop }: Props) {
-  const [text, setText] = useState(draft);
+export function Composer({ running, to, onSend, onStop }: Props) {
+  const [text, setText] = useDraft(messageTo(to), "");
   const [problem, setProblem] = useState("");
   const box = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => { if (draft) setText(draft); }, [draft]);
   useEffect(() => { if (matchMedia("(hover: hover)").matches) box.current?.focus(); }, []);
   useLayoutEffect(() => {
     const area = box.current!;

@@ -1,7 +1,8 @@
 // Talk to the agent: sessions on one side, the conversation, and what it works on beside it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
-import { waits, type Conversation } from "../conversation";
+import { waits, type Call, type Conversation } from "../conversation";
+import { keepDraft, messageTo } from "../drafts";
 import { Blocks, type Actions } from "../parts/blocks";
 import { Composer } from "../parts/composer";
 import { textOf } from "../parts/content";
@@ -10,7 +11,7 @@ import { SessionList } from "../parts/sessions";
 import { SidePanel } from "../parts/side";
 import { Welcome } from "../parts/welcome";
 import { go } from "../router";
-import { refresh, useShared } from "../shared";
+import { isSettled, refresh, useShared } from "../shared";
 import { useConversation } from "../use-conversation";
 
 export function ChatView({ id }: { id?: string }) {
@@ -51,7 +52,7 @@ function NewTalk() {
   return (
     <>
       <div class="scroll" tabIndex={0} role="group" aria-label="Welcome"><Welcome onPick={(prompt) => void start(prompt)} /></div>
-      <Composer running={false} onSend={start} onStop={async () => {}} />
+      <Composer to="" running={false} onSend={start} onStop={async () => {}} />
     </>
   );
 }
@@ -59,36 +60,32 @@ function NewTalk() {
 function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePanel(): void }) {
   const { conversation, connected } = useConversation("session", id);
   const { sessions } = useShared();
-  const [draft, setDraft] = useState("");
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useFollowEnd(scroll);
-  const interrupted = !conversation.running && sessions.find((s) => s.id === id)?.status === "interrupted";
+  const session = conversation.running ? undefined : sessions.find((s) => s.id === id);
+  const ended = session?.status === "interrupted" ? "This run was interrupted." : session?.can_go_on ? KEPT : "";
 
   // The same object from draw to draw: a new one would draw every block again.
   const actions = useMemo(() => actionsFor(id), [id]);
-  useEffect(() => {
-    setDraft(sessionStorage.getItem(`draft:${id}`) ?? "");
-    sessionStorage.removeItem(`draft:${id}`);
-  }, [id]);
 
   return (
     <>
       {!connected && <p class="banner" role="status">Connecting to the server…</p>}
-      <p class="hidden" role="status">{heard(conversation)}</p>
+      <p class="hidden" role="status">{heard(conversation, (call) => !isSettled("session", id, call.pending), ended)}</p>
       <div class="talk">
         <div class="talk-main">
           <div class="scroll" ref={scroll} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
             <div class="column">
               <Blocks blocks={conversation.blocks} place="session" id={id} live actions={conversation.running ? undefined : actions} />
-              {interrupted && (
-                <p class="note">This run was interrupted. <button type="button" class="small" onClick={() => void api.resume(id)}>Go on</button></p>
+              {ended && (
+                <p class="note">{ended} <button type="button" class="small" onClick={() => void api.resume(id)}>Go on</button></p>
               )}
             </div>
             {!atEnd.now && (
               <button type="button" class="to-end" onClick={atEnd.go}><Icon name="chevron" /> Latest</button>
             )}
           </div>
-          <Composer draft={draft} running={conversation.running}
+          <Composer to={id} running={conversation.running}
             onSend={(text) => (conversation.running ? api.steer("session", id, text) : api.run(id, text))}
             onStop={() => api.cancel("session", id)} />
         </div>
@@ -98,12 +95,16 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
   );
 }
 
+/** Said of a run that the person has stopped: nothing goes on without them. */
+const KEPT = "You stopped this run. What has come since, an answer or the end of a deadline, is kept until you go on.";
+
 /** What a screen reader says of the run: how it stands, and the answer once it is whole. */
-function heard({ running, blocks }: Conversation): string {
+function heard({ running, blocks }: Conversation, isOpen: (call: Call) => boolean, ended: string): string {
   const turn = blocks.findLast((block) => block.kind === "turn");
-  if (turn?.calls.some((call) => call && waits(call))) return "A call waits for your answer";
+  if (turn?.calls.some((call) => call && waits(call, isOpen))) return "A call waits for your answer";
   if (running) return "The agent is working";
-  const still = blocks.some((block) => block.kind === "turn" && block.calls.some((call) => call && waits(call)));
+  if (ended) return ended;
+  const still = blocks.some((block) => block.kind === "turn" && block.calls.some((call) => call && waits(call, isOpen)));
   return turn ? `The agent is done. ${still ? "A call still waits for your answer. " : ""}${turn.text.slice(0, 500)}` : "";
 }
 
@@ -116,7 +117,7 @@ function actionsFor(id: string): Actions {
   };
   return {
     edit: (said) => void branchAt(said.seq - 1).then((key) => {
-      sessionStorage.setItem(`draft:${key}`, textOf(said.parts));
+      keepDraft(messageTo(key), textOf(said.parts));
       go("chat", key);
     }),
     retry: (said) => void branchAt(said.seq - 1).then(async (key) => {

@@ -1,6 +1,7 @@
 // Everything that waits for a person, from every session and task.
 import { useRef, useState } from "preact/hooks";
 import { AnswerPanel } from "../parts/answer";
+import { useDraft } from "../drafts";
 import { Icon, type IconName } from "../parts/icon";
 import { href } from "../router";
 import { useShared } from "../shared";
@@ -19,11 +20,15 @@ export function InboxView() {
   const { pending } = useShared();
   const [kind, setKind] = useState<PendingKind | "">("");
   // What the person has begun to answer stays, with a word, when somebody else answers first.
-  const [begun, setBegun] = useState<string[]>([]);
-  const mark = (key: string, yes: boolean) => setBegun((keys) => [...keys.filter((other) => other !== key), ...(yes ? [key] : [])]);
+  const [begun, setBegun] = useDraft<OpenCall[]>("inbox/begun", []);
+  const latest = useRef(begun);
+  const mark = (call: OpenCall, yes: boolean) => {
+    latest.current = [...latest.current.filter((other) => keyOf(other) !== keyOf(call)), ...(yes ? [call] : [])];
+    setBegun(latest.current);
+  };
   const waiting = new Map(pending.map((call) => [keyOf(call), call]));
-  const cards = useRef<OpenCall[]>([]);
-  cards.current = inPlace(cards.current, waiting, begun);
+  const cards = useRef<OpenCall[]>(begun);
+  cards.current = inPlace(cards.current, waiting, begun.map(keyOf));
   const isShown = (call: OpenCall) => !kind || call.pending.kind === kind;
   return (
     <div class="page-view">
@@ -41,7 +46,7 @@ export function InboxView() {
           </div>
           {/* Hidden, not left out: what is written in a card is still there when it is shown again. */}
           {cards.current.map((call) => (
-            <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(keyOf(call), yes)} />
+            <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
           ))}
           {!cards.current.some(isShown) && <Empty />}
         </div>

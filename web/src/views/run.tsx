@@ -37,7 +37,7 @@ export function RunView({ place, id }: { place: Place; id: string }) {
         </div>
         <span class="quiet small-text">{count(events.length, "event")} · {count(conversation.usage.requests, "turn")} · {(conversation.usage.input_tokens + conversation.usage.output_tokens).toLocaleString()} tokens</span>
       </div>
-      {tab === "timeline" && <div class="scroll" tabIndex={0} role="group" aria-label="Timeline"><Timeline events={events} count={events.length} /></div>}
+      {tab === "timeline" && <div class="scroll" tabIndex={0} role="group" aria-label="Timeline"><Timeline events={events} count={events.length} place={place} id={id} /></div>}
       {tab === "conversation" && (
         <div class="scroll" tabIndex={0} role="group" aria-label="Conversation"><div class="column"><Blocks blocks={conversation.blocks} place={place} id={id} live /></div></div>
       )}

@@ -1,13 +1,17 @@
-"""Bytes of artifacts in a directory of this machine."""
+"""Bytes of artifacts in a directory of this machine.
+
+Whoever may have written there since, no link is followed: every folder is opened in the one above it.
+"""
 
 import contextlib
+import errno
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from toolwright._private import make_parents
+from toolwright.backends._own_paths import hide_directory
 from toolwright.backends.artifacts._blobs import DATA
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError
@@ -17,13 +21,21 @@ __all__ = ["DirectoryBlobs"]
 T = TypeVar("T")
 _TRIES = 100
 """How often in a row others may remove an empty folder while something is put into it."""
+_HAS_DESCRIPTORS = os.open in os.supports_dir_fd
+_LINK_FOLLOWS = os.link not in os.supports_follow_symlinks
+"""Where it cannot be told not to."""
+_LISTED = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+# Those above need not be readable, only to be passed.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | _LISTED | getattr(os, "O_NOFOLLOW", 0)
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FILE |= getattr(os, "O_BINARY", 0)
 
 
 class DirectoryBlobs:
-    """Each key is a file under `root`, which is made on first use."""
+    """Each key is a file under `root`, which is made on first use and is no command's to see."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self._root = Path(root).absolute()
+        self._root = hide_directory(root)
 
     async def create(self, key: str, data: bytes) -> bool:
         """Store whole or not at all; False when the key is taken."""
@@ -70,43 +82,101 @@ class DirectoryBlobs:
         return folder / f".new-{uuid.uuid4().hex}"
 
     def _delete(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError), _opened(path.parent) as (folder, at):
+            os.unlink(at(path), dir_fd=folder)
         # Up to the first folder that has something in it, or that another has just removed.
         with contextlib.suppress(OSError):
-            for folder in path.parents[: path.parents.index(self._root)]:
-                folder.rmdir()
+            for empty in path.parents[: path.parents.index(self._root)]:
+                with _opened(empty.parent) as (folder, at):
+                    os.rmdir(at(empty), dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _opened(
+    folder: Path, *, make: bool = False
+) -> Iterator[tuple[int | None, Callable[[Path], str]]]:
+    """A descriptor of a folder, to which no link leads, and how to name what is in it.
+
+    Where there are no such descriptors, as on Windows, names are whole paths.
+    """
+    if not _HAS_DESCRIPTORS:
+        if make:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield None, str
+        return
+    here = os.open(folder.anchor, _FOLDER)
+    try:
+        for name in folder.parts[1:]:
+            below = _entered(here, name, make)
+            os.close(here)
+            here = below
+        yield here, lambda path: path.name
+    except NotADirectoryError as error:
+        raise OSError(
+            errno.ELOOP, "a link or a file is in the place of a folder", str(folder)
+        ) from error
+    finally:
+        os.close(here)
+
+
+def _entered(folder: int, name: str, make: bool) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+    return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def _link(source: Path, path: Path) -> None:
     """Put a file in its place: it appears whole, and never replaces what is there."""
-    _put(path, lambda: os.link(source, path))
+
+    def link() -> None:
+        with _opened(source.parent) as (theirs, at), _opened(path.parent, make=True) as (ours, to):
+            os.link(
+                at(source),
+                to(path),
+                src_dir_fd=theirs,
+                dst_dir_fd=ours,
+                follow_symlinks=_LINK_FOLLOWS,
+            )
+
+    _put(link)
 
 
 def _write(path: Path, data: bytes) -> None:
     """Write a new file, for nobody but this user."""
     new = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    with os.fdopen(_put(path, lambda: os.open(path, new, 0o600)), "wb") as file:
+
+    def make() -> int:
+        with _opened(path.parent, make=True) as (folder, at):
+            return os.open(at(path), new, 0o600, dir_fd=folder)
+
+    with os.fdopen(_put(make), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _put(path: Path, act: Callable[[], T]) -> T:
-    """Make the folder of `path`, then `act`.
+def _put(act: Callable[[], T]) -> T:
+    """Do what makes a folder and puts something there.
 
     The folder may be removed as soon as it is made, by whoever deletes the last file beside it.
     """
     for _ in range(_TRIES - 1):
         with contextlib.suppress(FileNotFoundError):
-            make_parents(path)
             return act()
-    make_parents(path)
     return act()
 
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        with _opened(path.parent) as (folder, at):
+            descriptor = os.open(at(path), _FILE, dir_fd=folder)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -115,7 +185,14 @@ def _read(path: Path) -> bytes | None:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(os.listdir(folder))
+        with _opened(folder) as (descriptor, _):
+            if descriptor is None:
+                return sorted(os.listdir(folder))
+            listed = os.open(".", _LISTED, dir_fd=descriptor)
+            try:
+                return sorted(os.listdir(listed))
+            finally:
+                os.close(listed)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolwright._private import make_parents
+from toolwright.backends._own_paths import hide_directory
 from toolwright.errors import StoreError, UsageError
 
 __all__ = ["KEY_VARIABLE", "encryption_key", "key_bytes", "key_from_file", "new_key"]
@@ -31,6 +32,8 @@ def encryption_key(environ: Mapping[str, str] = os.environ) -> str:
 def key_from_file(path: str | Path) -> str:
     """The key in a file that only its owner may read; made on first use."""
     path = Path(path)
+    # By its directory only where that is ours: another's has other things in it.
+    hide_directory(path.parent if path.parent.name == "toolwright" else path)
     try:
         if not path.exists():
             _create(path)

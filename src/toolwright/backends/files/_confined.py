@@ -7,21 +7,27 @@ Links are resolved here instead, as if the root were the top of the file system.
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 
-__all__ = ["open_directory", "open_file", "open_parent"]
+__all__ = ["Closed", "open_directory", "open_file", "open_parent"]
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not to hang on a named pipe or a device.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MAX_LINKS = 40
+Closed = Mapping[tuple[int, int] | tuple[int, int, str], str]
+"""Why something is not opened, by its device and inode, or by its directory's and its name in there."""
+_NOTHING: Closed = MappingProxyType({})
 
 
 @contextmanager
-def open_directory(root: str, path: str, *, create: bool = False) -> Iterator[int]:
+def open_directory(
+    root: str, path: str, *, create: bool = False, closed: Closed = _NOTHING
+) -> Iterator[int]:
     """A descriptor of the directory at `path` below `root`."""
-    with open_parent(root, path, create=create) as (parent, name):
+    with open_parent(root, path, create=create, closed=closed) as (parent, name):
         descriptor = _open_child(parent, name, create=create) if name else os.dup(parent)
         try:
             yield descriptor
@@ -30,9 +36,9 @@ def open_directory(root: str, path: str, *, create: bool = False) -> Iterator[in
 
 
 @contextmanager
-def open_file(root: str, path: str) -> Iterator[int]:
+def open_file(root: str, path: str, *, closed: Closed = _NOTHING) -> Iterator[int]:
     """A descriptor, for reading, of the regular file at `path` below `root`."""
-    with open_parent(root, path) as (parent, name):
+    with open_parent(root, path, closed=closed) as (parent, name):
         if not name:
             raise IsADirectoryError(path)
         descriptor = os.open(name, _FILE, dir_fd=parent)
@@ -45,12 +51,12 @@ def open_file(root: str, path: str) -> Iterator[int]:
 
 @contextmanager
 def open_parent(
-    root: str, path: str, *, create: bool = False, closed: Collection[tuple[int, int]] = ()
+    root: str, path: str, *, create: bool = False, closed: Closed = _NOTHING
 ) -> Iterator[tuple[int, str]]:
     """The directory that holds `path`, all links resolved, and the name in it ('' for the root).
 
-    What has device and inode among `closed` is not written to, nor anything below it:
-    `PermissionError`, before anything is created.
+    What is among `closed` is not opened, nor anything below it: `PermissionError`, before anything
+    is created.
     """
     trail = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
     parts = [part for part in path.split("/") if part]
@@ -60,6 +66,7 @@ def open_parent(
         _demand_open(os.fstat(trail[0]), path, closed)
         while parts:
             name = parts.pop(0)
+            _demand_name(trail[-1], name, path, closed)
             if name == "..":
                 _climb(trail, path)
                 name = ""
@@ -121,13 +128,17 @@ def _open_child(parent: int, name: str, *, create: bool) -> int:
     return os.open(name, _DIRECTORY, dir_fd=parent)
 
 
-def _demand_open(status: os.stat_result, path: str, closed: Collection[tuple[int, int]]) -> None:
-    if (status.st_dev, status.st_ino) in closed:
-        raise PermissionError(
-            errno.EACCES,
-            "read-only: this program runs from it, and what is written would run",
-            path,
-        )
+def _demand_open(status: os.stat_result, path: str, closed: Closed) -> None:
+    if why := closed.get((status.st_dev, status.st_ino)):
+        raise PermissionError(errno.EACCES, why, path)
+
+
+def _demand_name(parent: int, name: str, path: str, closed: Closed) -> None:
+    """A name can be closed though there is nothing of that name yet."""
+    if closed:
+        status = os.fstat(parent)
+        if why := closed.get((status.st_dev, status.st_ino, name)):
+            raise PermissionError(errno.EACCES, why, path)
 
 
 def _demand_regular(status: os.stat_result, path: str) -> None:

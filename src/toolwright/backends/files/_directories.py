@@ -2,7 +2,8 @@
 
 import os
 
-from toolwright.backends.files._confined import open_directory, open_file
+from toolwright.backends._own_paths import closed_below
+from toolwright.backends.files._confined import Closed, open_directory, open_file
 from toolwright.backends.files._files import Entry
 from toolwright.backends.files._ignore import IGNORE_FILE, IgnoreRules, rules_in
 
@@ -19,10 +20,11 @@ def directories_below(root: str, start: str, above: list[str] | None) -> list[st
     """
     found: list[str] = []
     waiting = [(start, IgnoreRules().adding("/", above or []))]
+    closed = closed_below(root, to_writing=False)
     while waiting:
         directory, rules = waiting.pop()
         try:
-            names, has_rules = _inside(root, directory)
+            names, has_rules = _inside(root, directory, closed)
         except OSError:
             continue
         if has_rules and above is not None:
@@ -35,11 +37,14 @@ def directories_below(root: str, start: str, above: list[str] | None) -> list[st
     return found
 
 
-def _inside(root: str, directory: str) -> tuple[list[str], bool]:
+def _inside(root: str, directory: str, closed: Closed) -> tuple[list[str], bool]:
     """The directories in a directory, and whether it has a file of rules."""
     names: list[str] = []
     has_rules = False
-    with open_directory(root, directory) as descriptor, os.scandir(descriptor) as entries:
+    with (
+        open_directory(root, directory, closed=closed) as descriptor,
+        os.scandir(descriptor) as entries,
+    ):
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 names.append(os.fsencode(entry.name).decode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from toolwright._sealed import Sealed
-from toolwright.backends._own_paths import identities_below
+from toolwright.backends._own_paths import closed_below
 from toolwright.backends._truncate import format_size
 from toolwright.backends.files._confined import open_directory, open_file, open_parent
 from toolwright.backends.files._directories import directories_below
@@ -87,7 +87,11 @@ async def _in_thread(func: Callable[..., T], *args: object) -> T:
 
 
 def _ls(root: str, path: str) -> list[Entry]:
-    with open_directory(root, path) as descriptor, os.scandir(descriptor) as found:
+    closed = closed_below(root, to_writing=False)
+    with (
+        open_directory(root, path, closed=closed) as descriptor,
+        os.scandir(descriptor) as found,
+    ):
         entries = []
         for item in found:
             with suppress(FileNotFoundError):  # It has gone since the directory was read.
@@ -101,7 +105,11 @@ def _load(root: str, path: str) -> Loaded:
 
 
 def _read(root: str, path: str) -> bytes:
-    with open_file(root, path) as descriptor, open(descriptor, "rb", closefd=False) as file:
+    closed = closed_below(root, to_writing=False)
+    with (
+        open_file(root, path, closed=closed) as descriptor,
+        open(descriptor, "rb", closefd=False) as file,
+    ):
         data = file.read(_MAX_FILE + 1)
     if len(data) > _MAX_FILE:
         raise OSError(errno.EFBIG, f"larger than {format_size(_MAX_FILE)}; search it with grep")
@@ -109,7 +117,8 @@ def _read(root: str, path: str) -> bytes:
 
 
 def _write(root: str, path: str, data: bytes, expected: str | None) -> str:
-    with open_parent(root, path, create=True, closed=identities_below(root)) as (parent, name):
+    closed = closed_below(root, to_writing=True)
+    with open_parent(root, path, create=True, closed=closed) as (parent, name):
         if not name:
             raise IsADirectoryError(path)
         mode = _checked_mode(root, path, parent, name, expected)

@@ -9,12 +9,14 @@ __all__ = ["nearest"]
 
 _MAX_LINES = 20_000
 _MAX_WIDTH = 200
+_MAX_READ = 64 * 1024
+"""Of a line; more than is looked at, for there may be blanks before it."""
 _SHOWN = 12
 
 
 def nearest(text: Rope, old: str) -> str:
     """The most similar lines, numbered, with whitespace made visible; '' when nothing is like it."""
-    lines = list(islice(text.lines(), _MAX_LINES))
+    lines = list(islice(text.lines(_MAX_READ), _MAX_LINES))
     wanted = old.splitlines()[:_SHOWN] or [old]
     best = _best_start(lines, wanted)
     if best is None:

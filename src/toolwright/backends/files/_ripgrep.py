@@ -1,5 +1,6 @@
 """Search a directory with the ripgrep program."""
 
+import re
 import subprocess
 import sysconfig
 import tempfile
@@ -13,7 +14,7 @@ from typing import IO, TypeVar
 import anyio
 
 from toolwright._temporary import temporary_root
-from toolwright.backends._own_paths import find_program
+from toolwright.backends._own_paths import closed_below, find_program, records_below
 from toolwright.backends.files._confined import open_directory, open_file
 from toolwright.backends.files._files import Files
 from toolwright.backends.files._find import Wanted
@@ -60,6 +61,7 @@ _ALWAYS = (
 _MODES: dict[Mode, str] = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
 _PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
 _TIMEOUT = 60.0
+_MEANS_MORE = re.compile(r"[*?\[\]{}\\]")
 
 
 def ripgrep_program(root: str) -> str | None:
@@ -119,7 +121,8 @@ class Ripgrep:
 
         async def run(mode: Mode) -> Grepped:
             parse = partial(_PARSERS[mode], query=replace(query, glob=None))
-            with open_file(self._root, query.start) as descriptor:
+            closed = closed_below(self._root, to_writing=False)
+            with open_file(self._root, query.start, closed=closed) as descriptor:
                 options = [*_ALWAYS, "--with-filename", *_options(query, mode), "-"]
                 ran = await self._finish(options, parse, descriptor)
             named = [replace(item, path=query.start) for item in ran.found]
@@ -164,7 +167,8 @@ class Ripgrep:
             if not where.gitignore:
                 ignoring.append("--no-ignore")
             # The path comes after `--`, and begins with `./`: it can never be an option.
-            arguments = [*_ALWAYS, *ignoring, *options, "--", f".{where.start}"]
+            hidden = await in_io_thread(_hiding, self._root)
+            arguments = [*_ALWAYS, *hidden, *ignoring, *options, "--", f".{where.start}"]
             return await self._finish(arguments, parse, readable=[self._root, *rules])
 
     async def _finish(
@@ -289,5 +293,15 @@ def _only(glob: Glob | None) -> list[str]:
 
 
 def _demand_directory(root: str, path: str) -> None:
-    with open_directory(root, path):
+    with open_directory(root, path, closed=closed_below(root, to_writing=False)):
         pass
+
+
+def _hiding(root: str) -> list[str]:
+    """Options that leave out what this program keeps for itself."""
+    below = (path.relative_to(root) for path in records_below(Path(root)))
+    return [f"--glob=!/{_MEANS_MORE.sub(_escaped, str(path))}" for path in below]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"

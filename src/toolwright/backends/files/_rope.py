@@ -6,6 +6,7 @@ and the event loop waits that long. Searching a piece takes a millisecond.
 
 import codecs
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -86,12 +87,15 @@ class Rope:
                 at = max(found.end(), at + 1)
             after = start + at
 
-    def lines(self) -> Iterator[str]:
-        """Lines without their ends, as an editor counts them; `\\n`, `\\r\\n` and `\\r` end one."""
+    def lines(self, widest: int = sys.maxsize) -> Iterator[str]:
+        """Lines without their ends, as an editor counts them; `\\n`, `\\r\\n` and `\\r` end one.
+
+        Of a line that is longer than `widest`, its first characters.
+        """
         unified = (
             piece.replace("\r\n", "\n").replace("\r", "\n") for piece in self._whole_breaks()
         )
-        return _split(unified)
+        return _split(unified, widest)
 
     def newline_lines(self) -> Iterator[str]:
         """Lines as search programs count them: only `\\n` ends one."""
@@ -148,15 +152,18 @@ class Rope:
         yield carried
 
 
-def _split(pieces: Iterable[str]) -> Iterator[str]:
+def _split(pieces: Iterable[str], widest: int = sys.maxsize) -> Iterator[str]:
     """Lines, each without the `\\n` that ends it; none after the last `\\n`."""
     begun: list[str] = []
+    room = widest
     for piece in pieces:
         first, *others = piece.split("\n")
-        begun.append(first)
+        begun.append(first[:room])
+        room -= len(begun[-1])
         if others:
             yield "".join(begun)
-            yield from others[:-1]
-            begun = [others[-1]]
+            yield from (line[:widest] for line in others[:-1])
+            begun = [others[-1][:widest]]
+            room = widest - len(begun[0])
     if last := "".join(begun):
         yield last

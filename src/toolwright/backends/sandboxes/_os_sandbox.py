@@ -17,7 +17,7 @@ from toolwright._temporary import (
     remove_tree,
     temporary_directory,
 )
-from toolwright.backends._own_paths import PYTHON, check_writable, held_below
+from toolwright.backends._own_paths import PYTHON, check_writable, own_below, rely_on
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -34,6 +34,7 @@ from toolwright.backends.executors._capture import Capture
 from toolwright.backends.executors._process import Process, ProcessSpec, Running
 from toolwright.backends.sandboxes._allowed_hosts import AllowedHosts
 from toolwright.backends.sandboxes._packages import (
+    check_pip_settings,
     checked_packages,
     pip_command,
     pip_environment,
@@ -42,7 +43,7 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import Room, Walls, open_ends, settled
+from toolwright.backends.sandboxes._walls import Room, Walls, check_ways, open_ends, settled
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -52,6 +53,8 @@ __all__ = ["OsSandbox"]
 _READ_LIMIT = 64 * 1024 * 1024
 _LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
 """Variables that make a program load code: they would act on those in front of the walls, too."""
+_REFUSALS = ("Read-only file system", "Device or resource busy")
+"""What the system says of files that are held, hidden or on the way to one."""
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
@@ -74,13 +77,14 @@ class OsSandbox(Sealed):
     ) -> None:
         self.walls = walls
         self.limits = limits
-        self._let_go = keep_out_of(
-            places := (workspace, *(Path(path).resolve() for path in writable))
-        )
+        # Walls that were written before there was this question cannot answer it.
+        self._holds = getattr(walls, "holds_below", False)
+        places = (workspace, *(Path(path).resolve() for path in writable))
+        self._let_go = (keep_out_of(places), rely_on(Path(path).resolve() for path in readable))
         try:
             self._home = temporary_directory()
         except FileNotFoundError as error:
-            self._let_go()
+            self._release()
             raise UsageError(str(error)) from error
         self._packages = self._home / "packages"
         self._scratch = self._home / "scratch"
@@ -135,6 +139,7 @@ class OsSandbox(Sealed):
         `secrets` are variables whose value inside is a placeholder, for which the sandbox's proxy
         puts the secret in requests to its hosts.
         """
+        await in_io_thread(check_ways, [workspace, *writable])
         directory = await in_io_thread(Path(workspace).resolve)
         if not await anyio.Path(directory).is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
@@ -147,11 +152,12 @@ class OsSandbox(Sealed):
             )
         if (problem := await walls.probe()) is not None:
             raise StoreError(f"The sandbox does not work on this machine: {problem}.")
-        # Walls that were written before there was this question cannot answer it.
-        holds = getattr(walls, "holds_below", False)
-        places = [directory, *(Path(path) for path in writable)]
-        await in_io_thread(partial(check_writable, places, walls.name, holds_below=holds))
         readable = await in_io_thread(settled, readable, directory, writable)
+        places = [directory, *(Path(path) for path in writable)]
+        holds = getattr(walls, "holds_below", False)
+        await in_io_thread(
+            partial(check_writable, places, walls.name, holds_below=holds, readable=readable)
+        )
         apart = [path for path in readable if path != directory]
         return cls(
             walls,
@@ -189,7 +195,7 @@ class OsSandbox(Sealed):
         spill: Path | None = None,
     ) -> Finished:
         """Run a command behind the walls to its end; nothing it started is left running."""
-        return await self._local.run(
+        done = await self._local.run(
             self._walled(command, cwd, self._room),
             stdin=stdin,
             env={**self._env, **_harmless(env or {})},
@@ -198,6 +204,10 @@ class OsSandbox(Sealed):
             on_output=on_output,
             spill=spill,
         )
+        note = self._why_refused(done)
+        if merge:
+            return replace(done, stdout=f"{done.stdout}{note}") if note else done
+        return replace(done, stderr=f"{done.stderr}{note}") if note else done
 
     async def start(
         self,
@@ -256,6 +266,7 @@ class OsSandbox(Sealed):
         """Install packages with pip, itself confined; commands and code can read, not change them."""
         self._check_open()
         wanted = checked_packages(packages)
+        await in_io_thread(check_pip_settings)
         with passing_directory() as home:
             done = await self._pip(wanted, home)
         # Modules that were missing before would stay missing in an interpreter that looked for them.
@@ -310,7 +321,11 @@ class OsSandbox(Sealed):
             try:
                 await close_all([remove, *proxy, self._running.close, self._local.close, *pythons])
             finally:
-                self._let_go()
+                self._release()
+
+    def _release(self) -> None:
+        for let_go in self._let_go:
+            let_go()
 
     async def __aenter__(self) -> Self:
         return self
@@ -337,10 +352,34 @@ class OsSandbox(Sealed):
         self._check_open()
         require_runnable(command)
         argv = shell_argv(self._bash, command) if isinstance(command, str) else list(command)
-        held = tuple(
-            path for place in (room.workspace, *room.writable) for path in held_below(place)
+        return self.walls.around(argv, self._inside(cwd or "."), self._as_it_is_now(room))
+
+    def _as_it_is_now(self, room: Room) -> Room:
+        """With what this program runs from and keeps by now, and nothing that was made a link."""
+        places = (room.workspace, *room.writable)
+        check_ways((*places, *room.readable))
+        own = own_below(places, room.readable, self.walls.name, holds_below=self._holds)
+        for path in own.hidden:
+            if not path.exists():  # Nobody else makes it first.
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return replace(room, held=own.held, hidden=own.hidden, pinned=own.pinned)
+
+    def _why_refused(self, done: Finished) -> str:
+        """What programs that cannot change what is ours do not say: why, and what to do instead."""
+        if done.ok or not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
+            return ""
+        room = self._as_it_is_now(self._room)
+        ours = [*room.held, *room.hidden]
+        names = [str(path.relative_to(place)) for path in ours for place in (room.workspace,)
+                 if place in path.parents]  # fmt: skip
+        if not names:
+            return ""
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return (
+            f"\n[Commands here cannot change {', '.join(map(repr, names[:3]))}{more}: the program that "
+            "runs this sandbox runs from there or keeps its records there. For packages of your own, "
+            "make another environment, like: python3 -m venv .venv-agent]\n"
         )
-        return self.walls.around(argv, self._inside(cwd or "."), replace(room, held=held))
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)

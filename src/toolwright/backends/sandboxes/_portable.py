@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from toolwright._sealed import Sealed
 from toolwright._temporary import keep_out_of
-from toolwright.backends._own_paths import check_writable, own_program
+from toolwright.backends._own_paths import check_writable, own_below, own_program
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -38,6 +38,7 @@ if _found is None or _found.origin is None:
     raise ImportError("The portable sandbox needs an extra: pip install 'toolwright[sandbox]'")
 _LIBRARY = str(Path(_found.origin).parents[1])
 _WORKER = Path(__file__).with_name("_bashkit_worker.py").read_text(encoding="utf-8")
+_NAME = "the portable sandbox"
 _WORKSPACE = "/workspace"
 _LONGEST = 3600.0
 """Seconds; never without a limit: only time stops a fork bomb in this interpreter."""
@@ -72,7 +73,7 @@ class PortableSandbox(Sealed):
         if not directory.is_dir():
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
         # Its interpreters reach the same files by links and renamed directories.
-        check_writable([directory], "the portable sandbox", holds_below=False)
+        check_writable([directory], _NAME, holds_below=False)
         self._let_go = keep_out_of([directory])
         self.limits = limits or Limits()
         self._env = dict(env or {})
@@ -237,6 +238,7 @@ class PortableSandbox(Sealed):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+        own_below([self._directory], (), _NAME, holds_below=False)
 
 
 def _must_have_moved(verb: str, path: str, done: Finished) -> None:

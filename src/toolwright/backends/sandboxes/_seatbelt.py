@@ -72,7 +72,8 @@ def profile(room: Room) -> str:
     """The rules for a room, in Seatbelt's language; the last one that fits counts."""
     readable = (*_SYSTEM, *python_paths(), *room.readable, room.packages)
     writable = (room.workspace, room.scratch, *room.writable)
-    pinned = [up for place in writable for up in between(Path(place), room.held)]
+    kept = (*room.held, *room.hidden, *room.pinned)
+    pinned = [up for place in writable for up in between(Path(place), kept)] + [*room.pinned]
     rules = [
         "(version 1)",
         "(deny default)",
@@ -85,6 +86,7 @@ def profile(room: Room) -> str:
         *(f"(allow file-read* (subpath {_quoted(path)}))" for path in readable),
         *(f"(allow file-read* file-write* (subpath {_quoted(path)}))" for path in writable),
         *(f"(deny file-write* (subpath {_quoted(path)}))" for path in room.held),
+        *(f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in room.hidden),
         *(f"(deny file-write* (literal {_quoted(path)}))" for path in pinned),
         *(f"(allow file-write-data (literal {_quoted(path)}))" for path in _DEVICES),
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from toolwright._temporary import guest_places
 from toolwright.backends._own_paths import way_to
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.errors import UsageError
@@ -18,6 +19,7 @@ __all__ = [
     "Room",
     "Walls",
     "between",
+    "check_ways",
     "enter",
     "is_open_end",
     "open_ends",
@@ -60,6 +62,10 @@ class Room:
     """Further directories that may be read and written, beside the workspace."""
     held: tuple[Path, ...] = ()
     """What lies below writable directories and this program runs from: to be read, and no more."""
+    hidden: tuple[Path, ...] = ()
+    """Records of this program below any of these: directories and files that are to be empty."""
+    pinned: tuple[Path, ...] = ()
+    """What another sandbox looks up below writable directories: to stay where it is."""
     network: bool = False
     proxy: Path | None = None
     """The socket of a proxy, when single hosts may be reached through one."""
@@ -73,7 +79,7 @@ class Walls(Protocol):
     opens_hosts: bool
     """Whether single hosts can be let through."""
     holds_below: bool
-    """Whether what is `held` can be kept as it is, below a directory that can be written to."""
+    """Whether what is `held`, `hidden` and `pinned` can be, below a directory that can be written to."""
 
     async def probe(self) -> str | None:
         """None when it works here, otherwise why it does not."""
@@ -151,16 +157,24 @@ def settled(
     """`readable` as it may be looked up again and again, though what runs inside changes the rest.
 
     A path in a directory that may be changed could be made a link to anywhere: its directory stands
-    for it, and links are followed inside. A `writable` one there is refused.
+    for it, and links are followed inside. A `writable` one there is refused, and a workspace there.
     """
     places: list[Path] = []
+    own_directories = [workspace]
     for path in writable:
-        if way_through(Path(os.path.abspath(path)), (workspace,)) is not None:
+        absolute, real = Path(os.path.abspath(path)), Path(path).resolve()
+        if (own := way_through(absolute, own_directories)) is not None:
+            name = "the workspace" if own == workspace else repr(str(own))
             raise UsageError(
-                f"{str(path)!r} is to be writable and lies in the workspace, where commands could "
+                f"{str(path)!r} is to be writable and lies in {name}, where commands could "
                 "make it a link to anywhere; give a directory outside of it."
             )
-    own_directories = (workspace, *(Path(path).resolve() for path in writable))
+        if inside := [place for place in own_directories if real in place.parents]:
+            raise UsageError(
+                f"{str(inside[0])!r} lies in {str(path)!r}, which is to be writable: commands could "
+                "make it a link to anywhere. Give directories of which none lies in the other."
+            )
+        own_directories.append(real)
     for path in readable:
         absolute = Path(os.path.abspath(path))
         own = way_through(absolute, own_directories)
@@ -173,7 +187,24 @@ def settled(
                 f"{str(path)!r} leads through {str(own)!r}, where commands can change what it leads "
                 "to; name what is to be readable by its own path."
             )
+    check_ways((*places, *own_directories))
     return tuple(dict.fromkeys(places))
+
+
+def check_ways(paths: Sequence[str | Path]) -> None:
+    """Raise `UsageError` where one is reached by a link that a guest of this program may have made.
+
+    Of any sandbox, and of those that are closed, too: a link stays, and decides what is mounted.
+    """
+    guests = guest_places(gone=True)
+    for path in paths if guests else ():
+        for here in way_to(Path(os.path.abspath(path))):
+            if here.is_symlink() and any(here.is_relative_to(place) for place in guests):
+                raise UsageError(
+                    f"{str(path)!r} leads through the link {str(here)!r}, which commands in a sandbox "
+                    "may have made: what it leads to is not opened to another one. Name what is meant "
+                    "by its own path, outside of what commands can write to."
+                )
 
 
 def way_through(path: Path, own: Sequence[Path]) -> Path | None:

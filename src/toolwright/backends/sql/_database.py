@@ -44,13 +44,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateColumn
 
+from toolwright.backends._own_paths import hide_database
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
 from toolwright.concurrency import begin_anew_after_fork, outlast
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import redact
 
-__all__ = ["Database"]
+__all__ = ["GONE", "Database"]
 
 T = TypeVar("T")
 
@@ -71,6 +72,8 @@ _VERSIONS = Table(
 )
 
 
+GONE = "gone"
+"""The key, in what tables are told of, of the names of indexes that older versions had."""
 _INHERITED: list[tuple[Engine, Engine]] = []
 """Of the process that this one was forked off from."""
 
@@ -84,6 +87,8 @@ class Database:
 
     def __init__(self, url: str, component: str, version: int, metadata: MetaData) -> None:
         self._url = driver_url(url)
+        if self.is_sqlite and not self._is_in_memory:
+            hide_database(str(self._url.database))
         self._components = [(component, version, metadata)]
         self._engines: tuple[Engine, Engine] | None = None
         """One for reading and one for writing, over the same connections."""
@@ -251,7 +256,8 @@ class Database:
 
 
 def _add_columns(connection: Connection, metadata: MetaData) -> None:
-    """Give tables that an older version has made the columns and indexes that are new since."""
+    """Give tables that an older version has made the columns and indexes that are new since, and take
+    away those indexes that are gone."""
     found = inspect(connection)
     for table in metadata.sorted_tables:
         if not found.has_table(table.name):
@@ -263,6 +269,8 @@ def _add_columns(connection: Connection, metadata: MetaData) -> None:
                 connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
         for index in table.indexes:
             index.create(connection, checkfirst=True)
+    for name in metadata.info.get(GONE, ()):
+        connection.execute(text(f"DROP INDEX IF EXISTS {name}"))
 
 
 class _Threads:

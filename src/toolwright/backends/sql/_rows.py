@@ -59,6 +59,7 @@ def open_call(row: Row[Any]) -> OpenCall:
         pending=pending(row.body),
         answered=row.answered_at is not None,
         answer=None if row.answer is None else _answer(row.answer),
+        born=row.created_at,
     )
 
 

@@ -281,6 +281,8 @@ class SqlStore(Sealed):
         call_id: str,
         answer: StoredAnswer | None,
         unless: Sequence[tuple[str, str]] = (),
+        *,
+        born: float | None = None,
     ) -> Answered:
         """Take an answer, exactly once, in one atomic step."""
         where = {"app": app_name, "session": session_id, "call": call_id}
@@ -288,11 +290,12 @@ class SqlStore(Sealed):
 
         def work(connection: Connection) -> Answered:
             if answer is None:
-                return _why_not(connection, where)
+                session = _find_row(connection, app_name, session_id)
+                return _why_not(connection, where) if _is_born(session, born) else "unknown"
             if any(other["session"] != session_id for other in others):
                 self._one_at_a_time(connection)
             session = self._lock_to_answer(connection, app_name, session_id)
-            if session is None:
+            if session is None or not _is_born(session, born):
                 return "unknown"
             self._refuse_deleted(connection, session)
             # Under the lock: whoever answers another call of the session has done so, or waits.
@@ -597,6 +600,11 @@ def _find(connection: Connection, app_name: str, session_id: str) -> SessionRow 
 def _find_row(connection: Connection, app_name: str, session_id: str) -> Row[Any] | None:
     found = connection.execute(sql.FIND, {"app": app_name, "session": session_id})
     return found.one_or_none()
+
+
+def _is_born(session: Row[Any] | None, born: float | None) -> bool:
+    """Whether the session is there, and is the one that was made at that moment, if one is named."""
+    return session is not None and born in (None, session.created_at)
 
 
 def _one_is_answered(connection: Connection, calls: Sequence[dict[str, str]]) -> bool:

@@ -70,6 +70,8 @@ class Calls:
     room: int = 64 * 1024 * 1024
     """Bytes of arguments and results that may cross."""
     made: int = 0
+    notes: list[str] = field(default_factory=list)
+    """What the model has to know of the calls, and the code does not get."""
     _seen: Counter[str] = field(default_factory=Counter)
     _crossed: int = 0
     _counted: set[str] = field(default_factory=set)
@@ -132,6 +134,7 @@ class Calls:
         )
         if any(result.status == "pending" for result in results):
             raise Paused
+        self.notes += [f"{result.name}: {result.note}" for result in results if result.noted]
         for result in results:
             if result.call_id not in self._counted:  # It is from before a pause.
                 self._crossed += _size(result.data) + sum(map(_size, result.content))
@@ -192,10 +195,10 @@ def _value(stub: Stub, result: ToolResult) -> Any:
     Of a command that failed too: code looks at its exit code.
     """
     if result.status != "ok" and not result.failed:
-        return CallFailed(f"{stub.function}: {result.text}")
+        return CallFailed(f"{stub.function}: {result.own_text}")
     if result.data is not None:
         return result.data
-    text = result.text
+    text = result.own_text
     if stub.returns_text or (not stub.known_return and text[:1] not in ("{", "[")):
         return text
     try:

@@ -190,14 +190,14 @@ def _code_tool(name: str, stubs: Mapping[str, Stub], engine: _Engine, mode: str)
     )
 
     async def run(args: Args, ctx: ToolContext) -> Output:
+        calls = Calls(ctx, functions, engine.room)
         try:
-            calls = Calls(ctx, functions, engine.room)
             ran = await engine.run(args["code"], calls, checked_against)
         except Paused:
             return Output(status="pending")
         except CodeRejected as rejected:
-            raise ToolError(_advice(rejected)) from rejected
-        return _output(ran)
+            raise ToolError("\n".join([*calls.notes, _advice(rejected)])) from rejected
+        return _output(ran, calls.notes)
 
     # Repeating it is safe: calls inside that have finished are known and do not run again.
     return Tool(
@@ -258,10 +258,11 @@ def _advice(rejected: CodeRejected) -> str:
     return f"{rejected}\nThis interpreter runs only a part of Python; write it without that."
 
 
-def _output(ran: Ran) -> Output:
+def _output(ran: Ran, notes: Sequence[str]) -> Output:
     value = jsonable(ran.value)
     if value is None:
-        return Output(text=ran.printed or "The code ran; it printed nothing and returned None.")
-    shown = to_output(value).text
-    text = f"{ran.printed.rstrip()}\n{shown}" if ran.printed else shown
+        said = ran.printed or "The code ran; it printed nothing and returned None."
+        return Output(text="\n".join([*notes, said]))
+    printed = [ran.printed.rstrip()] if ran.printed else []
+    text = "\n".join([*notes, *printed, to_output(value).text])
     return Output(text=text, data=value, value=value)

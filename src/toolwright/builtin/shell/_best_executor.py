@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Self
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright._temporary import passing_directory
+from toolwright._temporary import keep_out_of, passing_directory
 from toolwright.backends._own_paths import check_writable
 from toolwright.backends.executors import (
     Capabilities,
@@ -49,8 +50,12 @@ class BestExecutor(Sealed):
         self.workspace = Path(workspace).absolute()
         self.limits = limits or Limits()
         self.capabilities = _capabilities()
+        # Once: commands of another sandbox could make it a link later.
+        self._directory = self.workspace.resolve()
         if self.is_sandbox:  # Told now rather than at the first command.
-            check_writable([self.workspace], "the sandbox", holds_below=True)
+            check_writable([self._directory], "the sandbox", holds_below=True)
+            # Between commands, too: who keeps records there is told when that begins.
+            weakref.finalize(self, keep_out_of([self._directory]))
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
         self._opened: list[Executor] = []
@@ -124,7 +129,7 @@ class BestExecutor(Sealed):
         """Where one command runs; never on the machine if this was said to be a sandbox."""
         self._check_open()
         place = await open_executor(
-            self.workspace,
+            self._directory,
             env=self._env,
             allow_hosts=self._allow_hosts,
             allow_unsandboxed=not self.is_sandbox,

@@ -153,7 +153,10 @@ def _read_markdown(file: Path) -> str:
             with os.fdopen(os.dup(descriptor), encoding="utf-8-sig") as opened:
                 return opened.read()
     except FileNotFoundError as error:
-        raise UsageError("there is no such file; a skill is a folder with a SKILL.md.") from error
+        raise UsageError(
+            "there is no such file; a skill is a folder with a SKILL.md. A folder of skills is read "
+            "with SkillToolset(registry=SkillRegistry(…))."
+        ) from error
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:

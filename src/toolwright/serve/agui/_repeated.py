@@ -9,6 +9,7 @@ from toolwright.errors import UsageError
 from toolwright.messages import Event, Pending, PendingAnswered, PendingOpened, Reject, StoredAnswer
 from toolwright.serve._answers import refuse_unless_accepted
 from toolwright.serve._problems import ProblemError
+from toolwright.serve.agui._translate import interrupt_id
 from toolwright.tools import accept_answer
 
 __all__ = ["Past"]
@@ -56,10 +57,11 @@ class Past:
         if call_id not in self.calls:
             refuse_unless_accepted("unknown")
         if call_id in self.asked_first:
+            result, first = self.calls[call_id], self.calls[self.asked_first[call_id]]
             raise ProblemError(
                 422,
-                f"{call_id!r} is the result of a call that asks something first: resume "
-                f"{self.asked_first[call_id]!r}, and bring the result when its function has run "
+                f"{interrupt_id(result)!r} is the result of a call that asks something first: resume "
+                f"{interrupt_id(first)!r}, and bring the result when its function has run "
                 "again. The call still waits.",
             )
         if call_id not in self.answers:

@@ -1,6 +1,6 @@
 """`POST /agui`: run the agent and stream AG-UI events."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -15,7 +15,7 @@ from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.agui._repeated import Past
-from toolwright.serve.agui._translate import Translator
+from toolwright.serve.agui._translate import Translator, interrupt_id
 from toolwright.serve.live import EventStream
 from toolwright.tools import read_decision
 
@@ -60,18 +60,20 @@ class AguiRoutes(Routes):
         went on with it.
         """
         store, session_id = self.bench.runner.store, row.scope.session_id
-        waiting = {p.call_id: p for p in await self.bench.runner.pending(session_id)}
+        waiting = _by_interrupt(await self.bench.runner.pending(session_id))
         past = Past()
         if any(entry.interrupt_id not in waiting for entry in entries):
             past = await Past.of(store, row)
+        calls = _by_interrupt(past.calls.values()) | waiting
         with refusal_is_a_problem():
-            answers = _answers(past.calls | waiting, entries)
-        new = {call_id: value for call_id, value in answers.items() if call_id in waiting}
+            answers = {calls[at].call_id: value for at, value in _answers(calls, entries).items()}
+        keys = {pending.call_id: pending.key for pending in waiting.values()}
+        new = {call_id: value for call_id, value in answers.items() if call_id in keys}
         for call_id in answers.keys() - new.keys():
             past.refuse_unless_same(call_id, answers[call_id])
         if not new:
             return min(past.at.get(call_id, row.last_seq) for call_id in answers)
-        for call_id, outcome in (await self.bench.runs.answer_all(row, new)).items():
+        for call_id, outcome in (await self.bench.runs.answer_all(row, new, keys)).items():
             if outcome == "duplicate":  # By somebody who was quicker.
                 (await Past.of(store, row)).refuse_unless_same(call_id, new[call_id])
             else:
@@ -129,8 +131,12 @@ def _last_words(asked: RunAgentInput) -> str:
     return "\n".join(getattr(part, "text", "") for part in last.content)
 
 
+def _by_interrupt(calls: Iterable[Pending]) -> dict[str, Pending]:
+    return {interrupt_id(pending): pending for pending in calls}
+
+
 def _answers(calls: Mapping[str, Pending], entries: Sequence[Any]) -> dict[str, Any]:
-    """The resume entries as answers, by call id; all are read before any is taken."""
+    """The resume entries as answers, by the interrupts' ids; all are read before any is taken."""
     answers: dict[str, Any] = {}
     for entry in entries:
         if entry.interrupt_id in answers:
@@ -151,7 +157,7 @@ def _value(calls: Mapping[str, Pending], entry: Any) -> Any:
     if entry.model_extra:
         raise ProblemError(
             422,
-            f"The answer to interrupt {pending.call_id!r} has fields that nobody reads: "
+            f"The answer to interrupt {entry.interrupt_id!r} has fields that nobody reads: "
             f"{', '.join(map(repr, entry.model_extra))}; what is answered stands in 'payload'. "
             "The call still waits.",
         )
@@ -163,7 +169,7 @@ def _value(calls: Mapping[str, Pending], entry: Any) -> Any:
     if given is not None:
         raise ProblemError(
             422,
-            f"Interrupt {pending.call_id!r} is cancelled and answered with {given!r} at once; "
+            f"Interrupt {entry.interrupt_id!r} is cancelled and answered with {given!r} at once; "
             "send a payload with the status 'resolved' only. The call still waits.",
         )
     return Reject(reason="The user cancelled.")

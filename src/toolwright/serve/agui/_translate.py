@@ -46,9 +46,10 @@ from toolwright.messages import (
 )
 from toolwright.serve._public import public_state
 
-__all__ = ["Translator"]
+__all__ = ["Translator", "interrupt_id"]
 
 _VERSION = "1.0"
+_KEY_LENGTH = 16
 _LOST = "Not all that was shown of this run could be stored, or its thread was deleted. Read the thread anew."
 
 
@@ -202,12 +203,18 @@ def _operation(key: str, value: Any) -> dict[str, Any]:
     return {"op": "add", "path": pointer, "value": value}
 
 
+def interrupt_id(pending: Pending) -> str:
+    """What a front end knows a question by; in a thread that is begun anew, none has it again."""
+    # The protocol has no field for the key, and call ids come again.
+    return f"{pending.call_id}.{pending.key[:_KEY_LENGTH]}" if pending.key else pending.call_id
+
+
 def _interrupt(pending: Pending) -> Interrupt:
     expires = None
     if pending.deadline is not None:
         expires = datetime.fromtimestamp(pending.deadline, UTC).isoformat()
     return Interrupt(
-        id=pending.call_id,
+        id=interrupt_id(pending),
         reason=pending.kind,
         message=pending.hint or None,
         tool_call_id=call_of(pending.call_id),

@@ -200,30 +200,44 @@ class LiveRuns:
         """Go on with a run that paused or was interrupted."""
         await self._launch(row.scope.session_id, row.scope.user_id, None)
 
+    async def take_over(self, row: SessionRow) -> None:
+        """Go on with a run that another process has left behind, unless anybody has since `row` was read."""
+        await self._launch(row.scope.session_id, row.scope.user_id, None, only_from=row)
+
     async def cancel(self, session_id: str) -> bool:
         """Stop the run because a person wants it, which no restart undoes; whether there was one."""
         return await self._runner_of(session_id).cancel_for_good(session_id)
 
-    async def abandon(self, session_id: str) -> None:
-        """Record the end of a run that a person has cancelled and that did not come to it."""
-        await self._runner_of(session_id).abandon(session_id)
+    async def abandon(self, row: SessionRow) -> None:
+        """Record the end of a run that a person has cancelled and that did not come to it, unless anything
+        was recorded since `row` was read."""
+        session_id = row.scope.session_id
+        await self._runner_of(session_id).abandon(session_id, only_from=row)
 
     async def steer(self, session_id: str, message: str) -> bool:
         """Put a message into the run; whether there was one."""
         return await self._runner_of(session_id).steer(session_id, message)
 
-    async def answer(self, row: SessionRow, call_id: str, value: Any) -> Answered:
+    async def answer(self, row: SessionRow, call_id: str, value: Any, key: str = "") -> Answered:
         """Answer a pending call, and go on when nothing else is waited for.
 
         `ProblemError` when the answer does not fit the call.
         """
-        return (await self.answer_all(row, {call_id: value}))[call_id]
+        return (await self.answer_all(row, {call_id: value}, {call_id: key}))[call_id]
 
-    async def answer_all(self, row: SessionRow, answers: Mapping[str, Any]) -> dict[str, Answered]:
+    async def answer_all(
+        self, row: SessionRow, answers: Mapping[str, Any], keys: Mapping[str, str]
+    ) -> dict[str, Answered]:
         """Answer pending calls, by call id: `ProblemError` before any is, when one does not fit."""
-        session_id = row.scope.session_id
-        with refusal_is_a_problem():
-            outcomes = await self._runner_of(session_id).answer_all(session_id, answers)
+        session_id, runner = row.scope.session_id, self._runner_of(row.scope.session_id)
+        try:
+            with refusal_is_a_problem():
+                outcomes = await runner.answer_all(session_id, answers, keys=keys)
+        except (ProblemError, StoreError):
+            if len(answers) > 1:  # Those before the one that failed may have been taken.
+                with _failure_logged(session_id):
+                    await self.go_on_with_answers(row)
+            raise
         accepted = [call_id for call_id, outcome in outcomes.items() if outcome == "accepted"]
         for call_id in accepted:
             event = PendingAnswered(call_id=call_id, at=time.time())
@@ -248,9 +262,11 @@ class LiveRuns:
         for session_id in released:
             row = await store.find(app_name, session_id)
             if row is not None:
-                await self._after_answer(row)
+                await self._after_answer(row, self.go_on)
 
-    async def _after_answer(self, row: SessionRow) -> None:
+    async def _after_answer(
+        self, row: SessionRow, go_on: Callable[[SessionRow], Awaitable[None]]
+    ) -> None:
         session_id = row.scope.session_id
         if not self.is_running(session_id) and is_blocked(await self._calls(session_id)):
             return
@@ -259,17 +275,17 @@ class LiveRuns:
             self._wanted.add(session_id)
             return
         try:
-            await self.go_on(row)
+            await go_on(row)
         except SessionHeld:
             # Whoever has it uses the answer, unless it was about to end.
             self.go_on_when_free(row, partial(self.go_on_with_answers, row))
 
-    async def go_on_with_answers(self, row: SessionRow) -> None:
+    async def go_on_with_answers(self, row: SessionRow, *, takes_over: bool = False) -> None:
         """Go on if there are answers that no run has taken, or deadlines that have passed, and nothing
-        else is waited for."""
+        else is waited for; if it `takes_over`, only if nobody has since `row` was read."""
         session_id = row.scope.session_id
-        if has_news(await self._calls(session_id)) and not await self._is_stopped(session_id):
-            await self._after_answer(row)
+        if has_news(await self._calls(session_id)) and not await self.is_stopped(session_id):
+            await self._after_answer(row, self.take_over if takes_over else self.go_on)
 
     async def may_go_on(self, session_id: str) -> bool:
         """Whether `go_on_with_answers` would."""
@@ -294,7 +310,13 @@ class LiveRuns:
         finally:
             self._awaited.discard(session_id)
 
-    async def _launch(self, session_id: str, user_id: str, message: str | None) -> None:
+    async def _launch(
+        self,
+        session_id: str,
+        user_id: str,
+        message: str | None,
+        only_from: SessionRow | None = None,
+    ) -> None:
         if self._closing:
             raise ProblemError(503, "The server is about to stop.")
         while (over := self._going.get(session_id)) is not None:
@@ -305,13 +327,14 @@ class LiveRuns:
             await over.wait()
         # Noted before the first await, so that two requests cannot both begin.
         self._going[session_id] = anyio.Event()
-        await self._group.start(self._drive, session_id, user_id, message)
+        await self._group.start(self._drive, session_id, user_id, message, only_from)
 
     async def _drive(
         self,
         session_id: str,
         user_id: str,
         message: str | None,
+        only_from: SessionRow | None = None,
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
@@ -322,7 +345,7 @@ class LiveRuns:
         the next."""
         cut_off, is_stored = False, True
         try:
-            async for event in self._events(session_id, user_id, message):
+            async for event in self._events(session_id, user_id, message, only_from):
                 if last is None:
                     await self._see_born(session_id)
                 if end or (isinstance(event, RunEnded) and not event.path):
@@ -352,10 +375,12 @@ class LiveRuns:
         await self._after_end(session_id, user_id)
 
     async def _events(
-        self, session_id: str, user_id: str, message: str | None
+        self, session_id: str, user_id: str, message: str | None, only_from: SessionRow | None
     ) -> AsyncIterator[Event]:
         runner = self._runner_of(session_id)
-        async for event in runner.stream(message, user_id=user_id, session_id=session_id):
+        async for event in runner.stream(
+            message, user_id=user_id, session_id=session_id, only_from=only_from
+        ):
             yield event
 
     async def _after_end(self, session_id: str, user_id: str) -> None:
@@ -364,7 +389,7 @@ class LiveRuns:
             return
         self._wanted.discard(session_id)
         with _failure_logged(session_id):
-            if await self.may_go_on(session_id) and not await self._is_stopped(session_id):
+            if await self.may_go_on(session_id) and not await self.is_stopped(session_id):
                 await self._launch(session_id, user_id, None)
 
     async def _mark_interrupted(self, session_id: str) -> None:
@@ -398,7 +423,7 @@ class LiveRuns:
     async def _calls(self, session_id: str) -> list[OpenCall]:
         return await self.runner.store.open_calls(self.runner.app_name, session_id)
 
-    async def _is_stopped(self, session_id: str) -> bool:
+    async def is_stopped(self, session_id: str) -> bool:
         """Whether a person has stopped its last run: then it waits for a person, whatever comes."""
         row = await self.runner.store.find(self.runner.app_name, session_id)
         last = await self.runner.store.events(row.scope, row.last_seq - 1) if row else []

@@ -56,10 +56,12 @@ class Desk:
         agent = _agent_of(target)
         self._things = [*agent.shelf.tools, *agent.shelf.toolsets]
         whole = [_Whole(t) if isinstance(t, Toolset) else _whole(t) for t in self._things]
+        added = {name: settings.pop(name, None) for name in ("hooks", "policy")}
         given = {**_settings_of(target), **settings}
         runner = Runner(agent.replace(tools=whole), app_name="mcp", store=store, **given)
         by_hand = hand_runner(runner, by_program=True)
         assert by_hand is not None
+        by_hand.add_rules_of("the MCP server", **added)
         self._runner = by_hand
         self._waiting: OrderedDict[str, float] = OrderedDict()
         """The calls that wait for their client to come back, and since when; the oldest first."""
@@ -90,7 +92,7 @@ class Desk:
                 address = (runner.app_name, session_id, pending.call_id)
                 outcome = await runner.store.answer(*address, value)
             else:
-                outcome = await runner.answer(session_id, pending.call_id, value)
+                outcome = await runner.answer(session_id, pending.call_id, value, key=pending.key)
         except UsageError as error:
             return Asked(pending, str(error))
         # A question that nobody answered in time ends its call when the run goes on.

@@ -74,7 +74,7 @@ def _structured(tool: Tool, result: ToolResult) -> dict[str, Any] | None:
     value = result.data
     if not isinstance(value, dict) and output_schema(tool) is not None:
         try:
-            value = json.loads(result.text)
+            value = json.loads(result.own_text)
         except ValueError:
             return None
     return sendable_json(value) if isinstance(value, dict) else None

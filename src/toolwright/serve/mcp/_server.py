@@ -48,7 +48,7 @@ class McpServer:
 
     What a call asks of a person becomes an elicitation: on the connection itself for clients up to
     2025-11-25, as an `input_required` result for later ones. `settings` are `Runner`'s (artifacts,
-    memory, credentials, auth, policy …).
+    memory, credentials, auth …); `policy` and `hooks` come on top of those of a runner.
     """
 
     def __init__(

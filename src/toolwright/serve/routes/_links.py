@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from toolwright.messages import Answered, call_key, call_of, visible
+from toolwright.messages import Answered, visible
 from toolwright.serve._links import LinkError, Links, SignedAnswer
 from toolwright.serve._problems import ProblemError
 from toolwright.serve._workbench import Workbench
@@ -65,9 +65,7 @@ async def _give(bench: Workbench, signed: SignedAnswer) -> Answered:
         row = await bench.sessions.find(signed.id)
     except ProblemError:
         return "unknown"
-    if call_key(row.scope, row.created_at, call_of(signed.call_id)) != signed.key:
-        return "unknown"  # Another call, which has the same id in another app or a later session.
-    return await bench.runs.answer(row, signed.call_id, signed.answer)
+    return await bench.runs.answer(row, signed.call_id, signed.answer, signed.key)
 
 
 def _page(status: int, title: str, text: str, button: str = "") -> HTMLResponse:

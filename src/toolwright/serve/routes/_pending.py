@@ -1,7 +1,7 @@
 """The inbox: every call that waits for an answer, of every session and task."""
 
 from toolwright.agent import Runner
-from toolwright.backends import OpenCall, waited_for
+from toolwright.backends import OpenCall, is_expired, waited_for
 from toolwright.serve._answers import OpenCallInfo
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._workbench import Workbench
@@ -28,7 +28,8 @@ class PendingRoutes(Routes):
         calls = await _waiting_in_sessions(self.runner)
         if self.tasks is not None:
             calls += await self.tasks.waiting()
-        return calls
+        # An answer to what has expired is refused: it waits for nobody.
+        return [call for call in calls if not is_expired(call.pending)]
 
     @route("GET", "/api/stream", media_type="text/event-stream", errors=(503,))
     async def follow_all(self, ask: Ask[Nothing, Nothing]) -> EventStream:

@@ -227,13 +227,5 @@ class SessionRoutes(Routes):
     async def answer_session_call(self, ask: Ask[GiveAnswer, Nothing]) -> AnswerOutcome:
         """Answer a pending call; the first answer wins, and the run goes on by itself."""
         row, body = await self._row(ask), ask.body
-        if body.key and await self._asks_another(row, body):
-            return refuse_unless_accepted("unknown")
-        outcome = await self.runs.answer(row, body.call_id, answer_value(body))
+        outcome = await self.runs.answer(row, body.call_id, answer_value(body), body.key)
         return refuse_unless_accepted(outcome)
-
-    async def _asks_another(self, row: SessionRow, body: GiveAnswer) -> bool:
-        """Whether another question waits under the id than the one that was shown."""
-        calls = await self.runner.store.open_calls(row.scope.app_name, row.scope.session_id)
-        keys = {call.pending.call_id: call.pending.key for call in calls}
-        return keys.get(body.call_id, body.key) != body.key

@@ -1,5 +1,6 @@
 """Cloud Spanner as tools: look at its tables, query them, and find rows by meaning."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,13 +23,14 @@ _InstanceId = Annotated[str, Field(description="The Spanner instance.")]
 _DatabaseId = Annotated[str, Field(description="The Spanner database.")]
 _SchemaName = Annotated[str, Field(description="A named schema; empty for the default one.")]
 _DEFAULT_SCHEMAS = ("", "public")
-_EMBED = {
-    "GOOGLE_STANDARD_SQL": "SELECT embeddings.values FROM ML.PREDICT(MODEL {model}, "
-    "(SELECT CAST({{0}} AS STRING) AS content))",
-    "POSTGRESQL": "SELECT spanner.FLOAT32_ARRAY(spanner.ML_PREDICT_ROW({{1}}, JSONB_BUILD_OBJECT("
-    "'instances', JSONB_BUILD_ARRAY(JSONB_BUILD_OBJECT('content', {{0}}::TEXT))))"
-    "->'predictions'->0->'embeddings'->'values')",
-}
+_EMBED = (
+    "SELECT embeddings.values FROM ML.PREDICT(MODEL {model}, "
+    "(SELECT CAST({{0}} AS STRING) AS content))"
+)
+_EMBED_POSTGRES = (
+    "SELECT (spanner.ML_PREDICT_ROW({1}::TEXT, {0}::JSONB)"
+    "->'predictions'->0->'embeddings'->'values')::TEXT"
+)
 
 
 class QueryResultMode(StrEnum):
@@ -169,11 +171,12 @@ class SpannerToolset(Toolset):
             )
         keys = self._reader.query(
             name,
-            "SELECT column_name FROM information_schema.index_columns "
+            "SELECT table_schema, column_name FROM information_schema.index_columns "
             "WHERE table_name = {0} AND index_type = 'PRIMARY_KEY' ORDER BY ordinal_position",
             [table_name],
         )
-        return {"table": table_name, "columns": columns, "primary_key": [k for (k,) in keys.values]}
+        primary = [column for schema, column in keys.values if schema in wanted]
+        return {"table": table_name, "columns": columns, "primary_key": primary}
 
     # -- what is in it ----------------------------------------------------------------------
 
@@ -216,15 +219,17 @@ class SpannerToolset(Toolset):
             return [float(number) for number in self._settings.embed_text(text)]
         if model is None:
             raise ToolError("Give embedding_model: the model in the database that makes vectors.")
-        dialect = self._reader.dialect(name)
-        if dialect == "POSTGRESQL":
-            statement, values = _EMBED[dialect].format(), [text, model]
+        if self._reader.dialect(name) == "POSTGRESQL":
+            asked = json.dumps({"instances": [{"content": text}]}, ensure_ascii=False)
+            rows = self._reader.query(name, _EMBED_POSTGRES, [asked, model]).values
+            vector = json.loads(rows[0][0]) if rows and rows[0][0] is not None else None
         else:
-            statement, values = _EMBED[dialect].format(model=identifier(model, dialect)), [text]
-        rows = self._reader.query(name, statement, values).values
-        if not rows:
+            quoted = identifier(model, "GOOGLE_STANDARD_SQL")
+            rows = self._reader.query(name, _EMBED.format(model=quoted), [text]).values
+            vector = rows[0][0] if rows else None
+        if not vector:
             raise ToolError(f"The model {model!r} made no vector of {text!r}.")
-        return [float(number) for number in rows[0][0]]
+        return [float(number) for number in vector]
 
     def _shown(self, rows: Rows) -> dict[str, Any]:
         as_objects = self._settings.query_result_mode is QueryResultMode.DICT_LIST

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolwright.errors import UsageError
 from toolwright.sources.frameworks._alone import LoneRun, as_text, run_alone
-from toolwright.sources.frameworks._foreign import foreign_tool
+from toolwright.sources.frameworks._foreign import foreign_tool, with_defaults
 from toolwright.tools import (
     Args,
     Output,
@@ -17,6 +17,7 @@ from toolwright.tools import (
     ToolLike,
     as_tool,
     to_output,
+    with_later_update,
 )
 
 try:
@@ -44,7 +45,8 @@ def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
     """An ADK tool, or a function for one, as ours.
 
     Its context has our state, whose changes come back, and our confirmation; what it asks for
-    with `request_confirmation` becomes a pending call. ADK services are not behind it.
+    with `request_confirmation` becomes a pending call, and the pending status of a long-running tool
+    keeps its call open. ADK services are not behind it.
     """
     theirs = tool if isinstance(tool, BaseTool) else FunctionTool(tool)
     declaration = theirs._get_declaration()
@@ -56,7 +58,10 @@ def from_adk(tool: BaseTool | Callable[..., Any]) -> Tool:
         result = await theirs.run_async(args=args, tool_context=_context(ctx, actions))
         return _settle(ctx, actions, result)
 
-    return foreign_tool(theirs.name, theirs.description, _schema(declaration), call)
+    schema = _schema(declaration)
+    fill = with_defaults(theirs.func, schema) if isinstance(theirs, FunctionTool) else None
+    made = foreign_tool(theirs.name, theirs.description, schema, call, fill=fill)
+    return with_later_update(made) if theirs.is_long_running else made
 
 
 def _schema(declaration: types.FunctionDeclaration) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Run one of our tools where no agent of ours runs: inside another framework."""
 
+import json
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from toolwright.tools import (
     ToolConfirmation,
     ToolContext,
     decided,
+    digest_of,
     refuse_questions,
     until_denied,
     wishes_of,
@@ -41,6 +43,11 @@ RULE, FUNCTION = "rule", "function"
 _TWO_QUESTIONS = (
     "This call was not finished: a person has approved what a rule asked about {!r}, its function has "
     "a question of its own, and {} does not say which of the two a yes answers. {}"
+)
+_CHANGED = (
+    "This call was not finished: a person has approved {!r} with other arguments than were shown, {}; "
+    "there is one more question about these, and {} forgets the change when a call asks again. Nothing "
+    "is run with what was changed away. Call it anew with the arguments that the person has given."
 )
 
 
@@ -148,6 +155,7 @@ async def run_alone(
     call_id: str | None = None,
     confirmation: ToolConfirmation | None = None,
     answers: Sequence[str] = (),
+    shown: str | None = None,
 ) -> Output:
     """Parse, judge and run; what goes wrong is an output with the status `error`, as in any agent.
 
@@ -157,14 +165,19 @@ async def run_alone(
         run: What stands in for a run.
         call_id: The framework's id of the call.
         confirmation: A person's yes.
-        answers: What the yes answers: the `question` of the request, in words; empty where the
-            framework does not say.
+        answers: What the yes answers: the `question` of the request, in words, each with the digest of
+            the arguments that were asked about; empty where the framework does not say.
+        shown: The arguments that the person was asked about, as JSON, where the framework lets them
+            change and does not say what the yes answers.
     """
     call = ToolCall(call_id=call_id or uuid.uuid4().hex, name=tool.name, arguments=arguments)
     ctx = ToolContext(run, call)
+    answers, is_changed = _answered(arguments, answers, shown)
     try:
         args = tool.parse(arguments)
-        refused = await refused_by_itself(tool, args, ctx, confirmation, answers)
+        refused = await refused_by_itself(
+            tool, args, ctx, confirmation, answers, is_changed=is_changed
+        )
         if refused is not None:
             return refused
         output = await tool.run(args, ctx)
@@ -174,7 +187,28 @@ async def run_alone(
         return Output(text=f"{type(error).__name__}: {error}", status="error")
     if ctx.requested is not None:
         output = Output(status="pending", request=ctx.requested)
-    return _as_own_question(output, run, ctx, answers)
+    return _as_own_question(output, run, ctx, answers, is_changed=is_changed)
+
+
+def _answered(
+    arguments: str, answers: Sequence[str], shown: str | None
+) -> tuple[Sequence[str], bool]:
+    """Who was answered about these arguments, and whether others were shown when the last yes came.
+
+    A yes is one to the arguments that it comes with; those before it were to what was shown then.
+    """
+    about = _digest(arguments)
+    if not answers:
+        return (), shown is not None and _digest(shown) != about
+    *earlier, (last, then) = (each.partition(":")[::2] for each in answers)
+    return [*(who for who, digest in earlier if digest == about), last], then != about
+
+
+def _digest(arguments: str) -> str:
+    try:
+        return digest_of(json.loads(arguments))
+    except ValueError:  # Which parsing explains to the model.
+        return digest_of(arguments)
 
 
 async def refused_by_itself(
@@ -183,11 +217,15 @@ async def refused_by_itself(
     ctx: ToolContext,
     confirmation: ToolConfirmation | None = None,
     answers: Sequence[str] = (),
+    *,
+    is_changed: bool = False,
 ) -> Output | None:
     """What the tool's own wishes to be confirmed come to, where no run judges them; None: run it.
 
     They are judged as the calls of an agent are. A yes goes to who asked: to the rule, as long as
-    it asks and nothing else is known, else to the function.
+    it asks and nothing else is known, else to the function. With changed arguments a rule may have
+    asked that no longer does, so that the function gets it only where there is none; and no second
+    question is asked about them.
     """
     ctx.arguments = args
     heard = await until_denied((said, "") async for said, _ in wishes_of(tool, ctx))
@@ -198,26 +236,42 @@ async def refused_by_itself(
     is_rules = RULE in answers or (not answers and decision.verdict == "ask")
     ctx.approval = confirmation if is_rules else None
     if decision.verdict == "ask" and ctx.approval is None:
+        if is_changed:
+            return _changed(ctx)
         hint = decision.reason or f"Allow {tool.name!r} with these arguments?"
         payload = decision.payload
-        return Output.pending(kind="confirmation", hint=hint, payload=payload, question=RULE)
-    is_functions = FUNCTION in answers or (not answers and not is_rules)
+        return Output.pending(
+            kind="confirmation", hint=hint, payload=payload, question=_bound(ctx, RULE)
+        )
+    is_functions = FUNCTION in answers or not (answers or is_rules or (is_changed and tool.confirm))
     ctx.tool_confirmation = confirmation if is_functions else None
     return None
 
 
 def _as_own_question(
-    output: Output, run: LoneRun, ctx: ToolContext, answers: Sequence[str]
+    output: Output, run: LoneRun, ctx: ToolContext, answers: Sequence[str], *, is_changed: bool
 ) -> Output:
     """What the function has asked, with what a yes to it answers; an error where nobody could tell."""
     request = output.request
     if output.status != "pending" or request is None or request.kind != "confirmation":
         return output
+    if is_changed:
+        return _changed(ctx)
     if ctx.approval is None:
-        return replace(output, request=replace(request, question=FUNCTION))
+        return replace(output, request=replace(request, question=_bound(ctx, FUNCTION)))
     if answers:
-        return replace(output, request=replace(request, question=f"{RULE} {FUNCTION}"))
+        return replace(output, request=replace(request, question=_bound(ctx, RULE, FUNCTION)))
     text = _TWO_QUESTIONS.format(ctx.call.name, run.framework, run.how_to_tell)
+    return Output(text=text, status="error")
+
+
+def _bound(ctx: ToolContext, *whose: str) -> str:
+    """What a yes will answer, and about which arguments."""
+    return " ".join(f"{who}:{_digest(ctx.call.arguments)}" for who in whose)
+
+
+def _changed(ctx: ToolContext) -> Output:
+    text = _CHANGED.format(ctx.call.name, ctx.call.arguments, ctx.run.agent_name)
     return Output(text=text, status="error")
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.sources.frameworks._foreign import foreign_tool, in_thread
+from toolwright.sources.frameworks._foreign import foreign_tool, in_thread, with_model
 from toolwright.tools import Args, Output, Tool, ToolContext
 
 try:
@@ -25,7 +25,9 @@ def from_crewai(tool: BaseTool) -> Tool:
             return Output(text=result.as_agent_message(), status="error")
         return result
 
-    return foreign_tool(_name(tool.name), _description(tool), _schema(tool), call)
+    name = _name(tool.name)
+    fill = with_model(name, tool.args_schema)
+    return foreign_tool(name, _description(tool), _schema(tool), call, fill=fill)
 
 
 def _is_async(tool: BaseTool) -> bool:

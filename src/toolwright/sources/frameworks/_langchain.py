@@ -6,7 +6,7 @@ from typing import Any
 from toolwright.errors import UsageError
 from toolwright.messages import Content, TextPart
 from toolwright.sources.frameworks._alone import LoneRun, as_text, run_alone, run_blocking
-from toolwright.sources.frameworks._foreign import foreign_tool
+from toolwright.sources.frameworks._foreign import foreign_tool, with_model
 from toolwright.tools import Args, Output, Tool, ToolContext, ToolLike, as_tool
 
 try:
@@ -32,7 +32,8 @@ def from_langchain(tool: BaseTool) -> Tool:
         message = await tool.ainvoke(request, config)  # type: ignore[arg-type]
         return _output(message)
 
-    return foreign_tool(tool.name, tool.description, _schema(tool), call)
+    fill = with_model(tool.name, tool.tool_call_schema)
+    return foreign_tool(tool.name, tool.description, _schema(tool), call, fill=fill)
 
 
 def _schema(tool: BaseTool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from toolwright.errors import UsageError
 from toolwright.messages import BlobPart, Content, TextPart
 from toolwright.sources.frameworks._alone import LoneRun, as_text, run_alone
-from toolwright.sources.frameworks._foreign import foreign_tool
+from toolwright.sources.frameworks._foreign import foreign_tool, with_schema
 from toolwright.tools import (
     Args,
     Decision,
@@ -42,7 +42,8 @@ def from_openai_agents(tool: FunctionTool) -> Tool:
     async def call(args: Args, ctx: ToolContext) -> Output:
         return _output(await tool.on_invoke_tool(_context(tool, args, ctx), json.dumps(args)))
 
-    made = foreign_tool(tool.name, tool.description, tool.params_json_schema, call)
+    fill = with_schema(tool.params_json_schema)
+    made = foreign_tool(tool.name, tool.description, tool.params_json_schema, call, fill=fill)
     made = with_timeout(made, tool.timeout_seconds) if tool.timeout_seconds else made
     return with_approval(made, _approval(tool)) if tool.needs_approval else made
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.sources.frameworks._foreign import foreign_tool, in_thread
+from toolwright.sources.frameworks._foreign import foreign_tool, in_thread, with_defaults
 from toolwright.tools import Args, Tool, ToolContext
 
 try:
@@ -24,7 +24,9 @@ def from_smolagents(tool: TheirTool) -> Tool:
     async def call(args: Args, ctx: ToolContext) -> Any:
         return await in_thread(tool, args)
 
-    return foreign_tool(tool.name, tool.description, _schema(tool), call)
+    schema = _schema(tool)
+    fill = with_defaults(tool.forward, schema)
+    return foreign_tool(tool.name, tool.description, schema, call, fill=fill)
 
 
 def _schema(tool: TheirTool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig
+from toolwright.sources._child import hold_started
 from toolwright.sources._reopening import Reopening
 from toolwright.sources._secret_names import hide_secrets
 from toolwright.sources.mcp._auth import CredentialAuth
@@ -55,6 +56,9 @@ class Connections:
                 f"A sandbox is for servers that are started here, over stdio; {params.label!r} is "
                 "only connected to."
             )
+        if isinstance(params, StdioConnectionParams) and sandbox is None:
+            server = params.server_params
+            hold_started(server.command, server.args, server.cwd)
         self._params = params
         self._sandbox = sandbox
         self._name = name

@@ -13,6 +13,7 @@ import httpx2
 import pydantic_core
 
 from toolwright._charset import decode_text
+from toolwright._temporary import temporary_root
 from toolwright.backends.sandboxes import check_guest_json
 from toolwright.concurrency import in_io_thread
 from toolwright.messages import BlobPart
@@ -78,11 +79,15 @@ async def _keep(name: str, part: BlobPart, content: bytes, ctx: ToolContext) -> 
         version = await ctx.save_artifact(filename, part)
         where: dict[str, Any] = {"artifact": filename, "version": version}
     else:
-        folder = Path(await in_io_thread(tempfile.mkdtemp, None, "toolwright-"))
+        folder = Path(await in_io_thread(_new_folder))
         await anyio.Path(folder / filename).write_bytes(content)
         where = {"file": str(folder / filename)}
     told = {**where, "media_type": part.media_type, "bytes": len(content)}
     return Output(text=pydantic_core.to_json(told).decode(), data=told, value=told)
+
+
+def _new_folder() -> str:
+    return tempfile.mkdtemp(prefix="toolwright-", dir=temporary_root())
 
 
 def _is_text(media_type: str, content: bytes) -> bool:
