@@ -125,10 +125,11 @@ async def test_it_is_stored_before_it_starts(tmp_path: Any) -> None:
     async def look(tool_context: ToolContext) -> str:
         """Look who is stored."""
         stored.append([type(event) for event in await runner.events("s")])
+        desk.started.set()
         return "seen"
 
     desk = Desk()
-    model = Slow(call("look"), between=desk.a_while)
+    model = Slow(call("look"), between=desk.until_started)
     agent = Agent(name="a", model=model, tools=[look], start_early=True)
     async with Runner(agent, store=f"sqlite:///{tmp_path}/s.db") as runner:
         await runner.run("Look.", session_id="s")
