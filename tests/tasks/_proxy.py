@@ -20,6 +20,7 @@ class Proxy:
         """The next transaction with these bytes is committed, and its client never learns of it."""
         self.lost = asyncio.Event()
         self._swallows = False
+        self._loser: asyncio.StreamWriter | None = None
         self._clients: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._silent: set[asyncio.StreamWriter] = set()
 
@@ -65,6 +66,8 @@ class Proxy:
             while said := await answers.read(65536):
                 if client not in self._silent:
                     client.write(said)
+                elif client is self._loser:
+                    self.lost.set()  # Committed, and nobody is told.
         if client not in self._silent:
             client.close()
 
@@ -80,9 +83,9 @@ class Proxy:
             if is_marked and b"COMMIT" in said:
                 self.loses_commit_of = b""
                 self._silent.add(client)
+                self._loser = client
                 server.write(said)
-                await server.drain()
-                self.lost.set()
+                await self.lost.wait()
                 return
             if client not in self._silent:
                 server.write(said)
