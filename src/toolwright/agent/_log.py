@@ -164,6 +164,10 @@ class Thread:
     """The instructions that requests begin with, where these may change from turn to turn."""
     told: tuple[str, ...] = ()
     """The instructions as the model was last told them; empty when that is not known."""
+    key: str = ""
+    """What providers know the conversation by."""
+    early: Any = None
+    """The calls of the present reply that are started before it is whole, if they may be."""
     after_compaction: int | None = None
     """Input tokens of the first request after the latest compaction; 0 until there is one."""
 

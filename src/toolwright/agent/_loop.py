@@ -48,7 +48,7 @@ async def run_turns(run: Run) -> Outcome | None:
     try:
         outcome = await _pick_up(run)
         while outcome is None and run.agent is agent:
-            if run.starts_early:
+            if (run.log.listeners or agent.start_early) and run.starts_early:
                 outcome = await _early_turn(run)
             else:
                 outcome = await _settle(run, await _next_turn(run))
@@ -63,11 +63,11 @@ async def _early_turn(run: Run) -> Outcome | None:
 
     try:
         async with anyio.create_task_group() as group:
-            run.early = EarlyCalls(run, group)
+            run.thread.early = EarlyCalls(run, group)
             try:
                 return await _settle(run, await _next_turn(run))
             finally:
-                run.early = None
+                run.thread.early = None
                 group.cancel_scope.cancel()
     except ExceptionGroup as raised:
         raise first_cause(raised) from raised
@@ -143,8 +143,8 @@ async def _next_turn(run: Run) -> ModelMessage:
     reply = _with_own_ids(run, await _ask(run, request))
     run.meter.spend(reply.usage)
     begin_turn(run.thread, run.emit(ModelReplied, message=reply))
-    if run.early is not None:
-        run.early.bind(run.thread.calls)
+    if run.thread.early is not None:
+        run.thread.early.bind(run.thread.calls)
     # The last reply is stored together with the end of the run, which follows at once.
     last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
     if run.log.store is not None and not last:
@@ -164,7 +164,7 @@ async def _request(run: Run) -> tuple[ModelRequest, tuple[str, ...]]:
         server_tools=run.agent.shelf.server_tools,
         output_schema=run.agent.output_json_schema,
         settings=run.agent.settings,
-        conversation=run.conversation,
+        conversation=run.thread.key or run.conversation,
     )
     pieces = (request.instructions,)
     for shaper in run.agent.shelf.shapers:
@@ -209,8 +209,8 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
 
 async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
-    if run.early is not None:
-        request, on_delta = replace(request, whole_calls=True), run.early.hear
+    if run.thread.early is not None:
+        request, on_delta = replace(request, whole_calls=True), run.thread.early.hear
     try:
         with _wall_time(run):
             reply = await run.model.respond(request, on_delta)

@@ -161,11 +161,8 @@ class Run:
         self.user_content: UserMessage | None = None
         self.memo = ListingMemo()
         self.box: Toolbox | None = None
-        self.early: Any = None
-        """The calls of the present reply that are started before it is whole, if they may be."""
         self._pinned: Toolbox | None = None
         """The tools that were last compared with what the session knows of their sources."""
-        self._conversation = ""
         self.readonly = ReadonlyContext(self)
         self.turn = 0
         self.output_retries = 0
@@ -191,13 +188,13 @@ class Run:
     @property
     def conversation(self) -> str:
         """The same for all requests of this conversation, in each process; nobody can tell whose."""
-        # No cached_property, which makes every other attribute slower to read.
-        if not self._conversation:
+        # Kept with the thread: a run with more than thirty attributes is slower to read them all.
+        if not self.thread.key:
             scope = self.log.scope
             said = f"{scope.app_name}/{scope.user_id}/{scope.session_id or self.run_id}/{self.path}"
             digest = hashlib.sha256(said.encode(errors="surrogatepass"))
-            self._conversation = digest.hexdigest()[:32]
-        return self._conversation
+            self.thread.key = digest.hexdigest()[:32]
+        return self.thread.key
 
     @property
     def agent_name(self) -> str:
