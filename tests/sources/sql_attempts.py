@@ -348,6 +348,24 @@ POSTGRES_MORE = [
     "select $$ not closed",
     "select /* not closed",
     "select $1",
+    # (x).name is a call, whatever x is, and some functions make a value of a type by its number.
+    "select (1).lock_one",
+    "select (a).lock_one from t",
+    "select (q.a).lock_one from (select 1 a) q",
+    "select (array[1])[1].lock_one",
+    "select ('x'::text).lock_text",
+    "select (1).lock_or",
+    'select (1) . /* one */ "lock_many"',
+    "explain analyze select (1).lock_one",
+    "select domain_in('1', (select oid from pg_type where typname = 'lock_checked'), -1) is null",
+    "select pg_catalog.array_in('{1}',"
+    " (select oid from pg_type where typname = 'lock_checked'), -1)::text",
+    "select record_in('(1)', (select oid from pg_type where typname = 'checked_row'), -1)::text",
+    "select range_in('[1,1]', (select oid from pg_type where typname = 'checked_range'), -1)::text",
+    "select multirange_in('{[1,1]}',"
+    " (select oid from pg_type where typname = 'checked_ranges'), -1)::text",
+    "select satisfies_hash_partition(1, 1, 0, 1)",
+    "select * from by_number",
 ]
 
 SQLITE = [
@@ -481,6 +499,8 @@ SQLITE_MORE = [
 ]
 
 EVERYDAY = [
+    "SELECT s.region, s.amount, (s.region).total_of FROM sales s",
+    "SELECT time_in, s.time_out, days FROM shifts s",
     "SELECT 1",
     "SELECT * FROM sales",
     "SELECT * FROM sales;",

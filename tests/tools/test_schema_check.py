@@ -347,10 +347,13 @@ def test_what_schemas_have_in_practice_works(schema: Schema, good: Any, bad: Any
     assert check.errors(bad, len(json.dumps(bad)))
 
 
-@pytest.mark.parametrize(("letters", "beside"), [(100, False), (100_000, True)])
+@pytest.mark.parametrize(
+    ("source", "letters", "beside"),
+    [("", 100, False), ("mcp:x", 100, True), ("mcp:x", 100_000, True)],
+)
 @pytest.mark.anyio
-async def test_long_arguments_of_tools_from_outside_are_read_beside_the_loop(
-    letters: int, beside: bool
+async def test_arguments_of_tools_from_outside_are_read_beside_the_loop(
+    source: str, letters: int, beside: bool
 ) -> None:
     read_in: list[int] = []
 
@@ -362,7 +365,7 @@ async def test_long_arguments_of_tools_from_outside_are_read_beside_the_loop(
         return Output(text=str(len(args["x"])))
 
     spec = ToolSpec(name="t", parameters={"type": "object", "properties": {"x": {}}})
-    outside = Tool(spec=spec, parse=parse, run=run, source="mcp:x")
+    outside = Tool(spec=spec, parse=parse, run=run, source=source)
     agent = Agent(name="a", model=ScriptedModel(call("t", x="y" * letters), "."), tools=[outside])
     result = await agent.run("go")
     assert str(letters) in str(result.events)
@@ -378,3 +381,49 @@ def test_a_judge_ends_by_itself_when_whoever_started_it_is_gone() -> None:
     done = subprocess.run(own_program(source, "", "7"), capture_output=True, check=True)
     assert done.stdout == b"7"
     assert resource.getrlimit(resource.RLIMIT_CPU)[1] != 7
+
+
+_LOOKING = "^(?:(?:(?=)|(?=)){12}c|)"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"allOf": [{"pattern": _LOOKING}] * 400}}, [""] * 200),
+        ({"items": {"$ref": "#/$defs/p"}, "$defs": {"p": {"pattern": _LOOKING}}}, [""] * 250),
+        ({"patternProperties": {_LOOKING + str(n): {} for n in range(100)}}, {"a": 1, "b": 2}),
+        ({"propertyNames": {"pattern": _LOOKING}}, {str(n): 1 for n in range(101)}),
+    ],
+    ids=["items", "reference", "names of a group", "names"],
+)
+def test_many_short_texts_are_held_to_expressions_that_look_around_in_a_process(
+    schema: Schema, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(_schema_check, "_answer", lambda _, asked: sent.append(asked) or b"[]")
+    check, size = SchemaCheck(schema), len(json.dumps(value))
+    assert size < 1_100
+    began = time.thread_time()
+    assert check.errors(value, size) == []
+    assert time.thread_time() - began < 0.5
+    assert len(sent) == 1
+    check.errors(value, size)  # As arguments are read again when a person has approved them.
+    assert len(sent) == 1
+
+
+def test_a_few_short_texts_are_held_to_them_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(_schema_check, "_answer")
+    check = SchemaCheck({"items": {"pattern": r"^(?=.*\d)\w{8,64}$"}})
+    assert check.errors(["passw0rd" for _ in range(50)], 600) == []
+    assert check.errors(["a" * 400], 410)
+
+
+def test_verdicts_of_processes_are_remembered_for_the_last_values_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(_schema_check, "_answer", lambda _, asked: sent.append(asked) or b"[]")
+    check = SchemaCheck({"properties": {"x": {"items": {"pattern": _LOOKING}}}})
+    for number in [*range(40), 0]:
+        check.errors({"x": [""] * 100 + [str(number)]}, 500)
+    assert len(sent) == 41

@@ -63,8 +63,6 @@ _LONGEST_TOLD = 32_768
 _MARGIN = 4_000
 
 logger = logging.getLogger("toolwright")
-_LONG_ARGUMENTS = 1_024
-"""Letters from which on arguments are read beside the loop: a schema may be work for each of them."""
 
 NOT_RUN = "This call was interrupted before it began; it was not run."
 INTERRUPTED = "This call was interrupted before it had a result."
@@ -168,6 +166,12 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
     return record.result or result
 
 
+async def _read_for(tool: Tool, read: Callable[[], Args]) -> Args:
+    """Read arguments of the tool; beside the loop, where its schema comes from outside: little to
+    read may be long work, too."""
+    return await in_stoppable_thread(lambda _: read()) if tool.source else read()
+
+
 async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Output:
     """Parse, judge, run; once more when a credential that is there already has to be handed over."""
     if not record.counted:
@@ -178,15 +182,12 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
         return output
     ctx.parameters = tool.spec.parameters
     read = partial(called_arguments, run, record, tool, ctx)
-    # By a schema from outside, much to read may be long work.
-    is_long = bool(tool.source) and len(ctx.call.arguments) > _LONG_ARGUMENTS
-    args = called = ctx.arguments = (
-        await in_stoppable_thread(lambda _: read()) if is_long else read()
-    )
+    args = called = ctx.arguments = await _read_for(tool, read)
     record.as_read = called
     if record.answers:
         try:
-            args = ctx.arguments = edited_arguments(run, record, tool, called)
+            edited = partial(edited_arguments, run, record, tool, called)
+            args = ctx.arguments = await _read_for(tool, edited)
             record.as_read = args
         except ArgumentError as error:
             return as_called(run, tool, ctx, WRONG_EDIT.format("; ".join(error.issues)))

@@ -114,14 +114,18 @@ class Meter:
         if limits.tool_calls is not None:
             # One more than allowed was asked for and refused; the last allowed one may be answered.
             self._check("tool_calls", before.tool_calls + self.tool_calls - 1, limits.tool_calls)
-        if limits.tokens is not None:
-            used = before.usage.total_tokens + self.usage.total_tokens
-            self._check("tokens", used, limits.tokens)
-        if limits.cost is not None:
-            self._check("cost", before.usage.cost + self.usage.cost, limits.cost)
-        if limits.seconds is not None:
-            self._check("seconds", self._seconds(), limits.seconds)
+        self._check_spent()
         self.turns += 1
+
+    def start_sample(self, max_tokens: int) -> int:
+        """How many of `max_tokens` a model may answer with outside the conversation; `LimitError`
+        when it must not be asked any more."""
+        if self.outer is not None:
+            max_tokens = self.outer.start_sample(max_tokens)
+        self._check_spent()
+        if self.limits.tokens is None:
+            return max_tokens
+        return min(max_tokens, self.limits.tokens - self.spent.usage.total_tokens)
 
     def count_call(self) -> int | None:
         """Count a tool call; the limit, when this one is beyond it."""
@@ -144,6 +148,14 @@ class Meter:
             return left
         own = max(0.0, self.limits.seconds - self._seconds())
         return own if left is None else min(own, left)
+
+    def _check_spent(self) -> None:
+        limits, used = self.limits, self.spent.usage
+        self._check("tokens", used.total_tokens, limits.tokens)
+        if limits.cost is not None:
+            self._check("cost", used.cost, limits.cost)
+        if limits.seconds is not None:
+            self._check("seconds", self._seconds(), limits.seconds)
 
     def _seconds(self) -> float:
         return self.before.seconds + time.monotonic() - self.started

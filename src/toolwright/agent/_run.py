@@ -76,6 +76,9 @@ from toolwright.tools import (
 
 __all__ = ["Run", "Shared"]
 
+_MOST_SAMPLED = 10_000
+"""Tokens of an answer outside the conversation, where the agent's settings have no number."""
+
 _LONGEST_PROGRESS = 32_768
 """Letters of what is shown while a call runs, if there are secrets to be kept out of it."""
 _PLACES = 20
@@ -122,6 +125,8 @@ class Shared:
         self.task_id = task_id
         self.run_id = uuid.uuid4().hex
         self.redactor = Redactor()
+        self.sampling = anyio.Lock()
+        """Held while a model is asked outside the conversation: the next is asked once that is paid."""
         self.spill = Spill(log.scope, log.born)
         self.thread_id = threading.get_ident()
         self.loop: Any = None
@@ -402,14 +407,21 @@ class Run:
     async def sample(
         self, prompt: Prompt, *, instructions: str = "", max_tokens: int = 1000
     ) -> ModelMessage:
-        """Ask the agent's model something outside the conversation; it counts against the limits."""
-        request = ModelRequest(
-            history=History([user_message(prompt)]).view(),
-            instructions=instructions,
-            settings=ModelSettings(max_tokens=max_tokens),
-        )
-        reply = await self.model.respond(request)
-        self.meter.spend(reply.usage)
+        """Ask the agent's model something outside the conversation; it counts against the limits.
+
+        `LimitError` when one is reached; the answer has no more tokens than the agent's own, and
+        than the limit has left.
+        """
+        own = self.agent.settings.max_tokens or _MOST_SAMPLED
+        async with self.shared.sampling:
+            most = self.meter.start_sample(max(1, min(max_tokens, own)))
+            request = ModelRequest(
+                history=History([user_message(prompt)]).view(),
+                instructions=instructions,
+                settings=ModelSettings(max_tokens=most),
+            )
+            reply = await self.model.respond(request)
+            self.meter.spend(reply.usage)
         return reply
 
     async def check_session(self) -> None:

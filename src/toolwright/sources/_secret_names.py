@@ -1,13 +1,42 @@
-"""Tell by its name whether a header, a variable or a field of an address holds a secret."""
+"""Tell by its name whether a header, a variable or a field of an address holds a secret, and which."""
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from toolwright.tools import ReadonlyContext, digest_of
 
-__all__ = ["digest_of_plain", "hide_secrets", "is_secret"]
+__all__ = ["digest_of_plain", "hide_secrets", "is_secret", "secrets_among"]
 
 _SECRETIVE = re.compile("auth|key|token|secret|cookie|password|passwd|credential|session", re.I)
+
+_SCHEMES = frozenset(
+    [
+        "basic",
+        "bearer",
+        "concealed",
+        "digest",
+        "dpop",
+        "gnap",
+        "hoba",
+        "jwt",
+        "mutual",
+        "negotiate",
+        "ntlm",
+        "oauth",
+        "privatetoken",
+        "scram-sha-1",
+        "scram-sha-256",
+        "token",
+        "vapid",
+        "apikey",
+        "api-key",
+        "key",
+        "hawk",
+        "sharedkey",
+    ]
+)
+"""First words of a header that say what follows; they stand in many texts."""
 
 
 def is_secret(name: str) -> bool:
@@ -20,11 +49,48 @@ def hide_secrets(context: ReadonlyContext | None, sent: Mapping[str, str]) -> No
 
     Whoever gets them may answer with them.
     """
-    if context is None:
+    if context is not None:
+        for secret in secrets_among(sent):
+            context.run.redactor.add(secret)
+
+
+def secrets_among(headers: Mapping[str, str]) -> set[str]:
+    """What must not be shown of these headers: their values, and what these are made of."""
+    values = [value for name, value in headers.items() if is_secret(name)]
+    return {part for value in values for part in _parts(value.strip())}
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The whole, what follows a scheme, each word, each value behind a "=", a decoded pair."""
+    yield value
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() in _SCHEMES:
+        value = rest.strip()
+        yield value
+    if scheme.lower() == "basic":
+        yield from _pair(value)
+    for word in value.split():
+        for part in {word, *re.split("[;,]", word)}:
+            yield from filter(_is_telling, (part, part.partition("=")[2].strip("\"'")))
+
+
+def _pair(encoded: str) -> Iterator[str]:
+    """The user with the password, and the password; nothing if this is no such pair."""
+    try:
+        data = base64.b64decode(encoded + "=" * (-len(encoded) % 4))
+    except ValueError:
         return
-    for name, value in sent.items():
-        if is_secret(name):
-            context.run.redactor.add(value.rpartition(" ")[2])
+    try:
+        pair = data.decode("utf-8")
+    except UnicodeDecodeError:
+        pair = data.decode("latin-1")
+    yield pair
+    yield pair.partition(":")[2]
+
+
+def _is_telling(part: str) -> bool:
+    """Whether a part of a secret is to be hidden where it stands alone: short words say nothing."""
+    return len(part) >= 8 or not part.isalpha()
 
 
 def digest_of_plain(settings: Mapping[str, str]) -> str:

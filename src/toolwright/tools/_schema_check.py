@@ -1,5 +1,6 @@
 """Values judged by a JSON Schema that anybody may have written: what it costs is known before it is paid."""
 
+import hashlib
 import itertools
 import json
 import math
@@ -44,14 +45,16 @@ _PATTERNS_SIZE = 20_000_000
 _PATTERN_SIZE = 5_000_000
 """Bytes that expressions may take when they are made, all of a schema and each."""
 _BACKTRACKS = 10_000
+"""What an expression that looks around may try on one text, however short that is."""
 _SIZES = {10_000: 30, 100_000: 320, 1_000_000: 2_000, 5_000_000: 5_000}
 """Work for each letter, by the bytes that an expression takes: all of its states may have to be tried."""
 _MOST_SIZED = 100
 """Expressions whose sizes are looked for one by one."""
 _JUDGE = Path(__file__).with_name("_schema_judge.py").read_text(encoding="utf-8")
 SHORT = 1_024
-"""Letters of a value that is always judged here: so few keep no expression busy for long."""
+"""Letters of a value that plain expressions judge here: so few keep none of them busy for long."""
 _SECONDS = 5.0
+_MOST_JUDGED = 32
 _LOOK = 0.05
 """Seconds after which it is looked whether anybody still waits."""
 _AT_ONCE = threading.BoundedSemaphore(4)
@@ -126,18 +129,22 @@ class SchemaCheck(Sealed):
         )
         self._options = _options(patterns)
         self._validator = _compiled(self._schema, self._options)
+        self._judged: dict[bytes, list[Any]] = {}
+        """What processes have said of values: arguments are read several times, also on the loop."""
         self._per_letter = sum(_letter_work(part, patterns) for part in parts)
 
     def errors(self, value: Any, size: int) -> list[Any]:
         """What is wrong with a value that has `size` letters as JSON, place by place.
 
         Raises `TooMuchWork` when that cannot be found out in time. A value of more than `SHORT`
-        letters may be judged by a process, which is waited for: not on an event loop.
+        letters, or one with many texts for expressions that look around, may be judged by a process,
+        which is waited for: not on an event loop.
         """
         work = _Work(self._targets, _FREE_STEPS + _STEPS_PER_LETTER * size)
         if not self._is_plain or self._count * size > _MOST_PLAIN_WORK:
             work.of(self._schema, value)
-        if size > SHORT and self._per_letter * size > _MOST_WORK:
+        is_long = size > SHORT and self._per_letter * size > _MOST_WORK
+        if is_long or work.backtracks(self._schema, value) > _MOST_WORK:
             return self._judged_elsewhere(value)
         try:
             if self._validator.is_valid(value):
@@ -159,12 +166,19 @@ class SchemaCheck(Sealed):
 
         library = str(Path(jsonschema_rs.__file__).parents[1])
         asked = {"schema": self._schema, "options": self._options, "value": value, "most": _TOLD}
-        command = own_program(_JUDGE, library, str(math.ceil(_SECONDS)))
-        try:
-            told = _answer(command, json.dumps(asked).encode())
-        except (subprocess.SubprocessError, OSError):
-            raise TooMuchWork(f"they could not be judged within {_SECONDS:g} s") from None
-        return [Fault(*fields) for fields in json.loads(told)]
+        written = json.dumps(asked).encode()
+        mark = hashlib.sha256(written).digest()
+        found = self._judged.get(mark)
+        if found is None:
+            command = own_program(_JUDGE, library, str(math.ceil(_SECONDS)))
+            try:
+                told = _answer(command, written)
+            except (subprocess.SubprocessError, OSError):
+                raise TooMuchWork(f"they could not be judged within {_SECONDS:g} s") from None
+            found = self._judged[mark] = [Fault(*fields) for fields in json.loads(told)]
+            for oldest in list(self._judged)[:-_MOST_JUDGED]:
+                self._judged.pop(oldest, None)
+        return list(found)
 
     def _parts(self) -> list[dict[str, Any]]:
         """Every schema in it, once; what leads elsewhere is refused."""
@@ -241,6 +255,7 @@ class _Work:
         self._targets = targets
         self._steps = steps
         self._known: dict[tuple[int, int], tuple[float, int]] = {}
+        self._looks: dict[tuple[int, int], float] = {}
         self._unions: dict[tuple[int, int], float] = {}
         self._owns: dict[int, int] = {}
 
@@ -275,6 +290,18 @@ class _Work:
         if own is None:
             own = self._owns[id(schema)] = _own_work(schema)
         return own
+
+    def backtracks(self, schema: Any, value: Any) -> float:
+        """What expressions that look around may try; after `of`, which knows that this has an end."""
+        if not self._known or not isinstance(schema, dict):
+            return 0  # In a plain schema there are none.
+        pair = (id(schema), id(value))
+        known = self._looks.get(pair)
+        if known is None:
+            known = self._looks[pair] = _look_work(schema, value) + sum(
+                self.backtracks(sub, inner) for _, sub, inner in self._next(schema, value)
+            )
+        return known
 
     def in_unions(self, schema: Any, value: Any) -> float:
         """The part of the work that is done inside alternatives."""
@@ -390,6 +417,17 @@ def _pattern_work(schema: dict[str, Any], value: Any) -> float:
         for pattern in _named(schema, "patternProperties"):
             work += sum(_matching(pattern, len(name)) for name in value)
     return work
+
+
+def _look_work(schema: dict[str, Any], value: Any) -> float:
+    """As often as an expression may go back, it may read the text again."""
+    texts: list[str] = []
+    if isinstance(value, str) and _looks_around(str(schema.get("pattern"))):
+        texts.append(value)
+    if isinstance(value, dict):
+        looking = sum(map(_looks_around, _named(schema, "patternProperties")))
+        texts += [name for name in value for _ in range(looking)]
+    return sum(_BACKTRACKS * (1 + len(text) / 100) for text in texts)
 
 
 def _matching(pattern: str, length: int) -> float:

@@ -150,6 +150,18 @@ def call() -> dict[str, Any]:
             ["sampling/createMessage", "roots/list", "no/such", "ping"]
         ):
             say({"id": number + 1000, "method": method, "params": {}})
+    if how.startswith("samples"):
+        number = int(how.removeprefix("samples"))
+        ask = {
+            "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}],
+            "maxTokens": 100_000,
+        }
+        for at in range(number):
+            say({"id": at + 1000, "method": "sampling/createMessage", "params": ask})
+        answers = [json.loads(sys.stdin.readline()) for _ in range(number)]
+        refused = sorted({a["error"]["message"] for a in answers if "error" in a})
+        given = sum("result" in answer for answer in answers)
+        return {"content": [{"type": "text", "text": f"{given} given; {' '.join(refused)}"}]}
     if how == "news":
         for _ in range(2000):
             say({"method": "notifications/tools/list_changed"})

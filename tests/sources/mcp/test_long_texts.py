@@ -2,6 +2,7 @@
 
 import logging
 import time
+import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,8 @@ from mcp.shared.exceptions import MCPError
 from toolwright import Agent, tool
 from toolwright.agent._dispatch import _redacted
 from toolwright.errors import ToolError
-from toolwright.messages import Redactor, ToolEnded
+from toolwright.messages import BlobPart, Redactor, ToolEnded
+from toolwright.sources.mcp._content import part_of
 from toolwright.sources.mcp._link import Link
 from toolwright.sources.mcp._questions import Asking, Questions
 from toolwright.sources.mcp._resources import resource_tool
@@ -127,3 +129,17 @@ async def test_a_person_is_asked_what_can_be_shown_and_sent_to_web_addresses_onl
     assert isinstance(answer, types.ErrorData)
     assert said in answer.message
     assert (asking.question is question) is not bool(said)
+
+
+def test_blanks_in_base64_take_no_memory_of_their_own() -> None:
+    data = "AAAA \t\r\n" * 100_000
+    block = types.ImageContent(data=data, mime_type="image/png")
+    tracemalloc.start()
+    try:
+        part = part_of(block)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(part, BlobPart)
+    assert part.data == bytes(300_000)
+    assert peak < 3 * len(data)

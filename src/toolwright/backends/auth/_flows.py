@@ -1,10 +1,11 @@
 """Turn what a developer configured and what a person did into a credential ready to use."""
 
+import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import anyio
@@ -43,6 +44,12 @@ _SIGN_IN_SECONDS = 60.0
 """How long a provider and the store may take together."""
 _SAVING = 0.5
 """Seconds that another process may need to save a token it has just been given."""
+_SETTLING = 0.1
+"""Seconds that another process may need between looking for a lease and saving its own."""
+_LOOK = 0.1
+"""Seconds between two looks whether another process has refreshed a token."""
+_TAKEN = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2)
+"""Stands for a credential that another process is about to save."""
 
 
 class AuthlibFlows(Sealed):
@@ -67,7 +74,7 @@ class AuthlibFlows(Sealed):
             saved = await self._saved(scope, config)
             if saved is not None and not _is_stale(saved):
                 return saved
-            return await self._to_the_end(partial(self._anew, scope, config, saved))
+            return await self._anew(scope, config, saved)
 
     async def renew(
         self, scope: Scope, config: AuthConfig, refused: AuthCredential
@@ -83,7 +90,7 @@ class AuthlibFlows(Sealed):
             # Another call may have renewed it while this one was being refused.
             if saved is not None and saved != refused and not _is_stale(saved):
                 return saved
-            return await self._to_the_end(partial(self._anew, scope, config, saved))
+            return await self._anew(scope, config, saved)
 
     async def begin(self, scope: Scope, config: AuthConfig) -> dict[str, Any]:
         """What a person must be shown: an address to sign in at, or which secret to enter."""
@@ -104,6 +111,8 @@ class AuthlibFlows(Sealed):
         redirect = redirect_in(answer)
         async with self._alone(scope, config):
             if redirect is not None and config.auth_scheme.type in _SIGN_IN_TYPES:
+                if _client(config) and await self._load_flow(scope, config):
+                    await _in_time(self._provider(config))  # known then, when the code is redeemed
                 return await self._to_the_end(partial(self._redeem, scope, config, redirect))
             credential = credential_in(answer, config)
             await self._keep(scope, config, credential)
@@ -112,12 +121,7 @@ class AuthlibFlows(Sealed):
     async def _to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Get tokens and save them, whoever is cancelled: what was given for a token or code that
         can be used once must not be lost."""
-        try:
-            return await finish(work, _SIGN_IN_SECONDS)
-        except TimeoutError:
-            raise ToolError(
-                f"The sign-in server did not answer within {_SIGN_IN_SECONDS:g} s; try again later."
-            ) from None
+        return await _in_time(finish(work, _SIGN_IN_SECONDS))
 
     async def _saved(self, scope: Scope, config: AuthConfig) -> AuthCredential | None:
         place = _place(scope, config)
@@ -128,30 +132,75 @@ class AuthlibFlows(Sealed):
     async def _anew(
         self, scope: Scope, config: AuthConfig, saved: AuthCredential | None
     ) -> AuthCredential | None:
-        tokens = await self._refreshed(scope, config, saved)
-        if tokens is None:
-            tokens = await self._exchanged(config)
+        client = _client(config)
+        if saved is not None and saved.oauth2 and saved.oauth2.refresh_token and client:
+            provider = await _in_time(self._provider(config))
+            renew = partial(self._leased_refresh, scope, config, saved, provider)
+            refreshed: AuthCredential | None = _TAKEN
+            while refreshed is _TAKEN:
+                while await self._is_leased(scope, config):  # noqa: ASYNC110 - by another process
+                    await anyio.sleep(_LOOK)
+                refreshed = await self._to_the_end(renew)
+            if refreshed is not None:
+                return refreshed
+        # What can be asked for again is not waited for by those who are cancelled.
+        tokens = await _in_time(self._exchanged(config))
         if tokens is not None:
             return await self._keep_tokens(scope, config, tokens)
         if saved is not None and saved == await self._store.load(scope, config.credential_key):
             await self._store.delete(scope, config.credential_key)
         return None
 
-    async def _refreshed(
-        self, scope: Scope, config: AuthConfig, saved: AuthCredential | None
-    ) -> OAuth2Auth | None:
-        client = _client(config)
-        if saved is None or saved.oauth2 is None or not saved.oauth2.refresh_token or not client:
-            return None
+    async def _leased_refresh(
+        self, scope: Scope, config: AuthConfig, saved: AuthCredential, provider: Provider
+    ) -> AuthCredential | None:
+        """What the refresh token gives, unless another process has got that, or is about to."""
+        lease = await self._lease(scope, config)
+        if lease is None:
+            return _TAKEN
         try:
-            return await refresh(saved.oauth2, client, await self._provider(config))
+            newer = await self._store.load(scope, config.credential_key)
+            if newer is not None and newer != saved and not _is_stale(newer):
+                return cast("AuthCredential", newer)
+            return await self._refreshed(scope, config, saved, provider)
+        finally:
+            if await self._store.load(scope, _lease_key(config)) == lease:
+                await self._store.delete(scope, _lease_key(config))
+
+    async def _lease(self, scope: Scope, config: AuthConfig) -> dict[str, Any] | None:
+        """Say in the store that a refresh is under way here; None when it is elsewhere."""
+        if await self._is_leased(scope, config):
+            return None
+        lease = {"by": secrets.token_hex(16), "until": time.time() + _SIGN_IN_SECONDS}
+        await self._store.save(scope, _lease_key(config), lease)
+        # Stores can save, but not compare and save: of those who came at once, the last one's stands.
+        await anyio.sleep(_SETTLING)
+        return lease if await self._store.load(scope, _lease_key(config)) == lease else None
+
+    async def _is_leased(self, scope: Scope, config: AuthConfig) -> bool:
+        """Whether another process, or loop, refreshes now; one that crashed does so for a minute."""
+        lease = await self._store.load(scope, _lease_key(config))
+        until = lease.get("until") if isinstance(lease, dict) else None
+        left = until - time.time() if isinstance(until, int | float) else 0.0
+        return 0 < left <= _SIGN_IN_SECONDS
+
+    async def _refreshed(
+        self, scope: Scope, config: AuthConfig, saved: AuthCredential, provider: Provider
+    ) -> AuthCredential | None:
+        """What the refresh token gives, saved; None when it is not valid any more."""
+        client = _client(config)
+        assert saved.oauth2 is not None
+        assert client is not None
+        try:
+            tokens = await refresh(saved.oauth2, client, provider)
         except SignInRefused as error:
             if error.code != _NOT_VALID_ANY_MORE:
                 raise
             # Another process may have used the refresh token up, and be saving what it got for it.
             await anyio.sleep(_SAVING)
             newer = await self._store.load(scope, config.credential_key)
-            return newer.oauth2 if newer and newer != saved and not _is_stale(newer) else None
+            return newer if newer and newer != saved and not _is_stale(newer) else None
+        return await self._keep_tokens(scope, config, tokens)
 
     async def _exchanged(self, config: AuthConfig) -> OAuth2Auth | None:
         raw, client = config.raw_auth_credential, _client(config)
@@ -255,12 +304,26 @@ class AuthlibFlows(Sealed):
         return locks.setdefault(_place(scope, config), anyio.Lock())
 
 
+async def _in_time(work: Awaitable[T]) -> T:
+    try:
+        with anyio.fail_after(_SIGN_IN_SECONDS):
+            return await work
+    except TimeoutError:
+        raise ToolError(
+            f"The sign-in server did not answer within {_SIGN_IN_SECONDS:g} s; try again later."
+        ) from None
+
+
 def _place(scope: Scope, config: AuthConfig) -> tuple[str, str, str]:
     return scope.app_name, scope.user_id, config.credential_key
 
 
 def _flow_key(config: AuthConfig) -> str:
     return f"{config.credential_key}#sign-in"
+
+
+def _lease_key(config: AuthConfig) -> str:
+    return f"{config.credential_key}#refresh"
 
 
 def _client(config: AuthConfig) -> OAuth2Auth | None:

@@ -1,5 +1,6 @@
 """Tokens for service accounts: a signed statement exchanged for one, or the machine's own."""
 
+from functools import partial
 from typing import Any
 
 from authlib.integrations.httpx_client import AsyncAssertionClient
@@ -9,7 +10,7 @@ from joserfc.jwk import RSAKey
 from toolwright.backends import auth
 from toolwright.backends.auth._http import connection, refusals_told, require_safe
 from toolwright.backends.auth._oauth import tokens_from
-from toolwright.concurrency import in_io_thread
+from toolwright.concurrency import in_user_thread
 from toolwright.errors import UsageError
 from toolwright.messages import OAuth2Auth, ServiceAccount, ServiceAccountCredential, secrets_of
 
@@ -19,7 +20,8 @@ __all__ = ["exchange_service_account"]
 async def exchange_service_account(account: ServiceAccount) -> OAuth2Auth:
     """An access token for `account`."""
     if account.use_default_credential:
-        return await in_io_thread(auth.machine_token, account.scopes)
+        # In a thread that can be left, and that does not keep the program from ending.
+        return await in_user_thread(partial(auth.machine_token, account.scopes))
     if account.service_account_credential is None:
         raise UsageError(
             "ServiceAccount(…) needs service_account_credential=…, or use_default_credential=True."

@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator
 import httpx2
 
 from toolwright.errors import ToolError
-from toolwright.messages import AuthConfig, AuthCredential
+from toolwright.messages import AuthConfig, AuthCredential, secrets_of
+from toolwright.sources.mcp._hidden import SentSecrets
 from toolwright.tools import ReadonlyContext
 
 __all__ = ["CredentialAuth", "needs_sign_in"]
@@ -22,10 +23,13 @@ class CredentialAuth(httpx2.Auth):
     is gone from the store after that, and its user must sign in again.
     """
 
-    def __init__(self, context: ReadonlyContext | None, config: AuthConfig) -> None:
+    def __init__(
+        self, context: ReadonlyContext | None, config: AuthConfig, sent: SentSecrets
+    ) -> None:
         self._flows = context.run.services.auth if context is not None else None
         self._scope = context.run.scope if context is not None else None
         self._config = config
+        self._sent = sent
 
     async def async_auth_flow(
         self, request: httpx2.Request
@@ -33,13 +37,18 @@ class CredentialAuth(httpx2.Auth):
         """Add the credential; once more with another one, if this one is refused."""
         credential = await self._credential()
         if credential is not None:
-            _put(request, credential, self._config)
+            self._put(request, credential)
         response = yield request
         if response.status_code == 401 and credential is not None:
             renewed = await self._renewed(credential)
             if renewed is not None:
-                _put(request, renewed, self._config)
+                self._put(request, renewed)
                 yield request
+
+    def _put(self, request: httpx2.Request, credential: AuthCredential) -> None:
+        # All of it, and not only what is sent: an error of the sign-in may tell the rest.
+        self._sent.add(secrets_of(credential))
+        _put(request, credential, self._config)
 
     async def _credential(self) -> AuthCredential | None:
         if self._flows is None or self._scope is None:

@@ -3,6 +3,7 @@
 import inspect
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import httpx2
@@ -15,6 +16,7 @@ from toolwright.sources._child import hold_started
 from toolwright.sources._reopening import Reopening
 from toolwright.sources._secret_names import hide_secrets
 from toolwright.sources.mcp._auth import CredentialAuth
+from toolwright.sources.mcp._hidden import HidingAuth, SentSecrets
 from toolwright.sources.mcp._link import Link, linked
 from toolwright.sources.mcp._params import ConnectionParams, StdioConnectionParams
 from toolwright.sources.mcp._questions import Questions
@@ -66,25 +68,25 @@ class Connections:
         self._header_provider = header_provider
         self._auth_config = auth_config
         self._auth = auth
-        self._open: OrderedDict[tuple[str, ...], Reopening[Link]] = OrderedDict()
+        self._open: OrderedDict[tuple[str, ...], _Connection] = OrderedDict()
 
     async def get(self, context: ReadonlyContext | None) -> Link:
         """The link for this context; raises `Unavailable` while the server cannot be reached."""
         headers = await self._headers(context)
         hide_secrets(context, headers)
         if self._header_provider is None and self._auth_config is None:
-            return await self._connection((), headers, None).get()
+            return await self._connection((), headers, None).link_for(context)
         key = (*(f"{name}: {value}" for name, value in sorted(headers.items())), self._who(context))
         connection = self._connection(key, headers, context)
         while len(self._open) > _MOST:
             _, oldest = self._open.popitem(last=False)
             # Nobody else knows of it any more: a cancelled caller must not leave it open.
-            await close_all([oldest.close])
-        return await connection.get()
+            await close_all([oldest.reopening.close])
+        return await connection.link_for(context)
 
     def _connection(
         self, key: tuple[str, ...], headers: dict[str, str], context: ReadonlyContext | None
-    ) -> Reopening[Link]:
+    ) -> "_Connection":
         if key not in self._open:
             self._open[key] = self._make(headers, context)
         self._open.move_to_end(key)
@@ -93,15 +95,17 @@ class Connections:
     async def close(self) -> None:
         """Close them all."""
         opened, self._open = list(self._open.values()), OrderedDict()
-        await close_all([connection.close for connection in opened])
+        await close_all([connection.reopening.close for connection in opened])
 
-    def _make(self, headers: dict[str, str], context: ReadonlyContext | None) -> Reopening[Link]:
-        auth = CredentialAuth(context, self._auth_config) if self._auth_config else self._auth
+    def _make(self, headers: dict[str, str], context: ReadonlyContext | None) -> "_Connection":
+        sent = SentSecrets()
+        auth = CredentialAuth(context, self._auth_config, sent) if self._auth_config else self._auth
+        auth = HidingAuth(auth, sent) if auth is not None else None
         questions = self._questions()
         open_one = partial(
             linked, self._params, self._name, questions, headers, auth, self._sandbox
         )
-        return Reopening(open_one, self._name, self._params.timeout)
+        return _Connection(Reopening(open_one, self._name, self._params.timeout), sent)
 
     def _fixed_headers(self) -> dict[str, str]:
         if isinstance(self._params, StdioConnectionParams):
@@ -120,3 +124,17 @@ class Connections:
             return ""
         scope = context.run.scope
         return f"{scope.app_name}/{scope.user_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """A connection, and what it has sent that nobody may see."""
+
+    reopening: Reopening[Link]
+    sent: SentSecrets
+
+    async def link_for(self, context: ReadonlyContext | None) -> Link:
+        """The link, opened if need be, once the context's run knows what to hide."""
+        if context is not None:
+            self.sent.hide_in(context)
+        return await self.reopening.get()

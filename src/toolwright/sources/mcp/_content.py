@@ -14,6 +14,9 @@ from toolwright.tools import Output
 
 __all__ = ["effects_of", "output_of", "part_of", "passed_on", "resource_part"]
 
+_BLANKS = dict.fromkeys(map(ord, " \t\r\n\f\v"))
+"""What may break base64 into lines."""
+
 
 def output_of(result: types.CallToolResult) -> Output:
     """A call's result: text and media for the model, structured content for programs."""
@@ -80,7 +83,8 @@ def _split(parts: Sequence[Content]) -> tuple[str, tuple[Content, ...]]:
 
 def _blob(data: str, media_type: str, name: str | None = None) -> Content:
     try:
-        decoded = base64.b64decode("".join(data.split()), validate=True)
+        # Not by words, of which there may be as many as letters, each with its own object.
+        decoded = base64.b64decode(data.translate(_BLANKS), validate=True)
         return BlobPart(media_type=media_type, data=decoded, name=name)
     except (binascii.Error, ValueError):
         return TextPart(f"({media_type} that could not be read: its data is not base64)")

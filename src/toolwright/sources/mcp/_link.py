@@ -44,9 +44,13 @@ _GONE = ("Connection closed", "Session terminated", "SSE stream")
 class Link:
     """A connected server. Broken, it stays broken: a new one is opened instead."""
 
-    def __init__(self, client: Client, name: str, questions: Questions) -> None:
+    def __init__(
+        self, client: Client, name: str, questions: Questions, patience: float = 30.0
+    ) -> None:
+        """`patience` is how long a listing may take, all its pages together."""
         self.client = client
         self.name = name
+        self._patience = patience
         self.broken = False
         self.tools: list[Tool] | None = None
         """What was made of the last listing; None when it must be asked for again."""
@@ -155,6 +159,15 @@ class Link:
             ) from error
 
     async def _pages(self, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
+        try:
+            with anyio.fail_after(self._patience):
+                return await self._all_pages(fetch)
+        except TimeoutError:
+            raise ToolError(
+                f"{self.name} was not done with its listing after {self._patience:g} s."
+            ) from None
+
+    async def _all_pages(self, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
         pages: list[Any] = []
         size, cursor = 0, None
         while len(pages) < _PAGES:
@@ -211,7 +224,7 @@ async def linked(
     try:
         async with client, anyio.create_task_group() as tasks:
             listings.version = client.protocol_version
-            link = Link(client, name, questions)
+            link = Link(client, name, questions, params.timeout)
             tasks.start_soon(link.watch_changes)
             try:
                 yield link

@@ -4,8 +4,9 @@ The SDK would refuse a listing whole for one item, and takes as many parts and q
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, Self
 
 import anyio
@@ -13,8 +14,9 @@ import mcp_types as types
 from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
 
-from toolwright.concurrency import in_io_thread
+from toolwright.concurrency import in_stoppable_thread
 from toolwright.sources._counted import cut_parts
+from toolwright.sources._usable import MOST_TOOLS
 
 __all__ = ["Listings"]
 
@@ -25,6 +27,8 @@ _LISTED = {
     "resources/templates/list": ("resourceTemplates", "resource template"),
     "prompts/list": ("prompts", "prompt"),
 }
+_NEEDED = ("cacheScope", "resultType", "ttlMs")
+"""What a listing must have beside its items, in some version."""
 _MOST_ASKED = 100
 """Listings waited for; of those that are never answered, the oldest are forgotten."""
 _MOST_LOGGED = 20
@@ -76,8 +80,14 @@ class Listings:
         method = self._asked.pop(str(message.id), None)
         if method is None or self.version is None:
             return
-        unfit = await in_io_thread(_take_out, method, self.version, message.result)
-        kind = _LISTED[method][1]
+        key, kind = _LISTED[method]
+        items = message.result.get(key)
+        if isinstance(items, list) and len(items) > MOST_TOOLS:
+            _log.error("%s lists more than %s %ss; the others are left out.",
+                       self._name, f"{MOST_TOOLS:,}", kind)  # fmt: skip
+            del items[MOST_TOOLS:]
+        take_out = partial(_take_out, method, self.version, message.result)
+        unfit = await in_stoppable_thread(take_out)
         for which, why in unfit[:_MOST_LOGGED]:
             _log.error("%s lists the %s %s, which MCP does not allow: %s. It is left out.",
                        self._name, kind, which, why)  # fmt: skip
@@ -86,18 +96,23 @@ class Listings:
                        self._name, f"{len(unfit) - _MOST_LOGGED:,}", kind)  # fmt: skip
 
 
-def _take_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[str, str]]:
+def _take_out(
+    method: str, version: str, result: dict[str, Any], between: Callable[[], None]
+) -> list[tuple[str, str]]:
     """Leave in `result` what is allowed; returns which items were not, and why."""
     key = _LISTED[method][0]
     items = result.get(key)
     if not isinstance(items, list) or _problem(method, version, result) is None:
         return []
-    if _problem(method, version, result | {key: []}) is not None:
+    # Without all else, which would have to be read again with each item.
+    alone = {name: result[name] for name in _NEEDED if name in result}
+    if any(_problem(method, version, rest | {key: []}) for rest in (result, alone)):
         return []  # It is not the items: the SDK refuses it, and says why.
     kept: list[Any] = []
     unfit: list[tuple[str, str]] = []
     for number, item in enumerate(items, 1):
-        why = _problem(method, version, result | {key: [item]})
+        between()
+        why = _problem(method, version, alone | {key: [item]})
         if why is None:
             kept.append(item)
         else:

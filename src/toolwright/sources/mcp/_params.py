@@ -32,7 +32,7 @@ class StdioConnectionParams:
 
     server_params: StdioServerParameters
     timeout: float = 30.0
-    """Seconds until the server must be ready."""
+    """Seconds until the server must be ready, and for a listing, all its pages together."""
     max_line: int = 64 * 1024 * 1024
     """The longest message, in bytes, that is read from it."""
 
@@ -61,7 +61,8 @@ class StreamableHTTPConnectionParams:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 30.0
-    """Seconds until the server must be ready, and for sending one request."""
+    """Seconds until the server must be ready, for sending one request, and for a listing, all its
+    pages together."""
     sse_read_timeout: float = 300.0
     """Seconds without any event until a stream counts as dead."""
     terminate_on_close: bool = True

@@ -15,7 +15,8 @@ import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
 from toolwright._links import web_host
-from toolwright.errors import UsageError
+from toolwright.concurrency import in_stoppable_thread
+from toolwright.errors import LimitError, UsageError
 from toolwright.messages import Content, Given, Pending, StoredAnswer, TextPart
 from toolwright.sources._counted import CountedLog
 from toolwright.sources.mcp._content import part_of
@@ -29,7 +30,12 @@ AllowSampling = (
 """Whether a server may use the agent's model: never, always, or as a function decides."""
 _MARK = "mcp_elicitation"
 LATER = "The answer to this question comes later; the call is made again with it."
+_MOST_SAMPLES = 100
+"""Requests for the agent's model while one tool runs."""
+_MOST_QUESTIONS = 100
+"""Questions for a person while one tool runs, each time it is called."""
 _LONGEST_QUESTION = 20_000
+_LONGEST_FORM = 100_000
 _LONGEST_URL = 8_192
 _LATER = types.ErrorData(code=types.INVALID_REQUEST, message=LATER)
 _log = logging.getLogger("toolwright.mcp")
@@ -44,6 +50,10 @@ class Asking:
     """Questions that were answered and that the server has not asked again yet, in this attempt."""
     question: types.ElicitRequestParams | None = None
     """What must be asked before the call can go on."""
+    samples: int = 0
+    """How often the server has asked for the agent's model."""
+    asked: int = 0
+    """How often it has asked a person, answered questions included."""
 
     @property
     def was_asked(self) -> bool:
@@ -52,7 +62,7 @@ class Asking:
 
     def take_answer(self, question: types.ElicitRequestParams) -> StoredAnswer | None:
         """The answer to this very question; asked the same twice, each answer is used once."""
-        mark = _mark(question)
+        mark = _mark(question) if self.answers else ""
         for index, (pending, answer) in enumerate(self.answers):
             if isinstance(pending.payload, dict) and pending.payload.get(_MARK) == mark:
                 del self.answers[index]
@@ -115,14 +125,20 @@ class Questions:
         """Let the agent's model answer."""
         asking = self.asking()
         if asking is None or not await self._may_sample(params, asking.ctx):
-            return types.ErrorData(
-                code=types.INVALID_REQUEST, message="Sampling was not allowed for this request."
+            return _refused("Sampling was not allowed for this request.")
+        asking.samples += 1
+        if asking.samples > _MOST_SAMPLES:
+            return _refused(f"One call may ask for at most {_MOST_SAMPLES} samples.")
+        try:
+            reply = await asking.ctx.run.sample(
+                _as_prompt(params.messages),
+                instructions=params.system_prompt or "",
+                max_tokens=params.max_tokens,
             )
-        reply = await asking.ctx.run.sample(
-            _as_prompt(params.messages),
-            instructions=params.system_prompt or "",
-            max_tokens=params.max_tokens,
-        )
+        except LimitError as error:  # The run ends with it, too, before its next turn.
+            return _refused(
+                f"There are no more samples: the run's limit of {error.limit} is reached."
+            )
         return types.CreateMessageResult(
             role="assistant",
             content=types.TextContent(text=reply.text),
@@ -150,10 +166,14 @@ class Questions:
             # Whose it is shows when each call that this ends is made again, by itself.
             self.one_at_a_time = True
             return _LATER
+        asking.asked += 1
+        if asking.asked > _MOST_QUESTIONS:
+            return _refused(f"One call may ask at most {_MOST_QUESTIONS} questions.")
         answer = asking.take_answer(params)
         if answer is not None:
             return _accepted(params, answer)
-        if why := _problem(params):
+        # By a schema from outside: its expressions are made to see whether it can be used.
+        if why := await in_stoppable_thread(lambda _: _problem(params)):
             return types.ErrorData(code=types.INVALID_PARAMS, message=why)
         asking.question = asking.question or params
         return _LATER
@@ -170,12 +190,18 @@ class Questions:
         self._log.write(level, params.data)
 
 
+def _refused(why: str) -> types.ErrorData:
+    return types.ErrorData(code=types.INVALID_REQUEST, message=why)
+
+
 def _problem(question: types.ElicitRequestParams) -> str:
     """Why nobody can be asked this; empty when they can."""
     if len(question.message) > _LONGEST_QUESTION:
         return f"This question has more than {_LONGEST_QUESTION:,} letters."
     if isinstance(question, types.ElicitRequestURLParams):
         return _problem_with(question.url)
+    if len(json.dumps(question.requested_schema)) > _LONGEST_FORM:
+        return f"The form of this question has more than {_LONGEST_FORM:,} letters."
     try:
         SchemaCheck(question.requested_schema)
     except UsageError as error:

@@ -46,10 +46,17 @@ _REFUSED = [
     "xpath_table",
     # Make a value of a type that is named by a text: its check may call anything.
     "pg_input_error_info", "pg_input_is_valid",
+    # Calls the hash functions of a partitioned table that is named by a number.
+    "satisfies_hash_partition",
     # Take a transaction number.
     "pg_current_xact_id", "txid_current",
 ]  # fmt: skip
 """Functions that do more than their declaration, which says stable, may suggest."""
+_INPUTS = ["array_in", "domain_in", "multirange_in", "range_in", "record_in"]
+"""Functions that make a value of any type, given by its number: its check may call anything.
+
+They are refused where they are called, not where a type is read by them: its check is looked at.
+"""
 _ALWAYS = ["=", "<>", "<", ">", "<=", ">=", "~", "!~", "~~", "!~~", "~~*", "!~~*"]
 """Operators that a statement can use without writing them: IN, LIKE, BETWEEN, ORDER BY, CASE."""
 
@@ -64,15 +71,14 @@ called AS (
           ELSE n.nspname = c.schema::name END
       AND NOT 'internal'::regtype = ANY(p.proargtypes)
   UNION
-    -- TREAT(x AS name) calls a function of pg_catalog, so none may even be named; (row).name calls
-    -- any that takes a row.
+    -- TREAT(x AS name) calls a function of pg_catalog, so none may even be named; (x).name calls
+    -- any that can be given one value, whatever its type.
     SELECT p.oid
     FROM pg_catalog.pg_proc p
     WHERE (p.proname = ANY(%(names)s::name[]) AND p.pronamespace = 'pg_catalog'::regnamespace
            AND NOT 'internal'::regtype = ANY(p.proargtypes))
-       OR (p.proname = ANY(%(attributes)s::name[]) AND EXISTS (
-           SELECT FROM pg_catalog.pg_type t
-           WHERE t.oid = p.proargtypes[0] AND t.typtype IN ('c', 'd', 'p')))
+       OR (p.proname = ANY(%(attributes)s::name[]) AND p.pronargs >= 1
+           AND p.pronargs - p.pronargdefaults <= 1 AND pg_catalog.pg_function_is_visible(p.oid))
   UNION
     -- Several operators that stand next to each other are one run of characters.
     SELECT o.oprcode
@@ -152,12 +158,17 @@ trees AS (
     FROM reached r JOIN pg_catalog.pg_proc p ON p.oid = r.oid
     WHERE r.kind = 'pg_catalog.pg_proc'::regclass
 ),
-within AS (
-    SELECT r.oid FROM reached r WHERE r.kind = 'pg_catalog.pg_proc'::regclass
+written AS (
+    SELECT oid FROM called
   UNION
     SELECT m[1]::oid
     FROM trees, pg_catalog.regexp_matches(
         tree, ':(?:funcid|opfuncid|aggfnoid|winfnoid) ([0-9]+)', 'g') AS m
+),
+within AS (
+    SELECT r.oid FROM reached r WHERE r.kind = 'pg_catalog.pg_proc'::regclass
+  UNION
+    SELECT oid FROM written
   UNION
     SELECT c.castfunc
     FROM reached r JOIN pg_catalog.pg_cast c ON c.oid = r.oid
@@ -201,6 +212,7 @@ JOIN pg_catalog.pg_proc p ON p.oid = used.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 JOIN pg_catalog.pg_language l ON l.oid = p.prolang
 WHERE (p.proname = ANY(%(refused)s::name[])
+       OR (p.proname = ANY(%(inputs)s::name[]) AND p.oid IN (SELECT oid FROM written))
        OR (NOT l.lanpltrusted AND l.lanname NOT IN ('c', 'internal'))
        OR (p.provolatile = 'v' AND NOT (
            n.nspname = 'pg_catalog' AND p.proname = ANY(%(harmless)s::name[]))))
@@ -248,6 +260,7 @@ def _lookup(words: Sequence[Word], allowed: Collection[str]) -> dict[str, Any]:
         "names": sorted(names),
         "operators": sorted({*_ALWAYS, *(word.text for word in words if word.kind == "operator")}),
         "refused": _REFUSED,
+        "inputs": _INPUTS,
         "harmless": _HARMLESS,
         "allowed": sorted(allowed),
     }
