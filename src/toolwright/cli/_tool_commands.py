@@ -13,6 +13,7 @@ from toolwright.cli._check import Finding, check_tools, token_cost
 from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
 from toolwright.cli._policy import LOCK_FILE, moved
+from toolwright.cli._prompt_prefix import check_prefix
 from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import (
     all_tools,
@@ -21,6 +22,7 @@ from toolwright.cli._tools import (
     find_tool,
     listed_tools,
     parse_pairs,
+    the_agent,
 )
 from toolwright.errors import UsageError
 
@@ -110,6 +112,7 @@ def check(
     """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost.
 
     Rules with names that nothing has are errors, of all agents that it can reach.
+    And for what would break a provider's prompt cache: definitions that differ from turn to turn.
     """
     if file is not None and not locked:
         raise UsageError("--file names the lock file of --locked: add --locked.")
@@ -119,11 +122,13 @@ def check(
         async with read_tools(agent) as runner:
             tools = await listed_tools(runner)
             misspelt = await _rules(runner)
+            prefix = check_prefix(the_agent(runner), tools, await listed_tools(runner))
             warnings = await all_warnings(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
             *misspelt,
             *check_tools(tools),
+            *prefix,
             *(Finding(level="warning", tool=name, message=text) for name, text in warnings),
             *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]

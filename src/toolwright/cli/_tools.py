@@ -25,10 +25,19 @@ __all__ = [
     "find_tool",
     "listed_tools",
     "parse_pairs",
+    "the_agent",
 ]
 
 HAND = "hand-"
 """How the ids of sessions begin in which a person has called a tool."""
+
+
+def the_agent(runner: Runner) -> Agent:
+    """The runner's agent; `UsageError` for a workflow."""
+    agent = runner.agent
+    if not isinstance(agent, Agent):
+        raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
+    return agent
 
 
 async def all_tools(runner: Runner) -> list[Tool]:
@@ -40,9 +49,7 @@ async def all_tools(runner: Runner) -> list[Tool]:
 
 async def listed_tools(runner: Runner) -> list[Tool]:
     """The same, whatever the rules say."""
-    agent = runner.agent
-    if not isinstance(agent, Agent):
-        raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
+    agent = the_agent(runner)
     listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
     return without_clashes([*agent.shelf.tools, *listed])
 
