@@ -13,7 +13,7 @@ from toolwright.cli import _exit as exits
 from toolwright.cli._options import JsonOption
 from toolwright.cli._out import note, say, say_line
 from toolwright.cli._tasks import DEFAULT, Where, existing, open_orchestrator
-from toolwright.tasks import DEFAULT_QUEUE, Schedule
+from toolwright.tasks import Schedule
 
 __all__ = ["tasks_schedule", "tasks_schedules", "tasks_unschedule"]
 
@@ -29,7 +29,7 @@ def tasks_schedule(
     missed: Literal["run", "skip"] = "run",
     overlap: Literal["allow", "skip"] = "allow",
     owner: str = "owner",
-    queue: str = DEFAULT_QUEUE,
+    queue: str | None = None,
     elsewhere: Annotated[bool, Parameter(negative=())] = False,
     where: Where = DEFAULT,
 ) -> int:

@@ -191,8 +191,11 @@ class Orchestrator(Sealed):
         name: str = "",
         description: str = "",
         parent_close: ParentClose = "cancel",
+        queue: str | None = None,
     ) -> Tool:
         """A tool for other agents: start tasks of `agent` side by side and wait for all.
+
+        They wait in `queue`, or in that of the task that starts them.
 
         They run under the rules of the agent that starts them; register `agent` first when those
         name tools of it. When their parent is cancelled, so are they, unless `parent_close` is
@@ -207,6 +210,7 @@ class Orchestrator(Sealed):
         made = child_tasks_tool(
             self.queue, self.bell.ring, target,
             name=name or f"start_{target}_tasks", description=said, parent_close=parent_close,
+            where=queue,
         )  # fmt: skip
         return made.replace(inside=(known.runner.agent,)) if known else made
 

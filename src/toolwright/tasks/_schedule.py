@@ -19,7 +19,12 @@ from toolwright.messages import (
     from_exact_json,
     refuse_long,
 )
-from toolwright.tasks._enqueue import enqueue_in, payload_of, refuse_unknown
+from toolwright.tasks._enqueue import (
+    enqueue_in,
+    payload_of,
+    refuse_unknown,
+    refuse_unknown_queues,
+)
 from toolwright.tasks._schema import SCHEDULES, TASKS
 from toolwright.tasks._task import ENDED, PAYLOAD_SIZE, NewTask
 
@@ -99,6 +104,7 @@ class Schedules:
 
         def work(connection: Connection) -> Schedule:
             refuse_unknown(connection, [task], self._agents)
+            refuse_unknown_queues(connection, [task], set())
             row = _locked(connection, self._database, SCHEDULES.c.name == name)
             same_times = row is not None and (row.cron, row.timezone) == (cron, timezone)
             now = connection.execute(select(self._database.clock())).scalar_one()
@@ -173,6 +179,7 @@ class Schedules:
                 [_task_of(row)],
                 here=self._agents,
                 most=self._max_payload,
+                queues=set(),
             )
         except UsageError as error:
             return None, str(error)

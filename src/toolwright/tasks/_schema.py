@@ -27,7 +27,7 @@ from toolwright.tasks._task import DEFAULT_QUEUE, ENDED, SUSPECT
 
 __all__ = [
     "AGENTS",
-    "HAS_VERSION",
+    "HAS_RUN",
     "INBOX",
     "IS_ACTIVE",
     "IS_ENDED",
@@ -99,7 +99,7 @@ IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT)
 """It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
 IS_KEYED: ColumnElement[bool] = and_(IS_QUEUED, TASKS.c.concurrency_key.is_not(None))
-HAS_VERSION: ColumnElement[bool] = TASKS.c.version != literal_column("''")
+HAS_RUN: ColumnElement[bool] = TASKS.c.attempts > literal_column("0")
 
 
 def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -> Index:
@@ -119,7 +119,7 @@ _index(
     where=IS_KEYED,
 )  # fmt: skip
 # Of those that have begun, and so may have to wait for a worker of their version.
-_index("versions", TASKS.c.agent, TASKS.c.version, where=and_(IS_QUEUED, HAS_VERSION))
+_index("versions", TASKS.c.agent, TASKS.c.version, where=and_(IS_QUEUED, HAS_RUN))
 METADATA.info[GONE] = tuple(f"toolwright_tasks_{name}" for name in ("line", "heads", "turns"))
 _index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)
