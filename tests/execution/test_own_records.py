@@ -34,6 +34,8 @@ from toolwright.backends.sandboxes._walls import Room
 from toolwright.builtin import BestExecutor
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import Scope
+from toolwright.sources._child import ChildCommand
+from toolwright.sources.mcp._params import StdioConnectionParams
 from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -333,7 +335,8 @@ def test_files_that_a_server_is_started_with_are_held(
         McpToolset(StdioServerParameters(command=command, args=list(args), cwd=cwd))
         return {str(path.relative_to(project)) for path in set(held_below(project)) - before}
 
-    assert held("free", sandboxed := "no-such-file") == set(), sandboxed
+    assert held("no-such-file") == set()
+    assert held("free") == {"free"}
     assert held("run.py", cwd=str(project / "server")) == {"server"}
     assert held("dist/index.js", "--db", "data/test.db") == {"dist", "node_modules", "data/test.db"}
     assert held("--config=settings.toml") == {"settings.toml"}
@@ -342,6 +345,86 @@ def test_files_that_a_server_is_started_with_are_held(
     with caplog.at_level("WARNING", "toolwright"):
         _own_paths.check_writable([project], "bubblewrap", holds_below=True)
     assert repr(str(project)) in caplog.text, "it looks for modules there"
+
+
+NAMED: dict[str, tuple[list[str], dict[str, str], set[str]]] = {
+    "a directory": (["srv"], {}, {"srv"}),
+    "a whole path": (["{ws}/srv"], {}, {"srv"}),
+    "-m in a bundle": (["-um", "srv"], {}, {"srv"}),
+    "-m with its value": (["-mpkg.server"], {}, {"pkg"}),
+    "a module by PYTHONPATH": (["-m", "server"], {"PYTHONPATH": "{ws}/srv"}, {"srv"}),
+    "a script by less than its name": (["build/server"], {}, {"build"}),
+    "a script without an ending": (["srv/server"], {}, {"srv"}),
+    "uv --directory": (["uv", "--directory", "srv", "run", "x"], {}, {"srv"}),
+    "uv --project=": (["uv", "run", "--project=srv", "x"], {}, {"srv"}),
+    "-C with its value": (["make", "-Csrv", "x"], {}, {"srv"}),
+    "a list": (["java", "-cp", "build:srv", "Main"], {}, {"build", "srv"}),
+    "a text": (["sh", "-ec", "cd {ws}/srv && exec python3 run.py"], {}, {"srv"}),
+    "settings alone": (["--config", "srv/settings.toml"], {}, {"srv/settings.toml"}),
+    "prose": (["--about", "what srv and build do"], {}, set()),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_path_among_a_servers_arguments_is_held(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = ("srv/__main__.py", "srv/server", "srv/run.py", "srv/settings.toml", "pkg/server.py")
+    for file in (*files, "build/server.mjs"):
+        (project / file).parent.mkdir(exist_ok=True)
+        (project / file).write_text("")
+    monkeypatch.chdir(project)
+    args, env, expected = NAMED[name]
+    McpToolset(
+        StdioServerParameters(
+            command="env",
+            args=[word.format(ws=project) for word in args],
+            env={key: value.format(ws=project) for key, value in env.items()},
+        )
+    )
+    assert {str(path.relative_to(project)) for path in held_below(project)} == expected
+
+
+def planted(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_program_is_looked_up_once_and_not_where_guests_can_write(
+    project: Path, secret: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs, ours = project / "bin", secret / "bin"
+    found = planted(ours / "server")
+    monkeypatch.setenv("PATH", f"{theirs}:{ours}:{secret}/link")
+    before = ChildCommand(command="server")
+    (secret / "link").symlink_to(theirs)
+    planted(theirs / "server")
+    keep_out_of([project])
+    for command in (before, ChildCommand(command="server")):
+        assert command._argv() == [str(found)]
+        assert command._environment()["PATH"] == str(ours)
+    assert f"PATH has {str(theirs)!r}" in caplog.text
+    planted(theirs / "only-here")
+    with pytest.raises(UsageError, match=r"no program 'only-here'.*full path"):
+        ChildCommand(command="only-here")._argv()
+    given = ChildCommand(command=str(theirs / "only-here"), env={"PATH": f"bin:{ours}"})
+    assert given._argv() == [str(theirs / "only-here")]
+    # Held by now, with its directory: nothing can be put there any more.
+    assert given._environment()["PATH"] == f"bin:{ours}"
+
+
+def test_a_server_that_is_started_again_is_the_program_it_was(
+    project: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = planted(secret / "server")
+    monkeypatch.setenv("PATH", f"{project}:{secret}")
+    toolset = McpToolset(StdioServerParameters(command="server"))
+    planted(project / "server")
+    params = toolset._connections._params
+    assert isinstance(params, StdioConnectionParams)
+    assert params.server_params.command == str(found)
 
 
 def test_a_server_in_a_sandbox_is_the_commands_to_change(project: Path) -> None:

@@ -39,6 +39,7 @@ __all__ = [
     "rely_on",
     "searched_for_modules",
     "way_to",
+    "without_guests",
 ]
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
@@ -192,6 +193,39 @@ def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
         if found and not any(_is_in(Path(found).resolve(), place) for place in outside):
             return found
     return None
+
+
+def without_guests(entries: Iterable[str], start: str | os.PathLike[str]) -> list[str]:
+    """Of the directories of a PATH, those that no guest can change, or could: it would decide what is
+    started. What is left out is logged; what is held there is not left out.
+    """
+    places = guest_places(gone=True)
+    if not places:
+        return list(entries)
+    held: list[Path] = []
+    for place in places:
+        with contextlib.suppress(UsageError):
+            held += held_below(place)
+    kept: list[str] = []
+    for entry in entries:
+        way = list(way_to(Path(os.path.abspath(os.path.join(start, entry)))))
+        theirs = [at for at in way if any(_is_in(at, place) for place in places)]
+        decide = [*(at for at in theirs if at.is_symlink()), *theirs[-1:]]
+        if all(any(_is_in(at, path) for path in held) for at in decide):
+            kept.append(entry)
+        else:
+            _warn_of_entry(entry)
+    return kept
+
+
+@cache
+def _warn_of_entry(entry: str) -> None:
+    """Once for each, however many programs are started."""
+    _log.warning(
+        "PATH has %r, where commands in a sandbox can write: programs that this one starts outside "
+        "are not looked up there. Give their full paths, which are then held.",
+        entry,
+    )
 
 
 def check_writable(
