@@ -25,6 +25,7 @@ __all__ = [
     "SYSTEM_PATH",
     "OwnBelow",
     "check_writable",
+    "chosen_program",
     "closed_below",
     "find_program",
     "forget_all",
@@ -193,6 +194,19 @@ def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
         if found and not any(_is_in(Path(found).resolve(), place) for place in outside):
             return found
     return None
+
+
+def chosen_program(variable: str) -> str | None:
+    """The real path of the program that a variable names; a relative one is looked up once, from where
+    this program is when it is first asked for.
+    """
+    value = os.environ.get(variable)
+    return _real_once(value) if value else None
+
+
+@cache
+def _real_once(path: str) -> str:
+    return os.path.realpath(path)
 
 
 def without_guests(entries: Iterable[str], start: str | os.PathLike[str]) -> list[str]:
@@ -447,7 +461,7 @@ def _own(search: tuple[str, ...], bytecode: str | None) -> _Own:
     ]
     parts += [os.path.dirname(sys.executable), str(PYTHON.parent), str(Path(__file__).parents[1])]
     parts += [os.path.join(sys.prefix, "pyvenv.cfg")]
-    parts += [os.environ.get(name, "") for name in ("TOOLWRIGHT_BWRAP", "MONTY_BIN")]
+    parts += [chosen_program(name) or "" for name in ("TOOLWRIGHT_BWRAP", "MONTY_BIN")]
     parts = [
         path for path in (*parts, *filter(_has_packages, search)) if path and os.path.exists(path)
     ]
