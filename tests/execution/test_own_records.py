@@ -23,11 +23,11 @@ from toolwright.backends import (
     open_sandbox,
     open_store,
 )
-from toolwright.backends._own_paths import held_below
+from toolwright.backends._own_paths import held_below, hidden_below
 from toolwright.backends.artifacts import DirectoryArtifacts
 from toolwright.backends.artifacts._directory import DirectoryBlobs
 from toolwright.backends.files import Glob, Query, Wanted
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, _bubblewrap, _os_sandbox
 from toolwright.backends.sandboxes._packages import check_pip_settings
 from toolwright.backends.sandboxes._seatbelt import profile
 from toolwright.backends.sandboxes._walls import Room
@@ -116,10 +116,13 @@ async def test_walls_that_cannot_hide_records_do_not_open_and_stop(project: Path
             await portable.run("true")
         with pytest.raises(UsageError, match="cannot hide it"):
             await portable.run_code("1")
-    for readable in (file.parent, project):
+    for readable, told in (
+        (file.parent, r"holds .*sessions\.db"),
+        (project, "landlock cannot hide"),
+    ):
         other = project / "other"
         other.mkdir(exist_ok=True)
-        with pytest.raises(UsageError, match="landlock cannot hide it"):
+        with pytest.raises(UsageError, match=told):
             await open_sandbox(other, readable=[readable], walls=[Landlock()])
 
 
@@ -157,16 +160,66 @@ def test_a_link_that_leads_to_records_is_refused(project: Path, secret: Path) ->
         held_below(project)
 
 
-async def test_where_commands_only_read_records_are_hidden_too(
-    project: Path, tmp_path: Path
+async def test_where_commands_only_read_records_are_hidden_with_their_directory(
+    project: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (project / "work.txt").write_text("work")
-    open_store(f"sqlite:///{project}/sessions.db")
-    (project / "sessions.db").write_text("records")
+    (project / "mixed").mkdir()
+    (project / "mixed" / "work.txt").write_text("work")
+    open_store(f"sqlite:///{project}/mixed/sessions.db")
     (tmp_path / "other").mkdir()
     async with await open_sandbox(tmp_path / "other", readable=[project]) as sandbox:
-        done = await sandbox.run(f"cat {project}/work.txt {project}/sessions.db")
-        assert done.stdout == "work"
+        for end in ("", "-wal"):
+            (project / "mixed" / f"sessions.db{end}").write_text("records")
+        assert (await sandbox.run(f"ls {project}/mixed; cat {project}/work.txt")).stdout == "work"
+    assert "mixed/work.txt" in caplog.text
+    with pytest.raises(UsageError, match=r"mixed': it holds .*sessions.db"):
+        await open_sandbox(tmp_path / "other", readable=[project / "mixed"])
+
+
+async def test_records_below_the_systems_directories_are_hidden_too(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "usr"
+    for module in (_bubblewrap, _os_sandbox):
+        monkeypatch.setattr(module, "system_paths", lambda: (system,))
+    workspace, state = system / "src" / "app", system / "src" / "app" / ".toolwright"
+    workspace.mkdir(parents=True)
+    open_store(f"sqlite:///{state}/sessions.db")
+    for place in (workspace, project):
+        async with await open_sandbox(place, walls=[Bubblewrap()]) as sandbox:
+            argv, _ = sandbox.behind_walls(["true"])
+            assert argv[argv.index(str(state)) - 1] == "--tmpfs"
+        with pytest.raises(UsageError, match="landlock cannot hide it"):
+            await open_sandbox(place, walls=[Landlock()])
+
+
+async def test_the_directory_of_a_database_is_closed_and_stays_hidden(project: Path) -> None:
+    async with Runner(
+        Agent(name="a", model=ScriptedModel("x")), store=f"sqlite:///{project}/new/deep/sessions.db"
+    ) as runner:
+        await runner.run("go")
+    state = project / "new" / "deep"
+    assert state.stat().st_mode & 0o777 == 0o700
+    files = FilesystemBackend(project)
+    for attempt in (files.ls("/new/deep"), files.write("/new/deep/notes.md", b"x")):
+        with pytest.raises(PermissionError, match="keeps its own records"):
+            await attempt
+    (state / "README.md").write_text("x")
+    assert hidden_below(project) == (state,)
+    _own_paths.forget_all()  # As when the program is started again.
+    open_store(f"sqlite:///{state}/sessions.db")
+    assert hidden_below(project) == (state,)
+
+
+def test_only_databases_of_this_program_are_hidden_with_each_other(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "app.db").write_text("theirs")
+    open_store(f"sqlite:///{project}/data/sessions.db")
+    with pytest.raises(UsageError, match=r"Beside it lies 'app\.db'.*empty file '\.toolwright'"):
+        hidden_below(project)
+    open_store(f"sqlite:///{project}/data/app.db")
+    assert hidden_below(project) == (project / "data",)
 
 
 async def test_tools_neither_read_nor_write_records(project: Path) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "hide_database",
     "hide_directory",
     "hold_program",
+    "make_directory_of_records",
     "own_below",
     "own_program",
     "records_below",
@@ -55,7 +56,10 @@ _MOST_BELOW = 200
 """Each costs every command a mount."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite adds to a database's name: whoever writes one of these files writes the database."""
-_DATABASES_END = (".db", ".sqlite", ".sqlite3")
+_OURS = ".toolwright"
+"""The name of a directory, or of a file in one, that says that all in it is this program's records."""
+_HARMLESS = (".gitignore", ".gitkeep", ".DS_Store", "Thumbs.db", "desktop.ini")
+"""What others leave in a directory without anybody missing it."""
 _SCRIPTS_OF_NODE = (".js", ".mjs", ".cjs", ".ts")
 _log = logging.getLogger("toolwright")
 _programs: dict[Path, Path] = {}
@@ -64,6 +68,8 @@ _directories: dict[Path, None] = {}
 """Real directories with records of ours and nothing else."""
 _databases: dict[Path, None] = {}
 """Real files of databases."""
+_alone: dict[Path, None] = {}
+"""Real directories of databases that had nothing else in them: hidden for good, whatever comes in."""
 _searched: dict[Path, None] = {}
 """Real directories where programs that this one starts look for modules."""
 _links: dict[Path, None] = {}
@@ -151,7 +157,7 @@ def _rely_no_more(paths: list[Path]) -> None:
 
 def forget_all() -> None:
     """Forget what was said, as at the start of a program: for tests, which are many programs in one."""
-    for said in (_programs, _directories, _databases, _searched, _links, _relied_on):
+    for said in (_programs, _directories, _databases, _alone, _searched, _links, _relied_on):
         said.clear()
     forget_guests()
 
@@ -359,8 +365,8 @@ def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
     """Our records below a real directory that commands can see: what is to be empty there.
 
     A database is hidden with its directory, since SQLite makes and removes files beside it. Where
-    that cannot be, as the directory is all that commands work in, `UsageError` says where to move it;
-    where commands can only read, the files are hidden.
+    that cannot be, as the directory is all that commands work in or has other files, `UsageError` says
+    where to move it; where commands can only read, the other files are hidden with it.
     """
     directories = tuple(_directories)
     if is_writable and (around := [path for path in directories if _is_in(place, path)]):
@@ -371,37 +377,74 @@ def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
     for file in tuple(_databases):
         if not _is_below(file, place) or any(_is_in(file, path) for path in found):
             continue
-        if _is_below(file.parent, place) and _is_alone(file.parent):
-            found.append(file.parent)
-        elif is_writable:
-            raise _holds_records(place, file, "holds")
-        else:
-            found += [path for name in _BESIDE if (path := Path(f"{file}{name}")).exists()]
+        others = _others_in(file.parent)
+        needed = [path for path in _own_now().parts if _is_in(path, file.parent)]
+        if file.parent == place or needed or (others and is_writable):
+            raise _holds_records(place, file, "holds", others)
+        if others:
+            _warn_of_hidden(str(file), str(file.parent / others[0]))
+        found.append(file.parent)
     # Before they are compared with each other: anybody may make directories with our names.
     _check_number(found)
     return _outermost(found)
 
 
-def _is_alone(directory: Path) -> bool:
-    """Whether there is nothing but databases and other records, so that nobody misses the rest."""
-    known = tuple(file.name for file in tuple(_databases) if file.parent == directory)
+def _others_in(directory: Path) -> list[str]:
+    """What in a database's directory is not this program's, so that somebody would miss it."""
+    if directory in _alone:
+        return []
+    known = {
+        f"{file.name}{more}"
+        for file in tuple(_databases)
+        if file.parent == directory
+        for more in _BESIDE
+    }
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
-        return True
-    return all(
-        name.startswith(known)
-        or name.endswith(tuple(f"{end}{more}" for end in _DATABASES_END for more in _BESIDE))
-        or name == ".gitignore"
-        or directory / name in _directories
+        names = []
+    if directory.name == _OURS or _OURS in names:
+        names = []
+    others = sorted(
+        name
         for name in names
+        if name not in known and name not in _HARMLESS and directory / name not in _directories
+    )
+    if not others:
+        _alone[directory] = None
+    return others
+
+
+def make_directory_of_records(directory: Path) -> None:
+    """Make a missing directory for records, for nobody but this user; one of databases is marked."""
+    if not directory.exists():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700)
+            if any(file.parent == directory for file in tuple(_databases)):
+                (directory / _OURS).touch()
+
+
+@cache
+def _warn_of_hidden(database: str, other: str) -> None:
+    _log.warning(
+        "%r is hidden from commands with its directory, and so are other files there, such as %r. Give "
+        "the database a directory of its own.",
+        database,
+        other,
     )
 
 
-def _holds_records(place: Path, path: Path, how: str) -> UsageError:
+def _holds_records(place: Path, path: Path, how: str, others: Sequence[str] = ()) -> UsageError:
+    beside = (
+        f"Beside it lies {others[0]!r}, so its directory cannot be hidden with it; if all in there is this "
+        f"program's, put an empty file {_OURS!r} there. "
+        if others
+        else ""
+    )
     return UsageError(
-        f"Commands cannot be allowed to write to {str(place)!r}: it {how} {str(path)!r}, where this "
-        "program keeps its own records, such as what people have answered. Keep them elsewhere "
+        f"Commands cannot be allowed in {str(place)!r}: it {how} {str(path)!r}, where this "
+        f"program keeps its own records, such as what people have answered. {beside}Keep them elsewhere "
         "('sqlite:////var/lib/app/sessions.db'), give the database a directory of its own, which is "
         "then hidden ('sqlite:///.toolwright/sessions.db'), or name a sub-directory as the workspace."
     )
@@ -409,8 +452,10 @@ def _holds_records(place: Path, path: Path, how: str) -> UsageError:
 
 def records_below(place: Path) -> list[Path]:
     """Directories and files that tools do not read, though they may not be there yet."""
-    files = [Path(f"{file}{more}") for file in tuple(_databases) for more in _BESIDE]
-    records = (*tuple(_directories), *our_temporary_directories(place), *files)
+    databases = tuple(_databases)
+    files = [Path(f"{file}{more}") for file in databases for more in _BESIDE]
+    alone = [file.parent for file in databases if not _others_in(file.parent)]
+    records = (*tuple(_directories), *our_temporary_directories(place), *alone, *files)
     return [path for path in records if _is_below(path, place)]
 
 

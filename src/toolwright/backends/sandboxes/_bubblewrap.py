@@ -29,6 +29,7 @@ from toolwright.backends.sandboxes._walls import (
     between,
     is_open_end,
     python_paths,
+    system_paths,
 )
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import StoreError, UsageError
@@ -225,9 +226,9 @@ def _kept(room: Room) -> list[str]:
         free = [up for up in ways if not any(up.is_relative_to(path) for path in room.held)]
         for path in sorted({*free, *below}, key=lambda path: (len(path.parts), path)):
             options += _mounted(path, inside / path.relative_to(outside), room)
-    for place in _seen(room):
-        hidden = [path for path in room.hidden if place in path.parents]
-        options += [word for path in hidden for word in _mounted(path, path, room)]
+    seen = {*_seen(room), *system_paths()}
+    for path in room.hidden:
+        options += _mounted(path, path, room) if seen.intersection(path.parents) else []
     return options
 
 

@@ -17,7 +17,13 @@ from toolwright._temporary import (
     remove_tree,
     temporary_directory,
 )
-from toolwright.backends._own_paths import PYTHON, check_writable, own_below, rely_on
+from toolwright.backends._own_paths import (
+    PYTHON,
+    check_writable,
+    make_directory_of_records,
+    own_below,
+    rely_on,
+)
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -43,7 +49,14 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import Room, Walls, check_ways, open_ends, settled
+from toolwright.backends.sandboxes._walls import (
+    Room,
+    Walls,
+    check_ways,
+    open_ends,
+    settled,
+    system_paths,
+)
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -156,7 +169,13 @@ class OsSandbox(Sealed):
         places = [directory, *(Path(path) for path in writable)]
         holds = getattr(walls, "holds_below", False)
         await in_io_thread(
-            partial(check_writable, places, walls.name, holds_below=holds, readable=readable)
+            partial(
+                check_writable,
+                places,
+                walls.name,
+                holds_below=holds,
+                readable=(*map(Path, readable), *system_paths()),
+            )
         )
         apart = [path for path in readable if path != directory]
         return cls(
@@ -358,10 +377,10 @@ class OsSandbox(Sealed):
         """With what this program runs from and keeps by now, and nothing that was made a link."""
         places = (room.workspace, *room.writable)
         check_ways((*places, *room.readable))
-        own = own_below(places, room.readable, self.walls.name, holds_below=self._holds)
+        seen = (*room.readable, *system_paths())
+        own = own_below(places, seen, self.walls.name, holds_below=self._holds)
         for path in own.hidden:
-            if not path.exists():  # Nobody else makes it first.
-                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory_of_records(path)  # Nobody else makes it first.
         return replace(room, held=own.held, hidden=own.hidden, pinned=own.pinned)
 
     def _why_refused(self, done: Finished) -> str:
