@@ -222,6 +222,31 @@ def test_only_databases_of_this_program_are_hidden_with_each_other(project: Path
     assert hidden_below(project) == (project / "data",)
 
 
+def test_a_directory_that_is_mounted_twice_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        (place / "state").mkdir(parents=True)
+        (place / "files").mkdir()
+    plugin(one / "plugins")
+    plugin(other / "plugins")
+    real = _own_paths._identity
+    monkeypatch.setattr(
+        _own_paths,
+        "_identity",
+        lambda path: real(Path(str(path).replace(str(other), str(one)))),
+    )
+    PluginToolset(one / "plugins" / "notes.py")
+    open_store(f"sqlite:///{one}/state/sessions.db")
+    DirectoryArtifacts(one / "files")
+    assert held_below(other) == (other / "plugins",)
+    assert hidden_below(other) == (other / "files", other / "state")
+    assert other / "state" in _own_paths.records_below(other)
+    with pytest.raises(UsageError, match=r"lies in .*files"):
+        hidden_below(other / "files")
+
+
 async def test_tools_neither_read_nor_write_records(project: Path) -> None:
     file = kept(project)
     (project / "a[b]*").mkdir()

@@ -336,29 +336,33 @@ def held_below(place: Path) -> tuple[Path, ...]:
     Raises `UsageError` where no wall could keep them apart, because all of the directory is ours,
     the system is in it, or a link in it leads to what is ours.
     """
-    own = _own_now()
+    own, called = _own_now(), _called_below(place)
     if system := [path for path in _SYSTEM if _is_below(path, place)]:
         raise UsageError(
             f"{str(place)!r} holds the system itself, such as {str(system[0])!r}, so commands cannot "
             "be allowed to write there; name a directory of the project as the workspace."
         )
-    if around := [path for path in own.parts if _is_in(place, path)]:
+    if around := [path for path in own.parts if _is_in(place, path) or _is_around(path, place)]:
         raise _unfit(place, f"lies in {str(around[0])!r}")
     base, library = Path(sys.base_prefix).resolve(), Path(sysconfig.get_path("stdlib")).resolve()
     if _is_in(place, base) and (_is_in(PYTHON, place) or _is_in(library, place)):
         raise _unfit(place, "is where Python itself is installed")
-    started = [
-        whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
-    ]
-    ours = (*own.whole, *own.parts, *started)
+    ours = [*map(called, own.whole), *map(called, own.parts), *_started_in(place, called)]
     held = _outermost(path for path in ours if _is_below(path, place))
-    links = (*own.links, *tuple(_links), *(path for path in held if path.is_symlink()))
+    links = [*map(called, own.links), *map(called, tuple(_links))]
+    links += [path for path in held if path.is_symlink()]
     for path in (*links, *(path for path in held if not path.exists())):
         if _is_below(path, place) and not any(
             _is_in(path, other) for other in held if other.exists() and not other.is_symlink()
         ):
             raise _unfit(place, f"holds {str(path)!r}, which commands could replace")
     return held
+
+
+def _started_in(place: Path, called: "_Called") -> list[Path]:
+    """Of programs that are started, what they belong to, or themselves where that is not below."""
+    known = [(called(file), called(whole)) for file, whole in tuple(_programs.items())]
+    return [whole if _is_below(whole, place) else file for file, whole in known]
 
 
 def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
@@ -368,16 +372,19 @@ def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
     that cannot be, as the directory is all that commands work in or has other files, `UsageError` says
     where to move it; where commands can only read, the other files are hidden with it.
     """
-    directories = tuple(_directories)
-    if is_writable and (around := [path for path in directories if _is_in(place, path)]):
+    called = _called_below(place)
+    directories = tuple(map(called, tuple(_directories)))
+    around = [path for path in directories if _is_in(place, path) or _is_around(path, place)]
+    if is_writable and around:
         raise _holds_records(place, around[0], "lies in")
     found = [
         path for path in (*directories, *our_temporary_directories(place)) if _is_below(path, place)
     ]
-    for file in tuple(_databases):
+    for known in tuple(_databases):
+        file = called(known)
         if not _is_below(file, place) or any(_is_in(file, path) for path in found):
             continue
-        others = _others_in(file.parent)
+        others = _others_in(known.parent)
         needed = [path for path in _own_now().parts if _is_in(path, file.parent)]
         if file.parent == place or needed or (others and is_writable):
             raise _holds_records(place, file, "holds", others)
@@ -456,7 +463,7 @@ def records_below(place: Path) -> list[Path]:
     files = [Path(f"{file}{more}") for file in databases for more in _BESIDE]
     alone = [file.parent for file in databases if not _others_in(file.parent)]
     records = (*tuple(_directories), *our_temporary_directories(place), *alone, *files)
-    return [path for path in records if _is_below(path, place)]
+    return [path for path in map(_called_below(place), records) if _is_below(path, place)]
 
 
 Closed = Mapping[tuple[int, int] | tuple[int, int, str], str]
@@ -474,10 +481,9 @@ def closed_below(root: str, *, to_writing: bool) -> Closed:
             closed[*parent, path.name] = _KEPT
         closed[_identity(path)] = _KEPT
     if to_writing:
-        started = [
-            whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
-        ]
-        ours = [path for path in (*own.whole, *own.parts, *started) if _is_below(path, place)]
+        called = _called_below(place)
+        known = [*map(called, own.whole), *map(called, own.parts), *_started_in(place, called)]
+        ours = [path for path in known if _is_below(path, place)]
         ours += [place] if any(_is_in(place, path) for path in own.parts) else []
         closed.update({_identity(path): _RUN for path in ours})
     closed.pop(None, None)
@@ -581,6 +587,34 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+_Called = Callable[[Path], Path]
+
+
+def _called_below(place: Path) -> _Called:
+    """Gives a path the name that it has below a real directory, if another path leads to that, too, as
+    where one volume is mounted twice: real paths differ then, devices and inodes do not.
+    """
+    here, known = _identity(place), dict[Path, tuple[int, int] | None]()
+
+    def called(path: Path) -> Path:
+        if here is None or _is_in(path, place):
+            return path
+        for up in (path, *path.parents):
+            if up not in known:
+                known[up] = _identity(up)
+            if known[up] == here:
+                return place / path.relative_to(up)
+        return path
+
+    return called
+
+
+def _is_around(path: Path, place: Path) -> bool:
+    """Whether a directory is one that a place lies in, by another name."""
+    around = _identity(path)
+    return around is not None and any(_identity(up) == around for up in (place, *place.parents))
 
 
 def _is_in(path: Path, place: Path) -> bool:
