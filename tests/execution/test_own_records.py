@@ -566,6 +566,44 @@ async def test_what_another_sandbox_reads_cannot_be_replaced(project: Path, tmp_
             assert not (await bash.run(attack)).ok, attack
         assert (await bash.run("echo y > data/x; touch a/mine")).ok
         assert (await other.run(f"cat {project}/data/x")).stdout == "y\n"
+        told = await bash.run("mv data gone")
+        assert "cannot rename or remove 'a/file', 'data': another sandbox" in told.stderr
+
+
+async def test_a_file_that_another_sandbox_reads_can_be_edited_but_made_no_link(
+    project: Path, tmp_path: Path, secret: Path
+) -> None:
+    (project / "tool").mkdir()
+    (project / "tool" / "server.py").write_text("one")
+    (tmp_path / "other").mkdir()
+    file = project / "tool" / "server.py"
+    async with (
+        await open_sandbox(tmp_path / "other", readable=[file]) as other,
+        await open_sandbox(project) as bash,
+    ):
+        assert (await bash.run("sed -i s/one/two/ tool/server.py")).ok
+        assert not (await bash.run("mv tool gone")).ok
+        assert (await other.run(f"cat {file}")).stdout == "two"
+        assert (await bash.run(f"ln -sf {secret}/key tool/server.py")).ok
+        with pytest.raises(UsageError, match="link"):
+            await other.run(f"cat {file}")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "touch state/x",
+        "touch state/x 2>&1 | tail -1",
+        "touch state/x; ls",
+        "touch state/x || true",
+        "touch state/x 2> /dev/null || echo 'EROFS: read-only file system, open'",
+    ],
+)
+async def test_the_answer_says_why_whatever_the_exit_code(project: Path, attack: str) -> None:
+    kept(project)
+    async with await open_sandbox(project, walls=[Bubblewrap()]) as sandbox:
+        assert "Commands here cannot change 'state'" in (await sandbox.run(attack)).stderr
+        assert (await sandbox.run("ls")).stderr == ""
 
 
 @pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])

@@ -280,7 +280,7 @@ def own_below(
     # All of them, not the outermost only: each is a place that another sandbox looks up.
     pinned = {
         path
-        for path in (*guest_places(), *_relied_on)
+        for path in (*guest_places(), *map(_directory_of, tuple(_relied_on)))
         if any(_is_below(path, place) for place in writable)
         and not any(_is_in(path, other) for other in (*held, *hidden))
         and path.exists()
@@ -289,6 +289,13 @@ def own_below(
         _refuse(writable, held, hidden, walls)
     _check_number((*hidden, *held, *pinned))
     return OwnBelow(tuple(held), tuple(hidden), tuple(sorted(pinned)))
+
+
+def _directory_of(path: Path) -> Path:
+    """Of a file, where it lies: as a mount point no editor could replace it, and a link that somebody
+    puts in its place is refused when it is next looked up.
+    """
+    return path.parent if path.is_file() else path
 
 
 def _check_number(paths: Sequence[Path]) -> None:

@@ -66,8 +66,8 @@ __all__ = ["OsSandbox"]
 _READ_LIMIT = 64 * 1024 * 1024
 _LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
 """Variables that make a program load code: they would act on those in front of the walls, too."""
-_REFUSALS = ("Read-only file system", "Device or resource busy")
-"""What the system says of files that are held, hidden or on the way to one."""
+_REFUSALS = ("Read-only file system", "Device or resource busy", "EROFS", "EBUSY")
+"""What the system, and Node, say of files that are held, hidden or on the way to one."""
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
@@ -385,20 +385,25 @@ class OsSandbox(Sealed):
 
     def _why_refused(self, done: Finished) -> str:
         """What programs that cannot change what is ours do not say: why, and what to do instead."""
-        if done.ok or not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
+        # Whatever the exit code: that of `… | tail -1` or `…; ls` is another command's.
+        if not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
             return ""
         room = self._as_it_is_now(self._room)
-        ours = [*room.held, *room.hidden]
-        names = [str(path.relative_to(place)) for path in ours for place in (room.workspace,)
-                 if place in path.parents]  # fmt: skip
-        if not names:
-            return ""
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        return (
-            f"\n[Commands here cannot change {', '.join(map(repr, names[:3]))}{more}: the program that "
-            "runs this sandbox runs from there or keeps its records there. For packages of your own, "
-            "make another environment, like: python3 -m venv .venv-agent]\n"
-        )
+        kept = _some([*room.held, *room.hidden], room.workspace)
+        pinned = _some(room.pinned, room.workspace)
+        notes = []
+        if kept:
+            notes.append(
+                f"Commands here cannot change {kept}: the program that runs this sandbox runs from there "
+                "or keeps its records there. For packages of your own, make another environment, like: "
+                "python3 -m venv .venv-agent"
+            )
+        if pinned:
+            notes.append(
+                f"Commands here cannot rename or remove {pinned}: another sandbox of the program uses it; "
+                "what is in it can be changed"
+            )
+        return "".join(f"\n[{note}]\n" for note in notes)
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)
@@ -424,6 +429,13 @@ class OsSandbox(Sealed):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _some(paths: Sequence[Path], workspace: Path) -> str:
+    """The first few of the paths in a workspace, by their names there."""
+    names = [str(path.relative_to(workspace)) for path in paths if workspace in path.parents]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(map(repr, names[:3]))}{more}"
 
 
 def _shortened(done: Finished, room: int) -> Finished:
