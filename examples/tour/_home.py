@@ -15,8 +15,8 @@ __all__ = ["open_home", "tour_folder"]
 
 
 def tour_folder() -> Path:
-    """`tour` in the state directory of the command line."""
-    return state_directory() / "tour"
+    """`toolwright-tour` beside the state directory of the command line, in which no command may write."""
+    return state_directory().with_name("toolwright-tour")
 
 
 @contextmanager

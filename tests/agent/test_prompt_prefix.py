@@ -2,92 +2,23 @@
 
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.models import test_anthropic, test_gemini, test_openai, test_openai_chat
-from tests.models.wire import Wire, running
+from tests.models.providers import PROVIDERS, Provider
+from tests.models.wire import running
 
 from toolwright import Agent, Compaction, Limits, Runner, Tool, ToolContext, Toolset, tool
 from toolwright.builtin import todo_tools
 from toolwright.messages import HistoryCompacted
-from toolwright.models import AnthropicModel, GeminiModel, Model, OpenAIChatModel, OpenAIModel
-from toolwright.testing import CachedRequest, prompt_cache
+from toolwright.testing import CachedRequest
 from toolwright.tools import as_tool
 
 pytestmark = pytest.mark.anyio
 LONG = "Be kind, and look at everything twice before you answer. " * 400
-KEY = "k" * 12
-
-
-@dataclass
-class Provider:
-    """One provider at a loopback server: replies in its words, and what it was sent."""
-
-    name: Any
-    model: Model
-    says: Callable[[str], Any]
-    calls: Callable[[int, str, dict[str, Any]], Any]
-    wire: Wire
-    replies: int = field(default=0)
-
-    def will(self, *turns: str | tuple[str, dict[str, Any]]) -> None:
-        """A text, or a tool and its arguments, for each turn."""
-        for turn in turns:
-            self.replies += 1
-            reply = self.says(turn) if isinstance(turn, str) else self.calls(self.replies, *turn)
-            self.wire.will(reply)
-
-    def cached(self) -> list[CachedRequest]:
-        return prompt_cache(self.wire.bodies, self.name, model="gemini-2.5-flash")
-
-
-def _anthropic(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": args}
-        return test_anthropic.message(called, stop_reason="tool_use")
-
-    model = AnthropicModel("claude-sonnet-4-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_anthropic.message(test_anthropic.said(text))  # noqa: E731
-    return Provider("anthropic", model, says, calls, wire)
-
-
-def _responses(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
-        arguments = {"arguments": json.dumps(args), "status": "completed"}
-        return test_openai.response({"type": "function_call", **called, **arguments})
-
-    model = OpenAIModel("gpt-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_openai.response(test_openai.said(text))  # noqa: E731
-    return Provider("openai", model, says, calls, wire)
-
-
-def _chat(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        function = {"name": name, "arguments": json.dumps(args)}
-        called = {"id": f"call_{number}", "type": "function", "function": function}
-        return test_openai_chat.completion(content=None, tool_calls=[called])
-
-    model = OpenAIChatModel("gpt-5", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_openai_chat.completion(content=text)  # noqa: E731
-    return Provider("openai", model, says, calls, wire)
-
-
-def _gemini(wire: Wire) -> Provider:
-    def calls(number: int, name: str, args: dict[str, Any]) -> Any:
-        called = {"name": name, "args": args, "id": f"call_{number}"}
-        return test_gemini.response({"functionCall": called})
-
-    model = GeminiModel("gemini-2.5-flash", api_key=KEY, base_url=wire.url)
-    says = lambda text: test_gemini.response({"text": text})  # noqa: E731
-    return Provider("google", model, says, calls, wire)
-
-
-PROVIDERS = {"anthropic": _anthropic, "responses": _responses, "chat": _chat, "gemini": _gemini}
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -235,23 +166,23 @@ async def test_another_process_goes_on_with_the_same_beginning(
     assert only_adds(provider.cached())
 
 
-async def test_tools_outlast_instructions_that_change(provider: Provider) -> None:
+async def test_instructions_that_change_leave_the_beginning_as_it_is(provider: Provider) -> None:
     hours = iter(range(10))
-    tools = [as_tool(numbered(number)) for number in range(60)]
-    provider.will(*[("work_1", {"amount": n}) for n in range(3)], "Done.")
+    provider.will(*[("look_at", {"page": n}) for n in range(3)], "Done.", "Yes.")
     agent = Agent(
         name="a",
         model=provider.model,
-        instructions=lambda ctx: f"It is {next(hours)}.",
-        tools=tools,
+        instructions=lambda ctx: f"{LONG}\nIt is {next(hours)}.",
+        tools=[look_at],
     )
-    await agent.run("Work.")
+    runner = Runner(agent)
+    await runner.run("Work.", session_id="s")
+    await runner.run("Sure?", session_id="s")
 
-    later = provider.cached()[1:]
-    if provider.name == "google":  # there the instructions come first
-        assert all(one.changed_at.startswith("systemInstruction") for one in later)
-    else:
-        assert all(one.read > 1024 for one in later)
+    found = provider.cached()
+    assert only_adds(found)
+    assert all(two.read >= one.tokens - 128 for one, two in pairwise(found))
+    assert json.dumps(provider.wire.bodies[-1]).count(LONG) == 1
 
 
 async def test_compaction_rewrites_the_conversation_once_and_leaves_what_is_before_it(
@@ -265,10 +196,11 @@ async def test_compaction_rewrites_the_conversation_once_and_leaves_what_is_befo
     result = await agent.run("Read.")
 
     assert len([event for event in result.events if isinstance(event, HistoryCompacted)]) == 1
-    *_, _summary, last = provider.wire.bodies
-    del provider.wire.requests[3]
     *before, after = provider.cached()
+    # The summary is asked for in the conversation: all of that is read from the cache.
     assert not any(one.changed_at for one in before)
+    *_, asked, summary = before
+    assert summary.read >= asked.tokens - 128
     assert after.changed_at.startswith(("messages", "input", "contents"))
-    assert "A summary." in str(last)
+    assert "A summary." in str(provider.wire.bodies[-1])
     assert after.read > 5000

@@ -74,6 +74,9 @@ READING = {
     "tasks list": (),
     "tasks dead": (),
     "tasks prune": ("--older", "1d"),
+    "tasks schedule": (HOSTILE[:4], "hi", "--cron", "0 7 * * *", "--elsewhere"),
+    "tasks schedules": (),
+    "tasks unschedule": (HOSTILE[:4],),
     "tasks show": ("TASK",),
     "tasks answer": ("TASK", HOSTILE[:4], "yes"),
     "tasks cancel": (HOSTILE[:4],),
@@ -91,6 +94,7 @@ WITH_JSON = {
     "sessions show",
     "tasks list",
     "tasks dead",
+    "tasks schedules",
     "tasks show",
 }
 ELSEWHERE = {"chat", "worker", "serve", "mcp serve", "tasks watch"}

@@ -56,6 +56,110 @@ def test_explain_of_a_call_that_does_not_exist_names_the_nearest(
     assert "bash" in capsys.readouterr().err
 
 
+PAYING = """
+from toolwright import Agent, AgentTool, Rule, Toolset, rules, tool
+from toolwright.testing import ScriptedModel
+
+@tool
+def pay(cents: int) -> str:
+    'Pay what they ask for.'
+    raise AssertionError("nothing runs")
+
+class Paying(Toolset):
+    async def get_tools(self, readonly_context=None):
+        return [pay]
+
+class Away(Paying):
+    async def all_tools(self, context=None):
+        return None
+
+def clerk(name, toolset, *tools, rule=None):
+    policy = rule and rules(Rule.deny(rule), otherwise="allow")
+    model = ScriptedModel()
+    return Agent(name=name, description="It pays.", model=model, tools=[toolset, *tools], policy=policy)
+
+paying, away = Paying(), Away()
+agent = clerk("outer", paying, AgentTool(clerk("inner", Paying(), rule="pya")))
+right = clerk("outer", paying, AgentTool(clerk("inner", Paying(), rule="pay")))
+unknown = clerk("outer", paying, AgentTool(clerk("inner", Away(), rule="pya")))
+"""
+
+
+@pytest.fixture
+def paying(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (here / "paying_by_rules.py").write_text(PAYING)
+    monkeypatch.setattr("sys.path", [str(here), *sys.path])
+    return here / "agent.yaml"
+
+
+COMMANDS = {
+    "check": ("check",),
+    "tools list": ("tools", "list"),
+    "tools show": ("tools", "show", "pay"),
+    "policy explain": ("policy", "explain", "pay", "cents=1"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_misspelt_rule_of_any_agent_is_found_without_a_run(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
+) -> None:
+    words = (*COMMANDS[command], "--agent")
+    code = does(monkeypatch, *words, "paying_by_rules:agent")
+    said = capsys.readouterr()
+    told = said.out if command == "check" else said.err
+    assert (
+        "There is no tool 'pya', which the policy of agent 'inner' names; near names: pay" in told
+    )
+    assert code == (1 if command == "check" else 2)
+    assert does(monkeypatch, *words, "paying_by_rules:right") == 0
+
+
+def test_check_says_which_rules_could_not_be_checked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
+) -> None:
+    assert does(monkeypatch, "check", "--agent", "paying_by_rules:unknown", "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    [row] = [row for row in rows if row["tool"] == "rules"]
+    assert row["level"] == "warning"
+    assert "the policy of agent 'inner' names the tool 'pya', which could not be" in row["message"]
+
+
+def test_config_check_finds_a_misspelt_name_among_the_tools_of_toolsets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
+) -> None:
+    def checked(toolset: str, name: str) -> int | str | None:
+        paying.write_text(
+            f"tools: {{preset: none, functions: ['paying_by_rules:{toolset}']}}\n"
+            f"approvals:\n  otherwise: allow\n  deny: [{name}]\n"
+        )
+        return does(monkeypatch, "config", "check")
+
+    assert checked("paying", "pya") == 2
+    assert "agent.yaml:4: There is no tool 'pya'" in capsys.readouterr().err
+    assert checked("paying", "pay") == 0
+    assert capsys.readouterr().out == "agent.yaml: agent 'agent' is fine\n"
+    assert checked("away", "pya") == 0
+    assert "warning: the policy of agent 'agent' names the tool 'pya'" in capsys.readouterr().out
+
+
+def test_config_check_lists_no_toolset_where_all_names_are_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
+) -> None:
+    (paying.parent / "unlisted.py").write_text(
+        "from toolwright import Toolset\n"
+        "class Unlisted(Toolset):\n"
+        "    async def get_tools(self, readonly_context=None):\n"
+        "        raise AssertionError('it was listed')\n"
+        "toolset = Unlisted()\n"
+    )
+    paying.write_text(
+        "tools: {preset: coding, functions: ['unlisted:toolset']}\napprovals: {ask: [bash]}\n"
+    )
+    assert does(monkeypatch, "config", "check") == 0
+    assert "is fine" in capsys.readouterr().out
+
+
 def test_a_lock_holds_until_something_moves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
 ) -> None:

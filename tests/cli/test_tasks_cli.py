@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -368,6 +369,20 @@ def test_tasks_that_ended_long_ago_are_pruned(tasks: Callable[..., str]) -> None
     assert tasks("prune", "--older", "0s", "--status", "FAILED") == "pruned: 0"
     assert tasks("prune", "--older", "0s") == "pruned: 1"
     assert tasks("list") == ""
+
+
+def test_tasks_are_scheduled_from_the_terminal(tasks: Callable[..., str]) -> None:
+    enqueue()
+    agent = json.loads(tasks("list", "--json"))["agent"]
+    times = ("--cron", "0 9 1 1 *", "--timezone", "Europe/Berlin", "--name", "new-year")
+    said = tasks("schedule", agent, "Count the money.", *times)
+    assert re.fullmatch(r"new-year starts next at \d{4}-01-01 09:00 CET", said)
+    assert "0 9 1 1 * Europe/Berlin" in tasks("schedules")
+    assert json.loads(tasks("schedules", "--json"))["name"] == "new-year"
+    tasks("schedule", agent, "x", "--cron", "at dawn", check=2)
+    assert tasks("unschedule", "new-year") == "it starts nothing more"
+    tasks("unschedule", "new-year", check=1)
+    assert tasks("schedules") == ""
 
 
 def test_the_live_view_shows_tasks_as_they_move(office: Path, tasks: Callable[..., str]) -> None:

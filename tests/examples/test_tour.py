@@ -459,7 +459,7 @@ def test_the_tour_prints_one_address_and_stops_cleanly(scratch: Path) -> None:
             assert "42" in http.post("/api/tools/bash/call", json=body).text
         assert ended(running) == ""
     assert [p.name for p in (scratch / "tmp").glob("toolwright-????????")] == []
-    assert (scratch / "state" / "toolwright" / "tour").stat().st_mode & 0o777 == 0o700
+    assert (scratch / "state" / "toolwright-tour").stat().st_mode & 0o777 == 0o700
 
 
 async def test_a_call_still_waits_after_the_server_was_killed_and_started_again(

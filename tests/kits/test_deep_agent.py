@@ -165,7 +165,8 @@ async def test_memory_files_are_put_before_the_model_each_turn() -> None:
     )
     await create_deep_agent(model=model, memory=["/AGENTS.md"]).run("go")
     assert "Always use tabs." not in model.requests[0].instructions
-    assert '<file path="/AGENTS.md">\nAlways use tabs.\n</file>' in model.requests[1].instructions
+    told = str(model.requests[1].history[-1])
+    assert '<file path="/AGENTS.md">\\nAlways use tabs.\\n</file>' in told
 
 
 @pytest.mark.row("000-58", "000-70", "000-71")

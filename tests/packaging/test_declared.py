@@ -25,8 +25,8 @@ BROUGHT = {
 }
 # Other frameworks, whose tools are translated: whoever has such tools has the framework.
 FRAMEWORKS = {"agents", "crewai", "google.adk", "langchain_core", "smolagents"}
-# Loaded by another package that is told to: SQLAlchemy by a database's address, and MySQL's driver.
-LOADED_BY_NAME = {"cryptography", "opentelemetry-api", "psycopg", "pymysql", "ripgrep"}
+# Loaded by another package that is told to: SQLAlchemy by a database's address, MySQL's driver, time zones.
+LOADED_BY_NAME = {"cryptography", "opentelemetry-api", "psycopg", "pymysql", "ripgrep", "tzdata"}
 # What keeps untrusted code or text in; before 1.0, or new, every minor release may change that.
 WALLS = {
     "bashkit",

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import anyio
 import pytest
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 from toolwright import Agent, AgentTool, Approve, Runner, UsageError, Workflow, tool
-from toolwright.agent import BaseAgent, SequentialAgent
+from toolwright.agent import BaseAgent, Hooks, SequentialAgent
 from toolwright.builtin import code_mode
 from toolwright.kits import SubAgentSpec, create_deep_agent
 from toolwright.messages import ToolSpec
@@ -230,6 +230,119 @@ async def test_an_argument_that_an_edit_leaves_out_is_not_dropped_unasked(
     await runner.answer("s", again.call_id, Approve())
     assert (await runner.resume("s")).status == "done"
     assert len(ran) == 1
+
+
+@tool
+def spend(cents: int) -> str:
+    """Spend it."""
+    raise AssertionError("a hook answers")
+
+
+class Order(BaseModel):
+    to: str
+    note: str = "none"
+    tags: Annotated[list[str], AfterValidator(lambda tags: tags[:1])] = ["a"]
+
+
+@tool(require_confirmation=True)
+def send(order: Order, cents: int) -> str:
+    """Send it."""
+    raise AssertionError("it was never approved")
+
+
+NEW = "would be as it is shown now, which is neither what was written nor what was last shown"
+KNOWN = "would not be as it was written but as it was last shown; a yes without a change"
+
+
+@pytest.mark.parametrize(
+    ("edits", "hints"),
+    [
+        (
+            [{"order": {"to": "bob"}}] * 3,
+            [f"written, 'order.note', 'order.tags' {NEW}."]
+            + [f"written, 'order.note', 'order.tags' {KNOWN}"] * 2,
+        ),
+        (
+            [
+                {"order": {"to": "bob", "tags": []}},
+                {"order": {"to": "eve"}},
+                {"order": {"to": "eve"}},
+            ],
+            [
+                f"written, 'order.note' {NEW}.",
+                f"written, 'order.tags' {NEW}; 'order.note' {KNOWN}",
+                f"written, 'order.note', 'order.tags' {KNOWN}",
+            ],
+        ),
+        # A list of two becomes one of one, of which an item is not what was shown.
+        (
+            [{"order": {"to": "ann", "note": "urgent", "tags": ["z", "y"]}}] * 2,
+            [f"written, 'order.tags' {NEW}.", f"written, 'order.tags' {KNOWN}"],
+        ),
+    ],
+)
+async def test_a_question_asked_again_says_what_is_new_and_what_was_shown(
+    edits: list[Any], hints: list[str]
+) -> None:
+    order = {"to": "ann", "note": "urgent", "tags": ["x", "y"]}
+    model = ScriptedModel(call("send", order=order, cents=1), ".")
+    runner = Runner(Agent(name="a", model=model, tools=[send]))
+    [pending] = (await runner.run("go", session_id="s")).pending
+    for edit, hint in zip(edits, hints, strict=True):
+        await runner.answer("s", pending.call_id, Approve(arguments={**edit, "cents": 1}))
+        [pending] = (await runner.resume("s")).pending
+        assert f"(Asked again: with the arguments that were {hint}" in pending.hint
+
+
+async def test_a_question_asked_again_compares_with_the_question_before_it() -> None:
+    passes: list[int] = []
+
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> None:
+        passes.append(1)
+        args["number"] = len(passes)
+        args["note"] = args["note"] if len(passes) == 1 else "made"
+
+    @tool(require_confirmation=True)
+    def write(number: int, note: str) -> str:
+        """Write it down."""
+        raise AssertionError("it was never approved")
+
+    model = ScriptedModel(call("write", number=0, note="asked"), ".")
+    runner = Runner(
+        Agent(name="a", model=model, tools=[write]), hooks=Hooks(before_tool=before_tool)
+    )
+    [pending] = (await runner.run("go", session_id="s")).pending
+    edit = Approve(arguments={**pending.arguments, "note": "written"})
+    for answer, hint in (
+        (edit, f"'number', 'note' {NEW}.)"),
+        (Approve(), f"'number' {NEW}; 'note' {KNOWN}"),
+    ):
+        await runner.answer("s", pending.call_id, answer)
+        [pending] = (await runner.resume("s")).pending
+        assert f"(Asked again: with the arguments that were written, {hint}" in pending.hint
+
+
+async def test_a_node_that_a_hook_answers_hands_on_the_answer_without_the_note_on_a_change() -> (
+    None
+):
+    async def before_tool(ctx: ToolContext, tool: Tool, args: Args) -> Any:
+        if tool.name == "heard":
+            return None
+        if ctx.tool_confirmation is None:
+            return ctx.request_confirmation(hint="May it be answered?")
+        return f"{args['cents']} are enough"
+
+    def heard(text: str) -> str:
+        ran.append(text)
+        return text
+
+    nodes = {"spend": spend, "heard": heard}
+    flow = Workflow(name="w", nodes=nodes, edges=[("start", "spend"), ("spend", "heard")])
+    runner = Runner(flow, hooks=Hooks(before_tool=before_tool))
+    [pending] = (await runner.run("2", session_id="s")).pending
+    await runner.answer("s", pending.call_id, Approve(arguments={"cents": 6}))
+    assert (await runner.resume("s")).status == "done"
+    assert ran == ["6 are enough"]
 
 
 async def test_an_edit_of_a_task_is_checked_where_its_agent_is_registered(tmp_path: Path) -> None:

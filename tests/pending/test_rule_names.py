@@ -204,11 +204,15 @@ WAYS: dict[str, Write] = {
 }  # fmt: skip
 
 
-async def go(write: Write, policy: Rules) -> str:
+async def runner_of(write: Write, policy: Rules) -> Runner:
     made = write(policy)
     if not isinstance(made, Agent | Runner):
         made = await made
-    return (await (made if isinstance(made, Runner) else Runner(made)).run("go")).status
+    return made if isinstance(made, Runner) else Runner(made)
+
+
+async def go(write: Write, policy: Rules) -> str:
+    return (await (await runner_of(write, policy)).run("go")).status
 
 
 @pytest.mark.parametrize("what", MISSPELT)
@@ -228,6 +232,64 @@ async def test_right_and_optional_names_are_taken(way: str) -> None:
     silent = way in ("guarded, then renamed", "guarded, in code")
     assert await go(WAYS[way], policy) == "done"
     assert bool(ran) is not silent
+
+
+@pytest.mark.parametrize("what", ["a tool", "an agent", "a source"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_misspelt_name_is_found_before_there_is_a_run(way: str, what: str) -> None:
+    rule, why = MISSPELT[what]
+    with pytest.raises(UsageError, match=why):
+        await (await runner_of(WAYS[way], rules(rule, otherwise="allow"))).check_rules()
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_right_names_are_right_before_there_is_a_run(way: str) -> None:
+    runner = await runner_of(WAYS[way], rules(*RIGHT.ordered, otherwise="allow"))
+    assert await runner.check_rules() == []
+    assert await runner.sessions() == []
+    assert ran == []
+
+
+@pytest.mark.parametrize("where", ["below", "in a tool", "in a tool of a toolset"])
+async def test_the_rules_of_all_agents_are_checked_that_a_run_may_come_to(where: str) -> None:
+    policy = rules(Rule.deny("drop_tabel"), otherwise="allow")
+    inner = Agent(name="inner", model=ScriptedModel(), tools=[Listed()], policy=policy)
+    helper = Listed()
+    helper.tool = AgentTool(inner)
+    things: dict[str, dict[str, Any]] = {
+        "below": {"sub_agents": [inner]},
+        "in a tool": {"tools": [AgentTool(inner)]},
+        "in a tool of a toolset": {"tools": [helper]},
+    }
+    runner = Runner(Agent(name="root", model=ScriptedModel(), **things[where]))
+    with pytest.raises(UsageError, match="'drop_tabel', which the policy of agent 'inner' names"):
+        await runner.check_rules()
+
+
+async def test_what_cannot_be_checked_while_a_server_is_away_is_said() -> None:
+    server, seen = Listed(), Listed()
+    server.tool = None
+    policy = rules(Rule.deny("drop_table", "look", agent="helpr"), otherwise="allow")
+    runner = Runner(root([seen, server]), policy=policy)
+    why = "which could not be checked: Listed lists no tools now; its server is away, or wants a sign-in"
+    assert await runner.check_rules() == [
+        f"the policy of the runner names the agent 'helpr', {why}",
+        f"the policy of the runner names the tool 'look', {why}",
+    ]
+    server.tool = OUTSIDE.replace(spec=replace(OUTSIDE.spec, name="look"))
+    with pytest.raises(UsageError, match="no agent 'helpr'"):
+        await runner.check_rules()
+
+
+async def test_tools_are_listed_for_the_user_whose_rules_are_checked() -> None:
+    class Theirs(Toolset):
+        async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+            return [drop_table] if readonly_context.user_id == "ann" else []
+
+    runner = Runner(root([Theirs()]), policy=rules(Rule.deny("drop_table"), otherwise="allow"))
+    with pytest.raises(UsageError, match="no tool 'drop_table'"):
+        await runner.check_rules(user_id="bob")
+    assert await runner.check_rules(user_id="ann") == []
 
 
 @pytest.mark.parametrize("setting", ["deny", "ask", "allow"])

@@ -6,12 +6,13 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
-from toolwright.agent import Agent, Hooks, Runner, SequentialAgent
+from toolwright.agent import Agent, AgentTool, Hooks, Runner, SequentialAgent
 from toolwright.cli._target import open_target
 from toolwright.serve.mcp import McpServer
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import Rule, ToolContext, rules, tool
+from toolwright.tools import Rule, Tool, ToolContext, Toolset, rules, tool
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -148,6 +149,50 @@ async def test_rules_and_hooks_of_the_server_come_on_top_of_those_of_its_runner(
     )  # fmt: skip
     assert seen[:2] == ["runner begins", "server begins"]
     assert {"runner", "server"} <= set(seen)
+
+
+class Paying(Toolset):
+    """A toolset, whose tools are known when they are listed."""
+
+    is_away = False
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        return [] if self.is_away else [pay]
+
+    async def all_tools(self, context: Any = None) -> list[Tool] | None:
+        return None if self.is_away else await super().all_tools(context)
+
+
+@ERAS
+@pytest.mark.parametrize("whose", ["agent", "helper", "runner", "server"])
+async def test_a_misspelt_rule_is_told_in_words_when_tools_are_listed_and_called(
+    mode: str, whose: str
+) -> None:
+    wrong = rules(Rule.deny("pya"), otherwise="allow")
+    theirs = {name: wrong if name == whose else None for name in ("agent", "helper", "runner")}
+    inner = Agent(name="inner", model=ScriptedModel(), tools=[Paying()], policy=theirs["helper"])
+    tools = [Paying(), AgentTool(inner)]
+    agent = Agent(name="clerk", model=ScriptedModel(), tools=tools, policy=theirs["agent"])
+    server = McpServer(
+        Runner(agent, policy=theirs["runner"]), policy=wrong if whose == "server" else None
+    )
+    async with Client(server.server, mode=mode) as client:
+        with pytest.raises(MCPError, match=r"no tool 'pya', which the policy of .*: pay"):
+            await client.list_tools()
+        with pytest.raises(MCPError, match=r"no tool 'pya', which the policy of .*: pay"):
+            await client.call_tool("pay", {"cents": 1})
+
+
+async def test_rules_are_checked_again_after_a_listing_that_could_not_say() -> None:
+    toolset = Paying()
+    wrong = rules(Rule.deny("pya"), otherwise="allow")
+    agent = Agent(name="clerk", model=ScriptedModel(), tools=[toolset], policy=wrong)
+    toolset.is_away = True
+    async with Client(McpServer(Runner(agent)).server) as client:
+        assert (await client.list_tools()).tools == []
+        toolset.is_away = False
+        with pytest.raises(MCPError, match="no tool 'pya'"):
+            await client.list_tools()
 
 
 async def test_the_workflow_of_a_runner_is_one_tool_under_the_runners_rules() -> None:

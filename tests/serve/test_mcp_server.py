@@ -22,8 +22,11 @@ from toolwright.messages import (
     Pending,
     Reject,
     Scope,
+    TextPart,
+    ToolResult,
 )
 from toolwright.serve.mcp import McpServer
+from toolwright.serve.mcp._listing import call_result
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     AuthenticatedFunctionTool,
@@ -104,6 +107,17 @@ async def test_tools_are_listed_with_schema_effects_and_output_schema(mode: str)
     assert listed["weather"].annotations.read_only_hint
     assert listed["wipe"].annotations is not None
     assert not listed["wipe"].annotations.read_only_hint
+
+
+def test_the_note_that_a_person_changed_the_arguments_is_no_part_of_the_structured_content() -> (
+    None
+):
+    own = TextPart('{"city": "Oslo", "degrees": 21.5}')
+    content = (TextPart("(A person changed the arguments.)"), own)
+    noted = ToolResult(call_id="1", name="weather", status="ok", content=content, noted=True)
+    result = call_result(weather, noted)
+    assert result.structured_content == {"city": "Oslo", "degrees": 21.5}
+    assert len(result.content) == 2
 
 
 @ERAS

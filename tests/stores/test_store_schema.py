@@ -180,7 +180,7 @@ def _statements(metadata: MetaData, address: str) -> list[str]:
                 5: "cb8b33b9ec8eaf5a",
                 6: "0b07e27bf3097c0f",
                 7: "891061192b5a2b93",
-                8: "64146f527e55b25c",
+                8: "a6a5a0bfd8bc0cdc",
             },
             id="tasks",
         ),

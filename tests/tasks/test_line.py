@@ -4,17 +4,19 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from toolwright import Agent
 from toolwright.errors import UsageError
 from toolwright.tasks import NewTask, Orchestrator, Task, _line
 from toolwright.tasks._line import Line
 from toolwright.tasks._roll import WorkerRoll
+from toolwright.tasks._schema import TASKS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("tasks")]
 
@@ -30,7 +32,8 @@ async def claim(made: Orchestrator, **settings: Any) -> list[Task]:
 async def filled(url: str, tasks: Sequence[dict[str, Any]]) -> Orchestrator:
     made = Orchestrator(url)
     made.register(Agent(name="a"))
-    await made.enqueue_many([NewTask(agent="a", prompt="x", **task) for task in tasks])
+    if tasks:
+        await made.enqueue_many([NewTask(agent="a", prompt="x", **task) for task in tasks])
     await WorkerRoll(made.store.database).join("w", lease=30)
     return made
 
@@ -90,6 +93,90 @@ async def test_limits_hold_and_nobody_who_may_go_waits(url: str) -> None:
             ended = running.pop(chance.randrange(len(running)))
             await made.queue.conclude(ended.id, "COMPLETED")
             made.store.holders.pop(ended.id)
+
+
+@pytest.mark.parametrize(
+    ("of_both", "limits"),
+    [
+        ({"concurrency_key": "k"}, {}),
+        ({"owner_id": "ada"}, {"per_owner": 1}),
+        ({}, {"rate": (1, 60.0)}),
+    ],
+    ids=["key", "owner", "rate"],
+)
+@pytest.mark.parametrize("suspect", [False, True])
+async def test_limits_hold_over_all_lines_of_a_look(
+    url: str, of_both: dict[str, Any], limits: dict[str, Any], suspect: bool
+) -> None:
+    queue = {} if suspect else {"queue": "gpu"}
+    async with await filled(url, [of_both, {**of_both, **queue}]) as made:
+        if suspect:
+            [first, _] = await made.list()
+            killed = update(TASKS).where(TASKS.c.id == first.id).values(crashes=2)
+            await made.store.database.write(lambda connection: connection.execute(killed))
+        lines = [Line(agent="a", slots=9, queue=name, **limits) for name in ("gpu", "default")]
+        assert len(await made.queue.claim(lambda: lines, "w")) == 1
+
+
+@pytest.mark.parametrize("per_owner", [None, 2])
+async def test_those_without_a_key_do_not_wait_for_a_crowd_that_has_one(
+    url: str, per_owner: int | None
+) -> None:
+    crowd = {"concurrency_key": "k", "owner_id": "ada"}
+    async with await filled(url, [crowd] * 20 + [{"owner_id": "ada"}] * 2) as made:
+        with near(5):
+            taken = await claim(made, per_owner=per_owner, slots=3)
+    keys = sorted(str(task.concurrency_key) for task in taken)
+    assert keys == (["None", "k"] if per_owner else ["None", "None", "k"])
+
+
+async def test_keys_that_come_just_after_it_was_asked_for_them_count(url: str) -> None:
+    async with await filled(url, [{"concurrency_key": "k"}] * 2) as made:
+        with patch.object(_line._Looking, "has_keys", lambda _: False):
+            assert len(await claim(made)) == 1
+
+
+async def test_a_task_of_any_version_that_is_cancelled_is_ended(url: str) -> None:
+    async with await filled(url, [{}]) as made:
+        [task] = await claim(made, version="1")
+        await made.queue.give_back("w", but=())
+        made.store.holders.clear()
+        of_two = {"version": "2", "goes_on_from": ()}
+        again = update(TASKS).values(start_at=0.0)
+        await made.store.database.write(lambda connection: connection.execute(again))
+        assert await claim(made, **of_two) == []
+        assert await made.queue.versions_waiting("a", ["2"]) == ["1"]
+        await made.queue.request_cancel(task.id)
+        [found] = await claim(made, **of_two)
+        assert (found.id, (await made.status(task.id)).version) == (task.id, "1")
+
+
+async def test_tasks_that_ran_under_no_version_are_told_of_too(url: str) -> None:
+    async with await filled(url, [{}]) as made:
+        await claim(made)
+        await made.queue.give_back("w", but=())
+        assert await made.queue.versions_waiting("a", ["2"]) == [""]
+        assert await made.queue.versions_waiting("a", [""]) == []
+
+
+async def test_children_wait_in_the_queue_of_their_parent(url: str) -> None:
+    async with await filled(url, [{"queue": "gpu"}]) as made:
+        [parent] = await made.list()
+        child = NewTask(agent="a", prompt="x", parent_id=parent.id, parent_call="c")
+        [task_id, elsewhere] = await made.enqueue_many([child, replace(child, queue="cpu")])
+        assert (await made.status(task_id)).queue == "gpu"
+        assert (await made.status(elsewhere)).queue == "cpu"
+
+
+async def test_a_queue_that_no_worker_takes_from_is_refused_the_default_one_too(url: str) -> None:
+    async with await filled(url, []) as made:
+        await made.queue.announce(["gpu"])
+        for queue in (None, "default", "gpus"):
+            with pytest.raises(UsageError, match="only from 'gpu'"):
+                await made.enqueue("a", "x", queue=queue)
+        await made.enqueue("a", "x", queue="default", elsewhere=True)
+        await made.queue.announce(["default"])
+        await made.enqueue("a", "x")
 
 
 async def test_the_next_in_line_is_taken_first_under_limits(url: str) -> None:

@@ -59,7 +59,7 @@ export class Conversation {
   seq = 0;
   running = false;
   state: JsonObject = {};
-  usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0, requests: 0 };
+  usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, cost: 0, requests: 0 };
   artifacts = 0;
   private inner = new Map<string, Block[]>();
   /** Where each call stands: the path of its list of blocks and the index of its turn. */
@@ -323,6 +323,7 @@ function sum(a: Usage, b: Usage): Usage {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
     cached_tokens: a.cached_tokens + b.cached_tokens,
+    cache_write_tokens: a.cache_write_tokens + b.cache_write_tokens,
     reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
     cost: a.cost + b.cost,
     requests: a.requests + b.requests,

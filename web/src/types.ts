@@ -16,6 +16,7 @@ export interface Usage {
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
+  cache_write_tokens: number;
   reasoning_tokens: number;
   cost: number;
   requests: number;

@@ -9,7 +9,7 @@ from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
 from toolwright import models
 from toolwright.agent._hooks import Hooks
-from toolwright.agent._instructions import Instructions, check_instructions
+from toolwright.agent._instructions import Instructions, check_instructions, may_change
 from toolwright.agent._limits import Compaction, Limits
 from toolwright.agent._node import AgentNode
 from toolwright.agent._rule_names import refuse_unknown_names
@@ -53,6 +53,7 @@ class ChatNode(AgentNode):
         output_retries: int = 2,
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
+        start_early: bool | None = None,
     ) -> None:
         tools = tuple(tools)
         self._given = {
@@ -77,6 +78,9 @@ class ChatNode(AgentNode):
         self.compaction = compaction
         self.on_tool_error = on_tool_error
         self.output_retries = output_retries
+        self.start_early = start_early
+        """Whether calls that only read, and that every rule allows, start while the model still
+        writes its reply; if unset, in runs that are streamed anyway."""
         if output_retries < 0:
             raise UsageError(
                 f"output_retries of agent {name!r} cannot be negative; got {output_retries!r}."
@@ -93,6 +97,8 @@ class ChatNode(AgentNode):
         self.guards = compiled(f"agent {name!r}", policy, self.interrupt_on, owner=self)
         self.tools = tools
         self.shelf = sort_tools(tools)
+        self.changes_instructions = may_change(instructions) or bool(self.shelf.shapers)
+        """Whether these, or what is added to them, may differ from turn to turn."""
         # Worked out here: agents may have a thousand tools, and every run ends.
         self._session_ends = (
             *(tool.end_session for tool in self.shelf.tools if tool.end_session is not None),

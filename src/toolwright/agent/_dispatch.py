@@ -133,7 +133,8 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
     step = next_step(record)
     if step is None:
         return _waiting(call, "")
-    ctx = ToolContext(run, call, path, node=run.node)
+    early = record.early
+    ctx = ToolContext(run, call, path, node=run.node) if early is None else early.ctx
     began = time.perf_counter()
     error: BaseException | None = None
     try:
@@ -203,7 +204,8 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
             give_turn(run, record, tool, ctx)
             await _start(run, record, tool, ctx)
             before = kept(ctx.arguments, record.as_read)
-            output = _as_asked(record, ctx, before, await tool.run(ctx.arguments, ctx))
+            handler, record.early = record.early or tool.run, None
+            output = _as_asked(record, ctx, before, await handler(ctx.arguments, ctx))
         if ctx.requested is not None:
             output = Output(status="pending", request=ctx.requested)
         if not isinstance(output, Output):
@@ -403,6 +405,7 @@ def _conclude(
         data=data,
         failed=True if output.failed else None,
         outcome_unknown=True if output.outcome_unknown else None,
+        found=output.found,
         noted=True if note else None,
     )
     record.end(result, ctx.taken_actions())

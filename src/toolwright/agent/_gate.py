@@ -1,7 +1,7 @@
 """Judge a call by every rule on its path before it runs; the strictest verdict counts."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -69,10 +69,13 @@ _MOVED = (
     "such a value, give it; else it is for the author of the hook or the tool to make it once, or in "
     "the function."
 )
-_AGAIN = (
-    "(Asked again: with the arguments that were written, {} would be as it is shown now, which is "
-    "neither what was written nor what was shown before.)"
+_AGAIN = "(Asked again: with the arguments that were written, {}.)"
+_NEW = "{} would be as it is shown now, which is neither what was written nor what was last shown"
+_AS_BEFORE = (
+    "{} would not be as it was written but as it was last shown; a yes without a change lets the call "
+    "run as it is shown"
 )
+_UNSEEN = "something that is not shown would not be as it was before"
 _ENOUGH = 2
 """How often a person approves a call that is a different one each time it is to run."""
 _UNSHOWN = "something that is not shown"
@@ -260,11 +263,27 @@ def _why_again(run: Run, record: CallRecord, ctx: ToolContext, subject: str) -> 
     if not changes:
         return ""
     shown, written = changes[-1]
-    return _AGAIN.format(_places(run.card(ctx.arguments), {**shown, **written}))
+    now, latest = run.card(ctx.arguments), record.answers[-1][0].arguments
+    unwritten = differences(now, {**shown, **written})
+    moved = differences(now, latest)
+    new = [place for place in unwritten if any(_is_around(place, other) for other in moved)]
+    told = {_NEW: new, _AS_BEFORE: [place for place in unwritten if place not in new]}
+    why = [text.format(_listed(places)) for text, places in told.items() if places]
+    return _AGAIN.format("; ".join(why) or _UNSEEN)
+
+
+def _is_around(place: str, other: str) -> bool:
+    """Whether one of two places in arguments is the other, or is inside it."""
+    short, long = sorted((place, other), key=len)
+    return long == short or long.startswith((f"{short}.", f"{short}["))
+
+
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join(map(repr, places))
 
 
 def _places(one: Any, other: Any) -> str:
-    return ", ".join(map(repr, differences(one, other))) or _UNSHOWN
+    return _listed(differences(one, other)) or _UNSHOWN
 
 
 def edited_arguments(run: Run, record: CallRecord, tool: Tool, called: Args) -> Args:

@@ -45,12 +45,18 @@ class Limits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
     """When the last request had more than `max_tokens` input tokens, keep `keep_messages` or a few
-    more (never a result without its call) and replace what came before by a summary."""
+    more (never a result without its call) and replace what came before by a summary.
+
+    It is not done again before the requests are a quarter longer than after the last time."""
 
     max_tokens: int
     keep_messages: int = 10
     model: Model | None = None
-    """Writes the summary; the agent's own model unless another is given."""
+    """Writes the summary from a short transcript. Without one the agent's own model does, which is
+    asked in the conversation itself: all of that is in the provider's cache."""
+    clear_results: bool = False
+    """First clear old results, all at once, where that frees a quarter of `max_tokens`; a summary
+    is then made only when it does not."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
+from toolwright.agent._instructions import is_change
 from toolwright.agent._limits import Spent
 from toolwright.backends import Hold, OpenCall, Store
 from toolwright.errors import SessionHeld, StaleState, StoreConflict, StoreError
@@ -20,6 +21,7 @@ from toolwright.messages import (
     Event,
     History,
     HistoryCompacted,
+    Message,
     MessageQueued,
     ModelReplied,
     Pending,
@@ -40,6 +42,7 @@ from toolwright.messages import (
     ToolResult,
     ToolStarted,
     Transferred,
+    TurnStarted,
     Usage,
     UserMessage,
     call_of,
@@ -106,6 +109,8 @@ class CallRecord:
     """What it is about to ask a person for, until its question is stored; never stored itself."""
     as_read: dict[str, Any] | None = None
     """Its arguments before hooks see them, a person's changes included; None before it is read."""
+    early: Any = None
+    """What was started of it before the model's reply was whole, as a handler with its context."""
     note: str = ""
     """What its result says before the tool's own words."""
 
@@ -155,6 +160,20 @@ class Thread:
     ended: RunEnded | None = None
     turn_event: str = ""
     """The id of the event with the latest model turn."""
+    begins: tuple[str, ...] | None = None
+    """The instructions that requests begin with, where these may change from turn to turn."""
+    told: tuple[str, ...] = ()
+    """The instructions as the model was last told them; empty when that is not known."""
+    key: str = ""
+    """What providers know the conversation by."""
+    early: Any = None
+    """The calls of the present reply that are started before it is whole, if they may be."""
+    after_compaction: int | None = None
+    """Input tokens of the first request after the latest compaction; 0 until there is one."""
+
+    def compacted(self, messages: Sequence[Message]) -> None:
+        """Go on with these messages in place of the history, which requests begin with anew."""
+        self.history, self.begins, self.after_compaction = History(messages), None, 0
 
 
 class Waiting(NamedTuple):
@@ -562,6 +581,11 @@ def _apply(log: Log, event: Event) -> None:
                     log.asked = event.message
             if isinstance(event, Steered):
                 _delivered(log, event)
+                if is_change(event.message):
+                    thread.told = ()
+        case TurnStarted(instructions=tuple() as begins):
+            thread = log.thread(event.path)
+            thread.begins = thread.told = begins
         case MessageQueued():
             log.inbox.append(Waiting(event.message, queued=event.seq))
             log.asked = event.message
@@ -585,9 +609,11 @@ def _apply(log: Log, event: Event) -> None:
         case HistoryCompacted():
             thread = log.thread(event.path)
             # The results of the latest turn are among the messages already.
-            thread.history, thread.calls = History(event.messages), ()
+            thread.calls = ()
+            thread.compacted(event.messages)
         case Transferred():
-            log.thread(event.path).agent = event.to_agent
+            thread = log.thread(event.path)
+            thread.agent, thread.begins = event.to_agent, None
         case RunEnded():
             log.thread(event.path).ended = event
             if not event.path:
@@ -678,6 +704,8 @@ def _with_outer(path: str) -> list[str]:
 def begin_turn(thread: Thread, event: ModelReplied) -> None:
     """Add the model's turn; its calls are now to be answered."""
     thread.history.append(event.message)
+    if thread.after_compaction == 0:
+        thread.after_compaction = event.message.usage.input_tokens
     thread.calls = event.message.calls
     thread.turn_event = event.id
     thread.asked.update(call.call_id for call in thread.calls)
@@ -698,6 +726,9 @@ def settle_turn(log: Log, path: str) -> None:
             record.result = ToolResult(
                 call_id=call.call_id, name=call.name, status="error", content=NEVER_RAN
             )
-        results.append(record.result)
+        result = record.result
+        if call.called_as is not None:
+            result = replace(result, called_as=call.called_as)
+        results.append(result)
     thread.history.append(ToolMessage(tuple(results)))
     thread.calls = ()

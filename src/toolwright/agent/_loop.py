@@ -13,13 +13,14 @@ from toolwright.agent._chat import ChatNode
 from toolwright.agent._compaction import compact
 from toolwright.agent._dispatch import answer_calls
 from toolwright.agent._hooks import call_hook
-from toolwright.agent._instructions import render
-from toolwright.agent._log import begin_turn, full_id, settle_turn
+from toolwright.agent._instructions import are_others, change_message, change_told, render
+from toolwright.agent._log import Waiting, begin_turn, full_id, settle_turn
 from toolwright.agent._result import Outcome
 from toolwright.agent._run import Run
 from toolwright.agent._server_tools import with_allowed_server_tools
 from toolwright.agent._transfer import resolve_transfer
 from toolwright.agent._updates import fetch_answers
+from toolwright.concurrency import first_cause
 from toolwright.errors import LimitError, ModelError
 from toolwright.messages import (
     CALL_BYTES,
@@ -47,10 +48,29 @@ async def run_turns(run: Run) -> Outcome | None:
     try:
         outcome = await _pick_up(run)
         while outcome is None and run.agent is agent:
-            outcome = await _settle(run, await _next_turn(run))
+            if (run.log.listeners or agent.start_early) and run.starts_early:
+                outcome = await _early_turn(run)
+            else:
+                outcome = await _settle(run, await _next_turn(run))
         return outcome
     except LimitError as error:
         return Outcome(status="stopped", reason=str(error))
+
+
+async def _early_turn(run: Run) -> Outcome | None:
+    """A turn whose reads are started before the model's reply is whole."""
+    from toolwright.agent._early import EarlyCalls  # noqa: PLC0415 - the others need it not
+
+    try:
+        async with anyio.create_task_group() as group:
+            run.thread.early = EarlyCalls(run, group)
+            try:
+                return await _settle(run, await _next_turn(run))
+            finally:
+                run.thread.early = None
+                group.cancel_scope.cancel()
+    except ExceptionGroup as raised:
+        raise first_cause(raised) from raised
 
 
 async def _pick_up(run: Run) -> Outcome | None:
@@ -112,27 +132,62 @@ async def _next_turn(run: Run) -> ModelMessage:
     run.meter.start_turn()
     run.turn += 1
     _take_inbox(run)
-    await compact(run)
-    box = await run.list_tools()
-    request = ModelRequest(
-        history=run.history.view(),
-        instructions=await render(run.agent.instructions, run.readonly),
-        tools=box.specs,
-        server_tools=run.agent.shelf.server_tools,
-        output_schema=run.agent.output_json_schema,
-        settings=run.agent.settings,
-    )
-    for shaper in run.agent.shelf.shapers:
-        request = await shaper.shape_request(run.readonly, request)
-    run.emit(TurnStarted, turn=run.turn)
+    request, pieces = await _request(run)
+    compaction = run.agent.compaction
+    if compaction is not None and await compact(run, compaction, request):
+        request, pieces = await _request(run)
+    if run.agent.changes_instructions:
+        request = _begin_alike(run, request, pieces)
+    else:
+        run.emit(TurnStarted, turn=run.turn)
     reply = _with_own_ids(run, await _ask(run, request))
     run.meter.spend(reply.usage)
     begin_turn(run.thread, run.emit(ModelReplied, message=reply))
+    if run.thread.early is not None:
+        run.thread.early.bind(run.thread.calls)
     # The last reply is stored together with the end of the run, which follows at once.
     last = not (run.thread.calls or run.path or run.log.inbox or run.agent.output_adapter)
     if run.log.store is not None and not last:
         await run.log.flush()
     return reply
+
+
+async def _request(run: Run) -> tuple[ModelRequest, tuple[str, ...]]:
+    """What the model is asked next, and the pieces that its instructions are made of."""
+    box = await run.list_tools()
+    request = ModelRequest(
+        history=run.history.view(),
+        instructions=await render(run.agent.instructions, run.readonly),
+        tools=box.specs,
+        found=box.found,
+        searches=box.searches,
+        server_tools=run.agent.shelf.server_tools,
+        output_schema=run.agent.output_json_schema,
+        settings=run.agent.settings,
+        conversation=run.thread.key or run.conversation,
+    )
+    pieces = (request.instructions,)
+    for shaper in run.agent.shelf.shapers:
+        before = request.instructions
+        request = await shaper.shape_request(run.readonly, request)
+        text = request.instructions
+        pieces = (*pieces, text[len(before) :]) if text.startswith(before) else (text,)
+    return request, pieces
+
+
+def _begin_alike(run: Run, request: ModelRequest, now: tuple[str, ...]) -> ModelRequest:
+    """Record the turn; its request begins as the last one did, and ends with what has changed."""
+    thread = run.thread
+    if thread.begins is None or are_others(thread.begins, now):
+        thread.begins = thread.told = now
+        run.emit(TurnStarted, turn=run.turn, instructions=tuple(map(run.redactor.inside, now)))
+        return request
+    if now != thread.told:
+        text = change_told(thread.begins, thread.told, now)
+        run.put_in(Waiting(change_message(run.redactor.inside(text))))
+        thread.told = now
+    run.emit(TurnStarted, turn=run.turn)
+    return replace(request, instructions="".join(thread.begins), history=run.history.view())
 
 
 async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
@@ -154,9 +209,12 @@ async def _ask(run: Run, request: ModelRequest) -> ModelMessage:
 
 async def _reply(run: Run, request: ModelRequest) -> ModelMessage:
     on_delta = run.show_delta if run.log.listeners else None
+    if run.thread.early is not None:
+        request, on_delta = replace(request, whole_calls=True), run.thread.early.hear
     try:
         with _wall_time(run):
-            return await run.model.respond(request, on_delta)
+            reply = await run.model.respond(request, on_delta)
+        return run.box.with_real_calls(reply) if run.box and run.box.searches else reply
     except ModelError as error:
         for hooks in run.hooks:
             if hooks.on_model_error is not None:

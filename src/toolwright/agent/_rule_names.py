@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolwright.agent._node import AgentNode
-from toolwright.agent._rules import Guard
+from toolwright.agent._rules import Guard, guards_around
 from toolwright.errors import UsageError
 from toolwright.messages import ServerTool, ToolSpec
 from toolwright.tools import (
@@ -20,7 +20,14 @@ from toolwright.tools import (
     nearest,
 )
 
-__all__ = ["Reached", "agents_inside", "check_rule_names", "refuse_unknown_names", "stand_in"]
+__all__ = [
+    "Reached",
+    "agents_inside",
+    "check_all_rule_names",
+    "check_rule_names",
+    "refuse_unknown_names",
+    "stand_in",
+]
 
 
 _TRANSFER = "transfer_to_agent"
@@ -142,6 +149,35 @@ async def check_rule_names(
         _refuse(guard, names)
     if any(kind == "agent" for kind, _ in guard.unchecked):
         await _check_agents(guard, path, top if root is None else root, ctx)
+
+
+async def check_all_rule_names(
+    root: AgentNode, guards: Sequence[Guard], ctx: ReadonlyContext
+) -> list[str]:
+    """Check the names in all rules that may hold in a run of `root`, at any depth, before there is one.
+
+    `UsageError` as from `check_rule_names`. What is returned are the names that could not be
+    checked, in words: a toolset that may have them cannot be listed now.
+
+    Args:
+        root: The agent that everything begins with.
+        guards: The rules around it.
+        ctx: For listing toolsets.
+    """
+    reached = Reached(root)
+    await reached.list_all(ctx)
+    theirs = [guard for agent in reached.agents.values() for guard in agent.guards]
+    found = [*guards, *theirs, *guards_around(reached.tools)]
+    for guard in found:
+        if guard.unchecked:
+            await check_rule_names(guard, listed=(), path=(), root=root, ctx=ctx)
+    away = ", ".join(sorted({type(toolset).__name__ for toolset in reached.toolsets}))
+    return [
+        f"{guard.origin} names the {_WORDS[kind]} {name.pattern!r}, which could not be checked: "
+        f"{away or 'a toolset'} lists no tools now; its server is away, or wants a sign-in"
+        for guard in found
+        for kind, name in sorted(guard.unchecked, key=lambda pair: (pair[0], pair[1].pattern))
+    ]
 
 
 async def _check_agents(

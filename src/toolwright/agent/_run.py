@@ -1,5 +1,6 @@
 """One run of an agent: what it works on, what it shares with runs inside it, what it records."""
 
+import hashlib
 import json
 import threading
 import time
@@ -30,6 +31,7 @@ from toolwright.messages import (
     CallDelta,
     Event,
     History,
+    Message,
     MessageQueued,
     ModelMessage,
     Pending,
@@ -48,6 +50,7 @@ from toolwright.messages import (
     TextPart,
     ToolCall,
     ToolEnded,
+    ToolMessage,
     ToolProgress,
     ToolResult,
     Usage,
@@ -186,6 +189,17 @@ class Run:
     def run_id(self) -> str:
         """The id of the run."""
         return self.shared.run_id
+
+    @property
+    def conversation(self) -> str:
+        """The same for all requests of this conversation, in each process; nobody can tell whose."""
+        # Kept with the thread: a run with more than thirty attributes is slower to read them all.
+        if not self.thread.key:
+            scope = self.log.scope
+            said = f"{scope.app_name}/{scope.user_id}/{scope.session_id or self.run_id}/{self.path}"
+            digest = hashlib.sha256(said.encode(errors="surrogatepass"))
+            self.thread.key = digest.hexdigest()[:32]
+        return self.thread.key
 
     @property
     def agent_name(self) -> str:
@@ -614,8 +628,17 @@ class Run:
                 self.emit(TextDelta, text=delta.text)
             case "reasoning":
                 self.emit(ReasoningDelta, text=delta.text)
-            case "call":
+            case "call" if delta.call is None:
                 self.emit(CallDelta, index=delta.index, name=delta.name, arguments=delta.text)
+
+    @property
+    def starts_early(self) -> bool:
+        """Whether reads are started while the model still writes: where its reply is streamed."""
+        wanted = self.agent.start_early
+        if wanted is None:
+            wanted = bool(self.log.listeners)
+        # Hooks may change what a call is, and see all of the reply before any of its calls.
+        return wanted and not self.tool_hooks and (self.box is None or self.box.reads)
 
     async def list_tools(self) -> Toolbox:
         """The tools of this turn.
@@ -632,12 +655,17 @@ class Run:
     async def _listed(self) -> Toolbox:
         spill = self.shared.spill
         extra = (self._read_output(),) if spill.used else ()
-        self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra)
+        self.box = await self.agent.maker.toolbox(self.readonly, self.memo, extra, self._told_of)
         if self.box is not self._pinned:
             await pin_listed(self, self.box.outside, self.agent.maker.toolsets)
             self._pinned = self.box
         await self._check_rules(self.box.tools.values(), self.box.guards)
         return self.box
+
+    def _told_of(self) -> set[str]:
+        """The tools whose definitions searches have put into the conversation."""
+        found = self.history.view().converted(_found_in)
+        return {name for names in found if names for name in names}
 
     async def _check_rules(self, tools: Collection[Tool], around: Sequence[Guard]) -> None:
         """Refuse rules with names that nothing has."""
@@ -662,7 +690,7 @@ class Run:
         """Let another agent go on with this conversation."""
         if agent is not self.agent:
             self.agent = agent
-            self.thread.agent = agent.name
+            self.thread.agent, self.thread.begins = agent.name, None
             self.memo = ListingMemo()
             self._take_place()
 
@@ -705,3 +733,10 @@ class Run:
     def record(self, path: str, call: ToolCall) -> CallRecord:
         """What the log knows of a call."""
         return self.log.record(full_id(path, call.call_id))
+
+
+def _found_in(message: Message) -> tuple[str, ...]:
+    """The tools that a search has found whose result is in this message."""
+    if not isinstance(message, ToolMessage):
+        return ()
+    return tuple(name for result in message.results for name in result.found or ())

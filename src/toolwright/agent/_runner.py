@@ -27,6 +27,7 @@ from toolwright.agent._log import RETRY_SECONDS, Log
 from toolwright.agent._node import AgentNode
 from toolwright.agent._patience import Patience
 from toolwright.agent._result import Outcome, Result
+from toolwright.agent._rule_names import check_all_rule_names
 from toolwright.agent._rules import ABOVE_ALL, Above, Guard, compiled
 from toolwright.agent._spill import Spill
 from toolwright.agent._start import (
@@ -539,15 +540,28 @@ class Runner(Sealed):
 
         `helper/pay` is a call of `pay` by the agent `helper`, below this one or inside its tools.
         """
+        return await explain(self.agent, self._unstored(user_id), tool, arguments)
+
+    async def check_rules(self, *, user_id: str = "user") -> list[str]:
+        """Refuse rules with names that nothing has, of all agents that it can reach; nothing runs.
+
+        A run does the same for the rules on its path. Toolsets are listed for that: servers are
+        started. What could not be checked, because a server is away or wants a sign-in, is returned
+        in words.
+        """
+        run = carry_on(self.agent, self._unstored(user_id)).run
+        return await check_all_rule_names(self.agent, self.guards, run.readonly)
+
+    def _unstored(self, user_id: str) -> Start:
+        """For looking at what a run would have; nothing is stored."""
         scope = Scope(app_name=self.app_name, user_id=user_id, session_id="explain")
-        start = Start(
+        return Start(
             log=Log(scope),
             deps=self.deps,
             services=self.services,
             hooks=(self.hooks, *self._more_hooks),
             above=ABOVE_ALL.with_guards(self.guards),
         )
-        return await explain(self.agent, start, tool, arguments)
 
     # -- sessions ---------------------------------------------------------------------------
 

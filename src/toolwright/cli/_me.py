@@ -34,6 +34,7 @@ class PersonModel:
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
         """The person's turn."""
         last = request.history[-1]
+        tools = (*request.tools, *request.found)
         if isinstance(last, ToolMessage):
             for result in last.results:
                 note(f"  {result.name} → {outcome(result)}: {all_parts(result.content)}")
@@ -42,10 +43,10 @@ class PersonModel:
         while True:
             line = await _read()
             if line.strip() == "/tools":
-                note("\n".join(f"  /{spec.name}: {spec.description}" for spec in request.tools))
+                note("\n".join(f"  /{spec.name}: {spec.description}" for spec in tools))
             elif line.startswith("/"):
                 try:
-                    call = parse_call(line, request.tools)
+                    call = parse_call(line, tools)
                 except UsageError as error:
                     note(str(error))
                 else:

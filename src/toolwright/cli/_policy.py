@@ -43,6 +43,7 @@ def policy_explain(
 
     async def main() -> Explanation:
         async with read_tools(agent) as runner:
+            await runner.check_rules(user_id=user)
             return await runner.explain(name, parse_pairs(arguments), user_id=user)
 
     found = anyio.run(main)

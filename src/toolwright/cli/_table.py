@@ -35,6 +35,9 @@ COMMANDS = {
     "tasks show": ("_tasks:tasks_show", "Show a task and what it waits for."),
     "tasks dead": ("_tasks:tasks_dead", "List failed tasks and why each failed."),
     "tasks prune": ("_tasks:tasks_prune", "Forget tasks that ended long ago."),
+    "tasks schedule": ("_schedules:tasks_schedule", "Start tasks by the clock."),
+    "tasks schedules": ("_schedules:tasks_schedules", "List what starts by the clock."),
+    "tasks unschedule": ("_schedules:tasks_unschedule", "Start nothing more by a schedule."),
     "tasks watch": ("_tasks:tasks_watch", "Watch the queue live."),
     "tasks cancel": ("_tasks:tasks_cancel", "Cancel a task."),
     "tasks retry": (

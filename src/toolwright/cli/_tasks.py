@@ -28,6 +28,9 @@ from toolwright.messages import Approve, ModelReplied, Pending, encode_event, js
 from toolwright.tasks import Orchestrator, Task, TaskStatus
 
 __all__ = [
+    "DEFAULT",
+    "Where",
+    "existing",
     "open_orchestrator",
     "tasks_answer",
     "tasks_cancel",
@@ -49,7 +52,7 @@ Where = Annotated[
         help="MODULE:ORCHESTRATOR, or a database address.",
     ),
 ]
-_DEFAULT = "sqlite:///tasks.db"
+DEFAULT = "sqlite:///tasks.db"
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _CHECKED_LATER = (
@@ -68,7 +71,7 @@ def open_orchestrator(where: str) -> Orchestrator:
     return found
 
 
-def _existing(where: str) -> Orchestrator:
+def existing(where: str) -> Orchestrator:
     """`open_orchestrator`, for commands that have nothing to do where there are no tasks."""
     found = open_orchestrator(where)
     if not has_tables(found.url, "tasks"):
@@ -80,7 +83,7 @@ def _existing(where: str) -> Orchestrator:
 
 def tasks_list(
     *,
-    where: Where = _DEFAULT,
+    where: Where = DEFAULT,
     status: TaskStatus | None = None,
     agent: str | None = None,
     owner: str | None = None,
@@ -106,7 +109,7 @@ def tasks_list(
     since = None if younger is None else time.time() - _age("--younger", younger).total_seconds()
 
     async def main() -> None:
-        found = _existing(where)
+        found = existing(where)
         tasks = await found.list(
             status=status, agent=agent, owner_id=owner, queue=queue, tag=tag, text=text, since=since,
             after=after, limit=limit,
@@ -121,11 +124,11 @@ def tasks_list(
     return exits.DONE
 
 
-def tasks_show(task_id: str, /, *, where: Where = _DEFAULT, json: JsonOption = False) -> int:
+def tasks_show(task_id: str, /, *, where: Where = DEFAULT, json: JsonOption = False) -> int:
     """Show a task, what it waits for, and with --json all its events."""
 
     async def main() -> None:
-        found = _existing(where)
+        found = existing(where)
         task = await found.status(task_id)
         waiting = [pending for _, pending in await found.pending(task_id)]
         if json:
@@ -156,19 +159,19 @@ async def _files_of(found: Orchestrator, task: Task) -> list[str]:
 
 
 def _waits(task_id: str, pending: Pending, where: str) -> str:
-    there = "" if where == _DEFAULT else f" --from {shlex.quote(where)}"
+    there = "" if where == DEFAULT else f" --from {shlex.quote(where)}"
     command = f"toolwright tasks answer {task_id} {quoted_id(pending)}{there}"
     return f"\n{question(pending)}\n{how_to_answer(pending, command)}"
 
 
-def tasks_cancel(task_id: str, /, *, where: Where = _DEFAULT) -> int:
+def tasks_cancel(task_id: str, /, *, where: Where = DEFAULT) -> int:
     """Cancel a task."""
     return _do(where, lambda found: found.cancel(task_id), "cancelled", "it had ended already")
 
 
 def tasks_dead(
     *,
-    where: Where = _DEFAULT,
+    where: Where = DEFAULT,
     agent: str | None = None,
     owner: str | None = None,
     limit: int = 50,
@@ -177,7 +180,7 @@ def tasks_dead(
     """List failed tasks and why each failed, the latest failure first."""
 
     async def main() -> None:
-        found = _existing(where)
+        found = existing(where)
         tasks = await found.dead_letters(agent=agent, owner_id=owner, limit=limit)
         if not tasks:
             note("no tasks have failed")
@@ -198,7 +201,7 @@ def tasks_retry(
     dead: Annotated[bool, Parameter(negative=(), help="All that `tasks dead` lists.")] = False,
     agent: str | None = None,
     owner: str | None = None,
-    where: Where = _DEFAULT,
+    where: Where = DEFAULT,
 ) -> int:
     """Go on with a failed or cancelled task where it stopped, or with all that have failed.
 
@@ -219,7 +222,7 @@ def tasks_retry(
         return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
 
     async def main() -> None:
-        found = _existing(where)
+        found = existing(where)
         say(f"queued again: {await found.retry_dead_letters(agent=agent, owner_id=owner)}")
         await found.close()
 
@@ -239,7 +242,7 @@ def tasks_prune(
     older: str,
     agent: str | None = None,
     status: Literal["COMPLETED", "FAILED", "CANCELLED"] | None = None,
-    where: Where = _DEFAULT,
+    where: Where = DEFAULT,
 ) -> int:
     """Forget tasks that ended long ago, with their journals.
 
@@ -255,7 +258,7 @@ def tasks_prune(
     age = _age("--older", older)
 
     async def main() -> None:
-        orchestrator = _existing(where)
+        orchestrator = existing(where)
         say(f"pruned: {await orchestrator.prune(age, agent=agent, status=status)}")
         await orchestrator.close()
 
@@ -263,7 +266,7 @@ def tasks_prune(
     return exits.DONE
 
 
-def tasks_steer(task_id: str, message: str, /, *, where: Where = _DEFAULT) -> int:
+def tasks_steer(task_id: str, message: str, /, *, where: Where = DEFAULT) -> int:
     """Put a message into a task."""
     return _do(where, lambda found: found.steer(task_id, message), "sent", "")
 
@@ -274,7 +277,7 @@ def tasks_answer(
     /,
     *answer: str,
     reject: RejectOption = None,
-    where: Where = _DEFAULT,
+    where: Where = DEFAULT,
 ) -> int:
     """Answer a call that a task waits for; a worker then goes on with it.
 
@@ -290,7 +293,7 @@ def tasks_answer(
     """
 
     async def main() -> int:
-        found = _existing(where)
+        found = existing(where)
         task = await found.status(task_id)
         waiting = [pending for _, pending in await found.pending(task_id)]
         pending = find_call(waiting, call)
@@ -315,11 +318,11 @@ def tasks_answer(
     return anyio.run(main)
 
 
-def tasks_watch(*, where: Where = _DEFAULT) -> int:
+def tasks_watch(*, where: Where = DEFAULT) -> int:
     """Watch the queue live; Ctrl-C leaves."""
 
     async def main() -> None:
-        found = _existing(where)
+        found = existing(where)
         async with anyio.create_task_group() as group:
             group.start_soon(_leave_on_interrupt, group.cancel_scope)
             with Terminal().live() as live:
@@ -340,7 +343,7 @@ async def _leave_on_interrupt(scope: anyio.CancelScope) -> None:
 
 def _do(where: str, act: Any, yes: str, no: str) -> int:
     async def main() -> int:
-        found = _existing(where)
+        found = existing(where)
         done = await act(found)
         say(yes if done else no)
         await found.close()

@@ -7,13 +7,23 @@ from typing import Annotated, Any
 import anyio
 from cyclopts import Parameter
 
+from toolwright.agent import Runner
 from toolwright.cli import _exit as exits
 from toolwright.cli._check import Finding, check_tools, token_cost
-from toolwright.cli._options import AgentOption, JsonOption
+from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
 from toolwright.cli._policy import LOCK_FILE, moved
+from toolwright.cli._prompt_prefix import check_prefix
 from toolwright.cli._target import open_tools, read_tools
-from toolwright.cli._tools import all_tools, all_warnings, call_tool, find_tool, parse_pairs
+from toolwright.cli._tools import (
+    all_tools,
+    all_warnings,
+    call_tool,
+    find_tool,
+    listed_tools,
+    parse_pairs,
+    the_agent,
+)
 from toolwright.errors import UsageError
 
 __all__ = ["check", "tools_call", "tools_list", "tools_show"]
@@ -99,18 +109,26 @@ def check(
     file: LockedFile = None,
     json: JsonOption = False,
 ) -> int:
-    """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost."""
+    """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost.
+
+    Rules with names that nothing has are errors, of all agents that it can reach.
+    And for what would break a provider's prompt cache: definitions that differ from turn to turn.
+    """
     if file is not None and not locked:
         raise UsageError("--file names the lock file of --locked: add --locked.")
     lock_file = file or Path(LOCK_FILE)
 
     async def main() -> int:
         async with read_tools(agent) as runner:
-            tools = await all_tools(runner)
+            tools = await listed_tools(runner)
+            misspelt = await _rules(runner)
+            prefix = check_prefix(the_agent(runner), tools, await listed_tools(runner))
             warnings = await all_warnings(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
+            *misspelt,
             *check_tools(tools),
+            *prefix,
             *(Finding(level="warning", tool=name, message=text) for name, text in warnings),
             *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]
@@ -126,3 +144,12 @@ def check(
         return exits.FAILED if any(f.level == "error" for f in findings) else exits.DONE
 
     return anyio.run(main)
+
+
+async def _rules(runner: Runner) -> list[Finding]:
+    """What is wrong with the names in rules, or could not be checked."""
+    try:
+        unchecked = await runner.check_rules(user_id=USER)
+    except UsageError as error:
+        return [Finding(level="error", tool="rules", message=str(error))]
+    return [Finding(level="warning", tool="rules", message=text) for text in unchecked]

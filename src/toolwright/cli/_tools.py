@@ -17,17 +17,39 @@ from toolwright.kits import hand_runner
 from toolwright.messages import Event, RepeatedKeys, Scope, TextPart, ToolEnded, encode_event
 from toolwright.tools import Tool, without_clashes
 
-__all__ = ["HAND", "all_tools", "all_warnings", "call_tool", "find_tool", "parse_pairs"]
+__all__ = [
+    "HAND",
+    "all_tools",
+    "all_warnings",
+    "call_tool",
+    "find_tool",
+    "listed_tools",
+    "parse_pairs",
+    "the_agent",
+]
 
 HAND = "hand-"
 """How the ids of sessions begin in which a person has called a tool."""
 
 
-async def all_tools(runner: Runner) -> list[Tool]:
-    """All tools of the runner's agent, toolsets listed."""
+def the_agent(runner: Runner) -> Agent:
+    """The runner's agent; `UsageError` for a workflow."""
     agent = runner.agent
     if not isinstance(agent, Agent):
         raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
+    return agent
+
+
+async def all_tools(runner: Runner) -> list[Tool]:
+    """All tools of the runner's agent, toolsets listed; `UsageError` for a rule that is misspelt."""
+    tools = await listed_tools(runner)
+    await runner.check_rules(user_id=USER)
+    return tools
+
+
+async def listed_tools(runner: Runner) -> list[Tool]:
+    """The same, whatever the rules say."""
+    agent = the_agent(runner)
     listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
     return without_clashes([*agent.shelf.tools, *listed])
 

@@ -44,6 +44,7 @@ from toolwright.messages._events import (
     RunEnded,
     RunStarted,
     RunStatus,
+    StartedEarly,
     StateChanged,
     Steered,
     TextDelta,
@@ -121,13 +122,14 @@ from toolwright.messages._services import (
     call_key,
 )
 from toolwright.messages._shown import pretences, shown_json, shown_text
-from toolwright.messages._specs import Effects, ServerTool, ToolSpec
+from toolwright.messages._specs import CALL_TOOL, Effects, ServerTool, ToolSpec
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
 
 __all__ = [
     "ADDRESS_MARKS",
     "CALL_BYTES",
+    "CALL_TOOL",
     "ID_BYTES",
     "KEY_BYTES",
     "MEMBER",
@@ -194,6 +196,7 @@ __all__ = [
     "ServiceAccount",
     "ServiceAccountCredential",
     "SignedIn",
+    "StartedEarly",
     "StateChanged",
     "Status",
     "Steered",

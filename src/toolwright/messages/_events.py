@@ -26,6 +26,7 @@ __all__ = [
     "RunEnded",
     "RunStarted",
     "RunStatus",
+    "StartedEarly",
     "StateChanged",
     "Steered",
     "TextDelta",
@@ -92,6 +93,9 @@ class TurnStarted(Event):
     """The model is about to be asked."""
 
     turn: int
+    instructions: tuple[str, ...] | None = None
+    """What requests begin with from this turn on, where that may change from turn to turn: the
+    instructions, and what each thing among the tools has added to them."""
     type: Literal["turn_started"] = "turn_started"
 
 
@@ -139,6 +143,15 @@ class ToolStarted(Event):
     """The idempotency key that it began under, where that was in the session of which this one is a
     branch; empty otherwise."""
     type: Literal["tool_started"] = "tool_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedEarly(Event):
+    """The function of a call that only reads runs from here on, while the model still writes. When
+    the reply comes, `ToolStarted` follows in its place; when it does not, nothing is made of it."""
+
+    call: ToolCall
+    type: Literal["started_early"] = "started_early"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +260,7 @@ AnyEvent = (
     | ReasoningDelta
     | CallDelta
     | ModelReplied
+    | StartedEarly
     | ToolStarted
     | ToolProgress
     | ToolEnded

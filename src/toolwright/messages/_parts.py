@@ -112,6 +112,8 @@ class ToolCall:
     arguments: str = "{}"
     meta: dict[str, Any] = field(default_factory=dict)
     """What the provider wants back with the result (a thought signature, an item id)."""
+    called_as: str | None = None
+    """The tool by which the model has called it, where that was another: `call_tool`."""
     kind: Literal["call"] = "call"
 
 

@@ -57,6 +57,10 @@ class ToolResult:
     were stored before say `ok` beside it."""
     outcome_unknown: Literal[True] | None = None
     """It was given up in the middle: it may have taken effect, or still do."""
+    found: tuple[str, ...] | None = None
+    """The tools that a search has found, which can be called from here on."""
+    called_as: str | None = None
+    """As that of its call."""
     noted: Literal[True] | None = None
     """A person changed the arguments: the first part of `content` says so, and is not the tool's."""
 

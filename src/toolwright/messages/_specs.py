@@ -4,7 +4,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Effects", "ServerTool", "ToolSpec"]
+__all__ = ["CALL_TOOL", "Effects", "ServerTool", "ToolSpec"]
+
+CALL_TOOL = "call_tool"
+"""The tool that calls those which a search has found; no agent with a search can have another one
+of that name."""
 
 Effects = Literal["read", "write", "destructive"]
 """What calling a tool may do to the world: nothing, something, something that cannot be undone."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolwright._sealed import sealed
-from toolwright.messages import HistoryView, ModelMessage, ServerTool, ToolSpec
+from toolwright.messages import HistoryView, ModelMessage, ServerTool, ToolCall, ToolSpec
 
 __all__ = ["Delta", "Model", "ModelRequest", "ModelSettings", "OnDelta"]
 
@@ -26,8 +26,13 @@ class ModelSettings:
     parallel_tool_calls: bool = True
     timeout: float | None = None
     """Seconds for one request."""
-    cache_prompt: bool = True
-    """Mark the stable beginning of the prompt for the provider's cache, where it must be marked."""
+    cache_prompt: bool | Literal["long"] = True
+    """Mark the stable beginning of the prompt for the provider's cache, where it must be marked;
+    "long" asks for one that lasts: an hour with Anthropic (writing then costs twice the input, and
+    not 1.25 times), up to a day with OpenAI."""
+    cache_key: str | None = None
+    """Requests with the same one are sent where the cache of the earlier ones is, by OpenAI's
+    protocol. If unset, OpenAI itself gets one for each conversation."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Put into the provider's request body as it is; what an SDK marks as not given is left out."""
 
@@ -50,10 +55,20 @@ class ModelRequest:
     instructions: str = ""
     tools: tuple[ToolSpec, ...] = ()
     """The same tuple object from turn to turn while nothing changes, so it can be converted once."""
+    found: tuple[ToolSpec, ...] = ()
+    """Tools that can be called too, whose definitions are in the conversation: searches have found
+    them. For providers that want them here as well; the same tuple object while nothing changes."""
+    searches: tuple[str, ...] = ()
+    """The names of those among `tools` that find others. With these there is a `call_tool` as well,
+    which is for models that cannot be told of tools in the middle of a conversation."""
     server_tools: tuple[ServerTool, ...] = ()
     output_schema: dict[str, Any] | None = None
     """JSON Schema that the final text must fit."""
     settings: ModelSettings = field(default_factory=ModelSettings)
+    whole_calls: bool = False
+    """Whether each call is also handed on whole, as soon as the model has written it."""
+    conversation: str = ""
+    """The same for all requests of a conversation; says nothing about whose it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +82,8 @@ class Delta:
     """Which call of the turn, from 0."""
     name: str = ""
     """The tool's name, with the first piece of a call."""
+    call: ToolCall | None = None
+    """The whole call, after its last piece: only where `ModelRequest.whole_calls` asks for it."""
 
 
 OnDelta = Callable[[Delta], None]

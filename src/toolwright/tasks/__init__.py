@@ -6,6 +6,7 @@ except ImportError as error:
     raise ImportError("Durable tasks need an extra: pip install 'toolwright[tasks]'") from error
 
 from toolwright.tasks._orchestrator import Orchestrator
+from toolwright.tasks._schedule import Schedule
 from toolwright.tasks._task import DEFAULT_QUEUE, NewTask, Task, TaskStatus
 from toolwright.tasks._worker import Worker, current_task
 
@@ -13,6 +14,7 @@ __all__ = [
     "DEFAULT_QUEUE",
     "NewTask",
     "Orchestrator",
+    "Schedule",
     "Task",
     "TaskStatus",
     "Worker",

@@ -19,8 +19,12 @@ def child_tasks_tool(
     name: str,
     description: str,
     parent_close: ParentClose,
+    where: str | None,
 ) -> Tool:
-    """A tool that starts one task of `agent` per prompt and waits until all have ended."""
+    """A tool that starts one task of `agent` per prompt and waits until all have ended.
+
+    They wait in the queue `where`, or in that of the task that starts them.
+    """
 
     async def start(prompts: list[str], tool_context: ToolContext) -> Output:
         """Start tasks.
@@ -32,7 +36,7 @@ def child_tasks_tool(
             raise ToolError("Give at least one prompt.")
         if tool_context.task_id is None:
             raise ToolError("Child tasks can only be started by a task.")
-        await queue.enqueue(_children(agent, prompts, tool_context, parent_close))
+        await queue.enqueue(_children(agent, prompts, tool_context, parent_close, where))
         ring("work")
         return Output.pending(kind="result", payload=CHILDREN)
 
@@ -41,7 +45,11 @@ def child_tasks_tool(
 
 
 def _children(
-    agent: str, prompts: Sequence[str], ctx: ToolContext, parent_close: ParentClose
+    agent: str,
+    prompts: Sequence[str],
+    ctx: ToolContext,
+    parent_close: ParentClose,
+    where: str | None = None,
 ) -> list[NewTask]:
     # Delegating is no way around a rule: the child's worker needs to know whose rules hold, and
     # the child's own rules may be about who is on the path and what the person asked for. A rule
@@ -58,6 +66,7 @@ def _children(
             parent_id=ctx.task_id,
             parent_call=ctx.function_call_id,
             parent_close=parent_close,
+            queue=where,
             inherited=inherited,
         )
         for index, prompt in enumerate(prompts)

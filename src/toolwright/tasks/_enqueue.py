@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -17,7 +18,7 @@ from toolwright.tasks._schema import AGENTS, PROMPTS, QUEUES, TAGS, TASKS, TEXTS
 from toolwright.tasks._task import DEFAULT_QUEUE, NewTask, refuse_large
 from toolwright.tools import checked_state
 
-__all__ = ["enqueue_in"]
+__all__ = ["enqueue_in", "payload_of", "refuse_unknown", "refuse_unknown_queues"]
 
 _KEYS_AT_ONCE = 500
 _SEARCHED = 10_000
@@ -31,15 +32,19 @@ def enqueue_in(
     *,
     here: Collection[str],
     most: int,
+    queues: set[str],
 ) -> list[str]:
     """Add tasks; their ids, which for those that were enqueued before are the earlier ones.
 
     `UsageError` for an agent that is neither `here` nor known to a worker, for a prompt or a state of
-    more than `most` characters, and for a key under which there is other work.
+    more than `most` characters, for a queue of which no worker is known, and for a key under which
+    there is other work. `queues` are those that are known to be known.
     """
-    payloads = [_payload(new, most) for new in tasks]
-    _refuse_unknown(connection, tasks, here)
-    _refuse_orphans(connection, database, tasks)
+    payloads = [payload_of(new, most) for new in tasks]
+    refuse_unknown(connection, tasks, here)
+    parents = _refuse_orphans(connection, database, tasks)
+    tasks = [replace(new, queue=new.queue or parents.get(new.parent_id)) for new in tasks]
+    refuse_unknown_queues(connection, tasks, queues)
     places = _Places(connection)
     rows = [_row(new, places) for new in tasks]
     # By key, so that two processes that enqueue the same keys wait for each other in one order.
@@ -79,7 +84,8 @@ def _words(new: NewTask) -> str:
     return " ".join(re.findall(r"\w{1,100}", said.encode("utf-8", "ignore").decode()))
 
 
-def _payload(new: NewTask, most: int) -> dict[str, str]:
+def payload_of(new: NewTask, most: int) -> dict[str, str]:
+    """Its prompt and its state, as they are stored; `UsageError` when one takes too much."""
     prompt = encode_message(user_message(new.prompt))
     state = exact_json({**checked_state(new.state, temp=False), **new.inherited})
     refuse_large("The prompt", prompt, most)
@@ -87,11 +93,8 @@ def _payload(new: NewTask, most: int) -> dict[str, str]:
     return {"prompt": prompt, "state": state}
 
 
-def _refuse_unknown(
-    connection: Connection, tasks: Sequence[NewTask], here: Collection[str]
-) -> None:
+def refuse_unknown(connection: Connection, tasks: Sequence[NewTask], here: Collection[str]) -> None:
     """Refuse names that nobody knows, unless nobody knows any: then a wrong one looks like a right one."""
-    _refuse_unknown_queue(connection, {new.queue for new in tasks if not new.elsewhere})
     wanted = {new.agent for new in tasks if not new.elsewhere} - set(here)
     if not wanted:
         return
@@ -105,14 +108,19 @@ def _refuse_unknown(
         )
 
 
-def _refuse_unknown_queue(connection: Connection, queues: Collection[str]) -> None:
-    if not (wanted := sorted(set(queues) - {DEFAULT_QUEUE})):
+def refuse_unknown_queues(
+    connection: Connection, tasks: Sequence[NewTask], queues: set[str]
+) -> None:
+    """Refuse queues that no worker has taken from, unless none is known; `queues` are not asked about."""
+    wanted = {new.queue or DEFAULT_QUEUE for new in tasks if not new.elsewhere} - queues
+    if not wanted:
         return
-    known = {*connection.execute(select(QUEUES.c.name)).scalars()}
-    if known and (unknown := [name for name in wanted if name not in known]):
-        near = near_names(unknown[0], sorted(known))
+    queues.update(connection.execute(select(QUEUES.c.name)).scalars())
+    if queues and (unknown := sorted(wanted - queues)):
+        near = near_names(unknown[0], sorted(queues))
         raise UsageError(
-            f"No worker has taken tasks from a queue {unknown[0]!r}"
+            f"No worker has taken tasks from the queue {unknown[0]!r}, only from "
+            f"{', '.join(map(repr, sorted(queues)))}"
             f"{f'; did you mean {near[0]!r}?' if near else '.'} A task whose workers are yet to come is "
             "enqueued with elsewhere=True."
         )
@@ -143,14 +151,22 @@ def _refuse_other_work(
                 )
 
 
-def _refuse_orphans(connection: Connection, database: Database, tasks: Sequence[NewTask]) -> None:
-    """Refuse children of a parent that is being cancelled: whoever cancels it would not see them."""
+def _refuse_orphans(
+    connection: Connection, database: Database, tasks: Sequence[NewTask]
+) -> dict[str | None, str]:
+    """Refuse children of a parent that is being cancelled: whoever cancels it would not see them. The
+    queues of the parents."""
+    queues: dict[str | None, str] = {}
     for parent_id in sorted({task.parent_id for task in tasks if task.parent_id is not None}):
-        is_cancelled = select(TASKS.c.cancel).where(TASKS.c.id == parent_id)
+        parent = select(TASKS.c.cancel, TASKS.c.queue).where(TASKS.c.id == parent_id)
         # Shared, so that it is cancelled before these children are added, or after.
-        lock = is_cancelled if database.is_sqlite else is_cancelled.with_for_update(read=True)
-        if connection.execute(lock).scalar():
+        lock = parent if database.is_sqlite else parent.with_for_update(read=True)
+        found = connection.execute(lock).first()
+        if found is not None and found.cancel:
             raise UsageError(f"Task {parent_id!r} is cancelled; it starts no more tasks.")
+        if found is not None:
+            queues[parent_id] = found.queue
+    return queues
 
 
 class _Places:
@@ -161,10 +177,11 @@ class _Places:
         self._next: dict[tuple[str, str, int, str], int] = {}
 
     def take(self, new: NewTask) -> int:
-        line = (new.agent, new.queue, new.priority, new.owner_id)
+        queue = new.queue or DEFAULT_QUEUE
+        line = (new.agent, queue, new.priority, new.owner_id)
         if line not in self._next:
             where = {
-                "agent": new.agent, "queue": new.queue, "priority": new.priority,
+                "agent": new.agent, "queue": queue, "priority": new.priority,
                 "owner": new.owner_id,
             }  # fmt: skip
             head, last = self._connection.execute(sql.PLACES, where).one()
@@ -182,7 +199,8 @@ def _row(new: NewTask, places: _Places) -> dict[str, Any]:
         "created_at": now, "updated_at": now, "attempts": 0, "retries": new.retries,
         "failures": 0, "cancel": False, "text": "", "reason": "", "version": "",
         "idempotency_key": new.idempotency_key, "parent_id": new.parent_id,
-        "parent_call": new.parent_call, "queue": new.queue, "concurrency_key": new.concurrency_key,
+        "parent_call": new.parent_call, "queue": new.queue or DEFAULT_QUEUE,
+        "concurrency_key": new.concurrency_key,
         "parent_close": None if new.parent_close == "cancel" else new.parent_close,
     }  # fmt: skip
 

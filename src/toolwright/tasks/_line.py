@@ -51,20 +51,35 @@ class Line:
 
 
 def next_in_line(
-    connection: Connection, line: Line, now: float, *, suspect: bool, but: Collection[str]
+    connection: Connection,
+    line: Line,
+    now: float,
+    *,
+    suspect: bool,
+    but: Collection[str],
+    taken: Sequence[Row[Any]] = (),
 ) -> list[Row[Any]]:
-    """The tasks to be taken up next, but for some; suspects stand in a line of their own."""
-    if line.slots <= 0:
+    """The tasks to be taken up next, but for some; suspects stand in a line of their own.
+
+    `taken` are those that are about to be taken up from other lines.
+    """
+    mine = [row for row in taken if row.agent == line.agent]
+    room = line.slots - len(mine)
+    if room <= 0:
         return []
     looking = _Looking(connection, line, now, suspect)
     is_limited = line.per_owner is not None or looking.has_keys()
-    if (is_limited or line.rate is not None) and not looking.is_sqlite:
-        # Two workers that count at the same time would both find room.
-        connection.execute(_LOCK, {"agent": line.agent})
-    most = min(1 if suspect else line.slots, _starts_left(connection, line, now))
+    if is_limited or line.rate is not None:
+        looking.lock()
+    most = min(1 if suspect else room, _starts_left(connection, line, now, len(mine)))
     if most <= 0:
         return []
-    return _within_limits(looking, most, but) if is_limited else looking.first(most, but)
+    if not is_limited:
+        found = looking.first(most, but)
+        if all(row.concurrency_key is None for row in found):
+            return found
+        looking.lock()  # They have come since it was asked whether there are any with a key.
+    return _within_limits(looking, most, but, mine)
 
 
 def is_suspect(row: Row[Any]) -> bool:
@@ -72,19 +87,22 @@ def is_suspect(row: Row[Any]) -> bool:
     return (row.crashes or 0) >= SUSPECT
 
 
-def _starts_left(connection: Connection, line: Line, now: float) -> int:
+def _starts_left(connection: Connection, line: Line, now: float, taken: int) -> int:
     if line.rate is None:
         return line.slots
     most, seconds = line.rate
     recent = (TASKS.c.agent == line.agent, TASKS.c.started_at > now - seconds)
-    return most - (connection.execute(select(func.count()).where(*recent)).scalar() or 0)
+    started = connection.execute(select(func.count()).where(*recent)).scalar() or 0
+    return most - started - taken
 
 
-def _within_limits(looking: "_Looking", most: int, but: Collection[str]) -> list[Row[Any]]:
+def _within_limits(
+    looking: "_Looking", most: int, but: Collection[str], taken: Sequence[Row[Any]]
+) -> list[Row[Any]]:
     """The first ones of whose owner and key not too many are active."""
     left_out = set(but)
     while True:
-        limits = _Limits(looking.connection, looking.line)
+        limits = _Limits(looking.connection, looking.line, taken)
         fits = (row.id for row in looking.candidates(limits) if limits.take(row, but=left_out))
         chosen = list(islice(fits, most))
         if not chosen:
@@ -98,13 +116,13 @@ def _within_limits(looking: "_Looking", most: int, but: Collection[str]) -> list
 class _Limits:
     """How many of each owner and of each concurrency key are active, and may be."""
 
-    def __init__(self, connection: Connection, line: Line) -> None:
+    def __init__(self, connection: Connection, line: Line, taken: Sequence[Row[Any]]) -> None:
         self._most = {_KEY: line.per_key}
         if line.per_owner is not None:
             self._most[_OWNER] = line.per_owner
         self._active: dict[str, Counter[str]] = {column: Counter() for column in self._most}
         self.full: dict[str, set[str]] = {column: set() for column in self._most}
-        for row in connection.execute(_ACTIVE, {"agent": line.agent}):
+        for row in (*connection.execute(_ACTIVE, {"agent": line.agent}), *taken):
             self._count(row)
 
     def take(self, row: Any, but: Collection[str]) -> bool:
@@ -137,6 +155,11 @@ class _Looking:
     def is_sqlite(self) -> bool:
         return self.connection.dialect.name == "sqlite"
 
+    def lock(self) -> None:
+        """Let no other worker count at the same time: both would find room."""
+        if not self.is_sqlite:
+            self._ask(_LOCK)
+
     def has_keys(self) -> bool:
         """Whether a task in line has a concurrency key."""
         return self._ask(_HAS_KEYS).first() is not None
@@ -156,7 +179,7 @@ class _Looking:
     def candidates(self, limits: _Limits) -> Iterator[Any]:
         """Those near the head; then of each who is not at a limit by then, the first ones."""
         seen = 0
-        for row in self._ready(_briefly(self.suspect, self._is_choosy, ()), most=_WINDOW):
+        for row in self._ready(_briefly(self.suspect, self._is_choosy), most=_WINDOW):
             seen += 1
             yield row
         if seen < _WINDOW:
@@ -165,17 +188,18 @@ class _Looking:
         # asked who else is in line.
         for column in limits.full:
             for priority, name in self._turns(column, limits):
-                query = _briefly(self.suspect, self._is_choosy, (_PRIORITY, column))
-                only = {_PRIORITY: priority, column: name}
-                yield from self._ready(query, most=self.line.slots, **only).all()
+                query = _of_one(column, name is None, self.suspect, self._is_choosy)
+                full = {f"full_{at}": list(limits.full.get(at, ())) for at in (_OWNER, _KEY)}
+                only = {_PRIORITY: priority, column: name, "most": self.line.slots}
+                yield from self._ready(query, **only, **full).all()
 
-    def _turns(self, column: str, limits: _Limits) -> Iterator[tuple[int, str]]:
-        """Those who have something in line, by priority, but for the full ones."""
+    def _turns(self, column: str, limits: _Limits) -> Iterator[tuple[int, str | None]]:
+        """Those who have something in line, by priority, but for the full ones; None for no key."""
         priority = self._ask(_HIGHEST).scalar()
         while priority is not None:
             only = {_PRIORITY: priority, "full": list(limits.full[column])}
             names = self._ready(_turns(column, self.suspect, self._is_choosy), **only)
-            for name in names.scalars().all():
+            for name in (*names.scalars().all(), *([None] if column == _KEY else [])):
                 yield priority, name
             priority = self._ask(_NEXT_LOWER, priority=priority).scalar()
 
@@ -221,7 +245,8 @@ def _ready(suspect: bool, choosy: bool) -> Iterator[ColumnElement[bool]]:
     yield IS_SUSPECT if suspect else crashes < literal_column(str(SUSPECT))
     if choosy:
         known = TASKS.c.version.in_(bindparam("versions", expanding=True))
-        yield or_(TASKS.c.attempts == 0, known)
+        # To end what is cancelled, no version is needed.
+        yield or_(TASKS.c.attempts == 0, TASKS.c.cancel.is_(True), known)
 
 
 @cache
@@ -232,12 +257,21 @@ def _first(suspect: bool, choosy: bool) -> Any:
 
 
 @cache
-def _briefly(suspect: bool, choosy: bool, only: tuple[str, ...]) -> Any:
+def _briefly(suspect: bool, choosy: bool) -> Any:
     query = select(TASKS.c.id, TASKS.c.owner_id, TASKS.c.concurrency_key)
-    query = query.where(
-        *_ready(suspect, choosy), *(TASKS.c[name] == bindparam(name) for name in only)
-    )
+    query = query.where(*_ready(suspect, choosy))
     return query.order_by(*_IN_ORDER).limit(bindparam("most"))
+
+
+@cache
+def _of_one(name: str, without: bool, suspect: bool, choosy: bool) -> Any:
+    """The first of a priority that have a value in a column, or none, and are not at another limit."""
+    is_one = TASKS.c[name].is_(None) if without else TASKS.c[name] == bindparam(name)
+    query = _briefly(suspect, choosy).where(is_one, TASKS.c.priority == bindparam(_PRIORITY))
+    for column in (TASKS.c.owner_id, TASKS.c.concurrency_key):
+        is_full = column.in_(bindparam(f"full_{column.name}", expanding=True))
+        query = query.where(or_(column.is_(None), ~is_full))
+    return query
 
 
 @cache

@@ -20,6 +20,7 @@ from toolwright.tasks._children import child_tasks_tool
 from toolwright.tasks._prune import prune_some, seconds_of
 from toolwright.tasks._queue import Queue, Search
 from toolwright.tasks._registered import Registered
+from toolwright.tasks._schedule import Missed, Overlap, Schedule, Schedules
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
     APP,
@@ -66,6 +67,7 @@ class Orchestrator(Sealed):
         self.store.max_payload = max_payload
         self.agents: dict[str, Registered] = {}
         self.queue = Queue(self.store, self.agents, max_payload)
+        self._schedules = Schedules(self.store.database, self.agents, max_payload)
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
 
@@ -146,6 +148,42 @@ class Orchestrator(Sealed):
             self.bell.ring(LATER)
         return ids
 
+    async def schedule(
+        self,
+        agent: str | BaseAgent,
+        prompt: Prompt,
+        *,
+        cron: str,
+        timezone: str = "UTC",
+        name: str = "",
+        missed: Missed = "run",
+        overlap: Overlap = "allow",
+        **settings: Any,
+    ) -> Schedule:
+        """Start a task at each time that `cron` names (minute, hour, day, month, day of week), by the
+        clocks of `timezone`; each once, however many workers there are.
+
+        A schedule is known by its `name`, the agent's unless given, and replaced by another of that
+        name. Of ticks that no worker was there for, the last one's task starts late (`missed="run"`)
+        or none does ("skip"); with `overlap="skip"` a tick starts none while the last task has not
+        ended. Its tasks have the tag `schedule:NAME`; the settings are `NewTask`'s.
+        """
+        known = agent if isinstance(agent, str) else agent.name
+        made = await self._schedules.put(
+            name or known, NewTask(agent=known, prompt=prompt, **settings), cron=cron,
+            timezone=timezone, missed=missed, overlap=overlap,
+        )  # fmt: skip
+        self.bell.ring(LATER)
+        return made
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """All schedules, the next one first."""
+        return await self._schedules.all()
+
+    async def unschedule(self, name: str) -> bool:
+        """Start nothing more by the schedule of that name; False when there is none."""
+        return await self._schedules.remove(name)
+
     def child_tasks(
         self,
         agent: str | BaseAgent,
@@ -153,8 +191,11 @@ class Orchestrator(Sealed):
         name: str = "",
         description: str = "",
         parent_close: ParentClose = "cancel",
+        queue: str | None = None,
     ) -> Tool:
         """A tool for other agents: start tasks of `agent` side by side and wait for all.
+
+        They wait in `queue`, or in that of the task that starts them.
 
         They run under the rules of the agent that starts them; register `agent` first when those
         name tools of it. When their parent is cancelled, so are they, unless `parent_close` is
@@ -169,6 +210,7 @@ class Orchestrator(Sealed):
         made = child_tasks_tool(
             self.queue, self.bell.ring, target,
             name=name or f"start_{target}_tasks", description=said, parent_close=parent_close,
+            where=queue,
         )  # fmt: skip
         return made.replace(inside=(known.runner.agent,)) if known else made
 
@@ -340,7 +382,9 @@ class Orchestrator(Sealed):
         if not self.agents:
             raise UsageError("Register at least one agent before you start a worker.")
         bell = open_bell(self.url, "work", "steer")
-        return Worker(self.store, self.queue, bell, self.agents, self.lease, tuple(queues))
+        return Worker(
+            self.store, self.queue, self._schedules, bell, self.agents, self.lease, tuple(queues)
+        )
 
     async def close(self) -> None:
         """Close the registered agents and what their runners opened, then the connections."""

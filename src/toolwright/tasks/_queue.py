@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -27,7 +27,7 @@ from toolwright.tasks._enqueue import enqueue_in
 from toolwright.tasks._line import Line, is_suspect, next_in_line
 from toolwright.tasks._schema import (
     AGENTS,
-    HAS_VERSION,
+    HAS_RUN,
     INBOX,
     IS_ACTIVE,
     IS_ENDED,
@@ -124,6 +124,7 @@ class Queue:
         self._agents = agents
         """The names of those that are registered here, now or later."""
         self._max_payload = max_payload
+        self._known_queues: set[str] = set()
         self._database = store.database
         signed_in = select(WORKERS.c.name).where(WORKERS.c.name == bindparam("worker"))
         # Shared, so that it is not taken for dead until its claim is written.
@@ -139,8 +140,8 @@ class Queue:
 
     async def versions_waiting(self, agent: str, but: Collection[str]) -> list[str]:
         """The versions, other than these, whose workers tasks of an agent wait for."""
-        has_version = (IS_QUEUED, HAS_VERSION, TASKS.c.agent == agent)
-        query = select(TASKS.c.version).where(*has_version, TASKS.c.version.not_in(but))
+        has_run = (IS_QUEUED, HAS_RUN, TASKS.c.agent == agent)
+        query = select(TASKS.c.version).where(*has_run, TASKS.c.version.not_in(but))
         return sorted({row.version for row in await self._rows(query.limit(100))})
 
     # -- in and out of the line ----------------------------------------------------------------
@@ -150,7 +151,10 @@ class Queue:
 
         def work(connection: Connection) -> list[str]:
             most = self._max_payload
-            return enqueue_in(connection, self._database, tasks, here=self._agents, most=most)
+            known = self._known_queues
+            return enqueue_in(
+                connection, self._database, tasks, here=self._agents, most=most, queues=known
+            )
 
         return await self._database.write(work)
 
@@ -179,9 +183,10 @@ class Queue:
                 for suspect in (True, False):
                     if suspect and (not line.suspect or any(is_suspect(row) for row in found)):
                         continue
-                    taken = sum(row.agent == line.agent for row in found)
-                    rest = replace(line, slots=line.slots - taken)
-                    found += next_in_line(connection, rest, now, suspect=suspect, but=but)
+                    left_out = [*but, *(row.id for row in found)]
+                    found += next_in_line(
+                        connection, line, now, suspect=suspect, but=left_out, taken=found
+                    )
                 codes += [line.version] * (len(found) - len(codes))
             if not found:
                 return []

@@ -27,7 +27,7 @@ from toolwright.tasks._task import DEFAULT_QUEUE, ENDED, SUSPECT
 
 __all__ = [
     "AGENTS",
-    "HAS_VERSION",
+    "HAS_RUN",
     "INBOX",
     "IS_ACTIVE",
     "IS_ENDED",
@@ -40,6 +40,7 @@ __all__ = [
     "PROMPTS",
     "PRUNED",
     "QUEUES",
+    "SCHEDULES",
     "TAGS",
     "TASKS",
     "TEXTS",
@@ -98,7 +99,7 @@ IS_SUSPECT: ColumnElement[bool] = TASKS.c.crashes >= literal_column(str(SUSPECT)
 """It may be what kills its workers: each runs one of these at a time, so that others do not die with it."""
 
 IS_KEYED: ColumnElement[bool] = and_(IS_QUEUED, TASKS.c.concurrency_key.is_not(None))
-HAS_VERSION: ColumnElement[bool] = TASKS.c.version != literal_column("''")
+HAS_RUN: ColumnElement[bool] = TASKS.c.attempts > literal_column("0")
 
 
 def _index(name: str, *columns: Any, where: ColumnElement[bool] | None = None) -> Index:
@@ -118,7 +119,7 @@ _index(
     where=IS_KEYED,
 )  # fmt: skip
 # Of those that have begun, and so may have to wait for a worker of their version.
-_index("versions", TASKS.c.agent, TASKS.c.version, where=and_(IS_QUEUED, HAS_VERSION))
+_index("versions", TASKS.c.agent, TASKS.c.version, where=and_(IS_QUEUED, HAS_RUN))
 METADATA.info[GONE] = tuple(f"toolwright_tasks_{name}" for name in ("line", "heads", "turns"))
 _index("suspects", TASKS.c.agent, where=and_(IS_QUEUED, IS_SUSPECT))
 _index("starts", TASKS.c.start_at, where=IS_QUEUED)
@@ -160,6 +161,25 @@ PRUNED = Table(
     Column("at", Float(53), nullable=False, index=True),
 )
 """Tasks that are gone, and whose sessions are about to be: whoever prunes next ends what was begun."""
+
+SCHEDULES = Table(
+    "toolwright_task_schedules",
+    METADATA,
+    Column("name", AnyText, primary_key=True),
+    Column("agent", AnyText, nullable=False),
+    Column("cron", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("missed", Text, nullable=False),
+    Column("overlap", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("next_at", Float(53), nullable=False, index=True),
+    Column("last_at", Float(53)),
+    Column("last_task", AnyText),
+    Column("problem", AnyText),
+)
+"""What starts by the clock; `settings` are those of each task."""
 
 QUEUES = Table(
     "toolwright_task_queues",

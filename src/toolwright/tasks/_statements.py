@@ -65,7 +65,8 @@ CLAIM = (
     .values(
         status="ACTIVE", worker=bindparam("by"), started_at=bindparam("now"),
         updated_at=bindparam("now"), attempts=TASKS.c.attempts + 1, wake_at=None,
-        crashes=func.coalesce(TASKS.c.crashes, 0) + 1, version=bindparam("code"),
+        crashes=func.coalesce(TASKS.c.crashes, 0) + 1,
+        version=case((TASKS.c.cancel.is_(True), TASKS.c.version), else_=bindparam("code")),
     )
 )  # fmt: skip
 

@@ -75,8 +75,8 @@ class NewTask:
     """Higher runs first."""
     idempotency_key: str | None = None
     """Enqueued again under the same key, it is the same task; other work under it is refused."""
-    queue: str = DEFAULT_QUEUE
-    """Only workers of this queue take it."""
+    queue: str | None = None
+    """Only workers of this queue take it; None is that of its parent, or the default one."""
     concurrency_key: str | None = None
     """Tasks of the agent with the same key run one at a time, or as many as `register(per_key=…)` says."""
     start_at: float | None = None
@@ -103,13 +103,13 @@ class NewTask:
                 raise UsageError(
                     f"The state key {key!r} is the framework's own in tasks; choose another one."
                 )
-        if not self.agent or not self.owner_id or not self.queue:
-            raise UsageError(f"A task needs an agent, an owner and a queue; got {self!r}.")
-        if self.concurrency_key == "":
-            raise UsageError("concurrency_key is a text that is not empty, or None.")
+        if not self.agent or not self.owner_id:
+            raise UsageError(f"A task needs an agent and an owner; got {self!r}.")
+        if self.concurrency_key == "" or self.queue == "":
+            raise UsageError("concurrency_key and queue are texts that are not empty, or None.")
         refuse_long("The agent's name", self.agent, NAME_BYTES)
         refuse_long("The owner_id", self.owner_id, ID_BYTES)
-        refuse_long("The queue's name", self.queue, NAME_BYTES)
+        refuse_long("The queue's name", self.queue or "", NAME_BYTES)
         refuse_long("The concurrency_key", self.concurrency_key or "", ID_BYTES)
         refuse_long("The idempotency_key", self.idempotency_key or "", ONCE_BYTES)
         if len(self.tags) > _TAGS or not all(self.tags):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from toolwright.tasks._prune import prune_some
 from toolwright.tasks._queue import Claim, Mail, Queue
 from toolwright.tasks._registered import Registered, above_child
 from toolwright.tasks._roll import WorkerRoll
+from toolwright.tasks._schedule import Schedules
 from toolwright.tasks._store import TaskStore
 from toolwright.tasks._task import (
     ASKED,
@@ -47,6 +49,7 @@ LOOK_SECONDS = 5.0
 """How often a worker looks by itself, should a ring be lost."""
 PRUNE_SECONDS = 60.0
 """How often a worker looks for tasks to forget."""
+_AT_IT_SECONDS = 0.05
 START_SECONDS = 0.02
 """How long a task that is only just starting is given before it is told something."""
 
@@ -58,6 +61,7 @@ class Worker(Sealed):
         self,
         store: TaskStore,
         queue: Queue,
+        schedules: Schedules,
         bell: Bell,
         agents: Mapping[str, Registered],
         lease: float,
@@ -68,6 +72,7 @@ class Worker(Sealed):
         self.name = new_name()
         self._store = store
         self._queue = queue
+        self._schedules = schedules
         self._bell = bell
         self._agents = agents
         self._lease = lease
@@ -369,6 +374,7 @@ class Worker(Sealed):
                     await self._look_around()
                 if self._owes:
                     await self._give_back()
+                pause = min(pause, await self._start_scheduled())
                 moment = await self._queue.wake_due()
                 if moment is not None:
                     pause = min(pause, max(0.0, moment - time.time()) + 0.001)
@@ -376,6 +382,21 @@ class Worker(Sealed):
             with anyio.move_on_after(pause):
                 await self._alarm.wait()
             self._alarm.clear()
+
+    async def _start_scheduled(self) -> float:
+        """Start what is due by a schedule; in how many seconds the next is."""
+        fired, seconds = await self._schedules.fire_due()
+        for one in fired:
+            if one.task_id is None:
+                said = "schedule %s started nothing: %s"
+                self._say(logging.WARNING, "schedule_skipped", said, one.name, one.problem)
+            else:
+                said = "schedule %s has started task %s"
+                self._say(logging.INFO, "scheduled", said, one.name, one.task_id)
+        if any(one.task_id for one in fired):
+            self._bell.ring("work")
+        # Not at once when it has come: then another worker is at it.
+        return math.inf if seconds is None else max(_AT_IT_SECONDS, seconds + 0.001)
 
     async def _give_back(self) -> None:
         """Put back in line what it holds but does not run."""

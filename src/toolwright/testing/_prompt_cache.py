@@ -237,19 +237,36 @@ def _shared(old: Sequence[_Block], new: Sequence[_Block]) -> int:
 
 
 def _anthropic(body: Mapping[str, Any]) -> Iterator[_Block]:
+    tools = body.get("tools") or ()
+    # Read where a result refers to them, and nowhere else.
+    later = {tool["name"]: tool for tool in tools if tool.get("defer_loading")}
     blocks = [
-        *_each("tools", body.get("tools")),
+        *_each("tools", [tool for tool in tools if not tool.get("defer_loading")]),
         *_each("system", body.get("system")),
         *(
             part
             for number, message in enumerate(body.get("messages") or ())
-            for part in _each(f"messages[{number}]", message["content"], message["role"])
+            for part in _each(
+                f"messages[{number}]", _loaded(message["content"], later), message["role"]
+            )
         ),
     ]
     if body.get("cache_control") and blocks:
         last = blocks[-1]
         blocks[-1] = _Block(last.place, last.text, _mark(body["cache_control"]))
     yield from blocks
+
+
+def _loaded(content: Any, later: Mapping[str, Any]) -> Any:
+    """The content with the tools in the place of references to them."""
+    if not later or isinstance(content, str):
+        return content
+    return [
+        {**block, "content": [later.get(one.get("tool_name"), one) for one in block["content"]]}
+        if isinstance(block.get("content"), list)
+        else block
+        for block in content
+    ]
 
 
 def _each(place: str, found: Any, role: str = "") -> Iterator[_Block]:

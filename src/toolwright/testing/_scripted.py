@@ -60,7 +60,7 @@ class ScriptedModel(Sealed):
             raise turn
         message = _message(turn, self.name)
         if on_delta is not None:
-            _play(message, on_delta)
+            _play(message, on_delta, whole_calls=request.whole_calls)
         return message
 
     @property
@@ -103,7 +103,7 @@ def _part(item: Any) -> ModelPart:
     return item
 
 
-def _play(message: ModelMessage, on_delta: OnDelta) -> None:
+def _play(message: ModelMessage, on_delta: OnDelta, *, whole_calls: bool) -> None:
     """Stream the message word by word, as a real model would."""
     index = 0
     for part in message.parts:
@@ -113,4 +113,6 @@ def _play(message: ModelMessage, on_delta: OnDelta) -> None:
                     on_delta(Delta(kind="text", text=piece))
         elif isinstance(part, ToolCall):
             on_delta(Delta(kind="call", name=part.name, text=part.arguments, index=index))
+            if whole_calls:
+                on_delta(Delta(kind="call", index=index, call=part))
             index += 1

@@ -1,25 +1,28 @@
-"""Put a toolset behind a search: the model sees one tool, and then those that it found."""
+"""Put a toolset behind a search: the model sees one tool, and is told of those that it finds."""
 
+import json
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
+from toolwright.messages import CALL_TOOL
 from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
 from toolwright.tools._function import FunctionTool
 from toolwright.tools._ranking import Ranking, load_stemmer
-from toolwright.tools._tool import Output, Tool
+from toolwright.tools._tool import MaxOutput, Output, Tool
 from toolwright.tools._toolset import ToolLike, Toolset, as_toolset
 
 __all__ = ["SearchableToolset", "searchable"]
 
 _INDEXED_CHARACTERS = 300
-_SHOWN_CHARACTERS = 160
 _RUNS_REMEMBERED = 32
+_DEFINITIONS = MaxOutput(bytes=256 * 1024, lines=10_000)
+"""A definition that is cut is of no use."""
 
 
 def searchable(
@@ -29,11 +32,11 @@ def searchable(
     always: Collection[str] = (),
     search_tool_name: str = "search_tools",
 ) -> "SearchableToolset":
-    """Show the model `search_tools` instead of every tool; what it finds appears on its next turn.
+    """Show the model `search_tools` instead of every tool; it can call what it finds from then on.
 
-    Found tools stay for the session, in the order they were found: between searches a provider's
-    prompt cache holds. `limit` is the number of tools per search; tools named in `always` need
-    not be searched for.
+    Definitions come with the result of the search, so that the beginning of the conversation stays
+    as it is and a provider's prompt cache holds. Found tools stay for the session. `limit` is the
+    number of tools per search; tools named in `always` need not be searched for.
     """
     return SearchableToolset(
         as_toolset(toolset), limit=limit, always=always, search_tool_name=search_tool_name
@@ -56,9 +59,8 @@ class SearchableToolset(Toolset):
         self.is_local = inner.is_local
         self.limit = limit
         self.always = tuple(always)
-        self._search_tool = FunctionTool(
-            self._search, name=search_tool_name, effects="read", idempotent=True
-        )
+        search = FunctionTool(self._search, name=search_tool_name, effects="read", idempotent=True)
+        self._search_tool = search.replace(caller=_CALL_TOOL, max_output=_DEFINITIONS)
         # One listing per run, as the agent does it; the newest runs are remembered.
         self._catalogs: OrderedDict[str, _Catalog] = OrderedDict()
 
@@ -67,8 +69,13 @@ class SearchableToolset(Toolset):
         found = self._found(readonly_context)
         if not found:
             return [self._search_tool]
-        by_name = (await self._catalog(readonly_context)).by_name
-        return [self._search_tool, *(by_name[name] for name in found if name in by_name)]
+        catalog = await self._catalog(readonly_context)
+        tools = [
+            catalog.by_name[name] if name in self.always else catalog.found(name)
+            for name in found
+            if name in catalog.by_name
+        ]
+        return [self._search_tool, *tools]
 
     async def all_tools(self, context: ReadonlyContext | None = None) -> list[Tool] | None:
         """The search, and all that can be found with it."""
@@ -111,11 +118,17 @@ class SearchableToolset(Toolset):
             self._key(tool_context), lambda known: list(dict.fromkeys([*known, *names])), default=[]
         )
         more = len(matches) - len(chosen)
-        lines = [f"- {tool.name}: {_first_words(tool.description)}" for tool in chosen]
-        told = "You can call these tools from your next turn on:\n" + "\n".join(lines)
+        # A prefix that was put before this tool's name was put before those of the others, too.
+        prefix, own, _ = tool_context.call.name.rpartition(self._search_tool.name)
+        shown = [f"{prefix if own else ''}{tool.name}" for tool in chosen]
+        defined = map(_defined, shown, chosen)
+        told = "\n\n".join(["You can call these tools from now on:", *defined])
         if more:
-            told += f"\n({more} more fit; use other words to narrow the search.)"
-        return Output(text=told, data={"found": names})
+            told += f"\n\n({more} more fit; use other words to narrow the search.)"
+        new = [
+            name for name, tool in zip(shown, chosen, strict=True) if tool.name not in self.always
+        ]
+        return Output(text=told, data={"found": names}, found=tuple(new))
 
     def _found(self, ctx: ReadonlyContext | None) -> list[str]:
         found = ctx.state.get(self._key(ctx), ()) if ctx is not None else ()
@@ -150,6 +163,16 @@ class _Catalog:
     def by_name(self) -> dict[str, Tool]:
         return {tool.name: tool for tool in self.tools}
 
+    def found(self, name: str) -> Tool:
+        """A tool as one that was found: the same object each time."""
+        if name not in self._found:
+            self._found[name] = self.by_name[name].replace(is_found=True)
+        return self._found[name]
+
+    @cached_property
+    def _found(self) -> dict[str, Tool]:
+        return {}
+
     @cached_property
     def ranking(self) -> Ranking:
         return Ranking((tool.name, _indexed(tool)) for tool in self.tools)
@@ -175,10 +198,25 @@ def _indexed(tool: Tool) -> str:
     return f"{' '.join(tool.spec.tags)} {tool.description[:_INDEXED_CHARACTERS]}"
 
 
-def _first_words(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
+def _defined(name: str, tool: Tool) -> str:
+    """All that a model needs to call a tool."""
+    schema = json.dumps(tool.spec.parameters, ensure_ascii=False)
+    return f"{name}: {tool.spec.description_with_examples}\nArguments (JSON Schema): {schema}"
 
 
 def _is_on(tool: Tool, ctx: ReadonlyContext) -> bool:
     return tool.is_enabled is None or tool.is_enabled(ctx)
+
+
+def _call(
+    name: Annotated[str, Field(description="The name of the tool.")],
+    arguments: Annotated[
+        dict[str, Any], Field(description="Its arguments, as its JSON Schema wants them.")
+    ],
+) -> str:
+    """Call a tool that a search for tools has found."""
+    # Calls that name a tool are made into calls of that one as soon as the model has replied.
+    raise ToolError(f"Call the tool itself: give its name, and not {name!r}.")
+
+
+_CALL_TOOL = FunctionTool(_call, name=CALL_TOOL)

@@ -57,6 +57,8 @@ class Output:
     outcome_unknown: bool = False
     """The call was given up in the middle: it may have taken effect, or still do."""
     request: PendingRequest | None = None
+    found: tuple[str, ...] | None = None
+    """The names of the tools that a search has found, each with its definition in `text`."""
 
     def __post_init__(self) -> None:
         if type(self.text) is str and self.parts == () and self.status in _STATUSES:
@@ -128,6 +130,11 @@ class Tool(Sealed):
     """For a tool from outside that was renamed or wrapped here: as its source made it."""
     listing: "Listing | None" = None
     """All that its source had when it was listed; filled in by the toolset that lists it."""
+    caller: "Tool | None" = None
+    """For a search for tools: the one that calls what it has found, where a provider takes no new
+    tools in the middle of a conversation."""
+    is_found: bool = False
+    """Listed because a search has found it; its definition is in the conversation from there on."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)

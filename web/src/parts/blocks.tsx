@@ -130,6 +130,7 @@ function TurnCost({ turn }: { turn: Turn }) {
   if (!usage) return null;
   const facts = [
     usage.input_tokens + usage.output_tokens > 0 && `${(usage.input_tokens + usage.output_tokens).toLocaleString()} tokens`,
+    usage.cached_tokens > 0 && `${usage.cached_tokens.toLocaleString()} from cache`,
     usage.cost > 0 && money(usage.cost),
     turn.endedAt > turn.at && duration(turn.endedAt - turn.at),
   ].filter(Boolean);

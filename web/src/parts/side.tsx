@@ -112,6 +112,7 @@ function Cost({ conversation: { usage } }: { conversation: Conversation }) {
         <div><dt>Turns</dt><dd>{usage.requests.toLocaleString()}</dd></div>
         <div><dt>Tokens in</dt><dd>{usage.input_tokens.toLocaleString()}</dd></div>
         <div><dt>… from cache</dt><dd>{usage.cached_tokens.toLocaleString()}</dd></div>
+        {usage.cache_write_tokens > 0 && <div><dt>… to cache</dt><dd>{usage.cache_write_tokens.toLocaleString()}</dd></div>}
         <div><dt>Tokens out</dt><dd>{usage.output_tokens.toLocaleString()}</dd></div>
         {usage.cost > 0 && <div><dt>Price</dt><dd>{money(usage.cost)}</dd></div>}
       </dl>

@@ -4,10 +4,10 @@ from itertools import chain
 from typing import Any
 
 from toolwright.errors import UsageError
-from toolwright.messages import ServerTool, sendable_text
+from toolwright.messages import CALL_TOOL, ServerTool, sendable_text
 from toolwright.models._anthropic.client import anthropic
 from toolwright.models._anthropic.traits import traits_of
-from toolwright.models._anthropic.wire import converter, to_tool
+from toolwright.models._anthropic.wire import converter, known_references, to_tool
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._in_words import with_output_wish
 from toolwright.models._model import ModelRequest, ModelSettings
@@ -16,6 +16,7 @@ from toolwright.models._server_tools import no_equivalent
 __all__ = ["BodyMaker"]
 
 _CACHE = {"type": "ephemeral"}
+_LONG_CACHE = {"type": "ephemeral", "ttl": "1h"}
 _BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
 """Thinking tokens, for models that are told a number."""
 _SERVER_TOOLS = {
@@ -30,11 +31,16 @@ _SERVER_TOOLS = {
 class BodyMaker:
     """Makes bodies for one model; messages, tools and schemas are converted once."""
 
-    def __init__(self, model: str, server: str) -> None:
+    def __init__(self, model: str, server: str, *, loads_tools: bool = False) -> None:
         self._model = model
+        self._loads_tools = loads_tools
         self.convert = converter(server)
+        self._convert_loading = converter(server, loads_tools=True)
         self._traits = traits_of(model)
         self._tools = ByIdentity(lambda specs: [to_tool(spec) for spec in specs])
+        self._found = ByIdentity(
+            lambda specs: [{**to_tool(spec), "defer_loading": True} for spec in specs]
+        )
         self._output_schemas = ByIdentity(_output_schema)
 
     def make(self, request: ModelRequest) -> dict[str, Any]:
@@ -43,7 +49,7 @@ class BodyMaker:
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens(settings),
-            "messages": list(chain.from_iterable(request.history.converted(self.convert))),
+            "messages": self._messages(request),
             **self._prefix(request),
             **self._sampling(settings),
             **self._thinking(request),
@@ -51,22 +57,38 @@ class BodyMaker:
         if output := self._output(request):
             body["output_config"] = output
         if settings.cache_prompt:
-            body["cache_control"] = _CACHE  # the end of the conversation so far
+            body["cache_control"] = _mark(settings)  # the end of the conversation so far
         return body | settings.given
+
+    def _messages(self, request: ModelRequest) -> list[dict[str, Any]]:
+        if not self._is_loading(request):
+            return list(chain.from_iterable(request.history.converted(self.convert)))
+        known = {spec.name for spec in request.found}
+        messages = chain.from_iterable(request.history.converted(self._convert_loading))
+        return [known_references(message, known) for message in messages]
+
+    def _is_loading(self, request: ModelRequest) -> bool:
+        """Whether tools that are found are loaded where the conversation refers to them."""
+        return self._loads_tools and bool(request.searches)
 
     def _max_tokens(self, settings: ModelSettings) -> int:
         return self._traits.max_tokens if settings.max_tokens is None else settings.max_tokens
 
     def _prefix(self, request: ModelRequest) -> dict[str, Any]:
         """Tools and instructions: what stays the same from turn to turn, with a cache mark."""
-        mark = {"cache_control": _CACHE} if request.settings.cache_prompt else {}
+        settings = request.settings
+        mark = {"cache_control": _mark(settings)} if settings.cache_prompt else {}
         prefix: dict[str, Any] = {}
         tools = [*self._tools(request.tools), *map(self._server_tool, request.server_tools)]
+        if self._is_loading(request):
+            tools = [tool for tool in tools if tool["name"] != CALL_TOOL]
         instructions = self._instructions(request)
         if instructions.strip():  # the API refuses blanks
             prefix["system"] = [{"type": "text", "text": instructions, **mark}]
         if tools:  # with a mark of their own, which outlasts a change of the instructions
             tools[-1] = {**tools[-1], **mark}
+        if self._is_loading(request):  # no part of what the mark covers, and may have none
+            tools += self._found(request.found)
         if tools:
             prefix |= {"tools": tools, **self._tool_choice(request.settings)}
         return prefix
@@ -130,6 +152,10 @@ class BodyMaker:
             schema = self._output_schemas(request.output_schema)
             output["format"] = {"type": "json_schema", "schema": schema}
         return output
+
+
+def _mark(settings: ModelSettings) -> dict[str, Any]:
+    return _LONG_CACHE if settings.cache_prompt == "long" else _CACHE
 
 
 def _output_schema(schema: dict[str, Any]) -> dict[str, Any]:

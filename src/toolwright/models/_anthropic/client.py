@@ -26,6 +26,7 @@ __all__ = [
     "anthropic",
     "as_model_errors",
     "client_maker",
+    "is_own",
     "post",
     "post_streamed",
     "server_of",
@@ -62,8 +63,17 @@ def client_maker(
 
 def server_of(base_url: object) -> str:
     """The server that wrote what a model at this address writes."""
-    server = server_named(base_url or os.environ.get("ANTHROPIC_BASE_URL") or _OWN)
+    server = _address(base_url)
     return _OWN if server.endswith(_OWN_ELSEWHERE) else server
+
+
+def is_own(base_url: object) -> bool:
+    """Whether it is Anthropic's own address, where the newest of its API is known."""
+    return _address(base_url) == _OWN
+
+
+def _address(base_url: object) -> str:
+    return server_named(base_url or os.environ.get("ANTHROPIC_BASE_URL") or _OWN)
 
 
 @contextmanager

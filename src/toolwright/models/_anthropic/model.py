@@ -11,11 +11,13 @@ from toolwright.models._anthropic.client import (
     AsyncAnthropic,
     as_model_errors,
     client_maker,
+    is_own,
     post,
     post_streamed,
     server_of,
 )
 from toolwright.models._anthropic.stream import StreamedMessage
+from toolwright.models._anthropic.traits import traits_of
 from toolwright.models._anthropic.wire import read_message
 from toolwright.models._ask import Retries, ask
 from toolwright.models._errors import ended_early, model_error, reading
@@ -32,7 +34,11 @@ _MOST_PAUSES = 50
 
 
 class AnthropicModel(Sealed):
-    """A Claude model. Newer ones have no temperature and no top_p; there they are ignored."""
+    """A Claude model. Newer ones have no temperature and no top_p; there they are ignored.
+
+    `loads_tools` says whether a result can refer to tools that the server then loads; if unset,
+    models that are known to do so at Anthropic's own address.
+    """
 
     def __init__(
         self,
@@ -42,11 +48,15 @@ class AnthropicModel(Sealed):
         base_url: str | None = None,
         client: AsyncAnthropic | None = None,
         retries: Retries | None = None,
+        loads_tools: bool | None = None,
     ) -> None:
         self._model = model
         self._retries = retries or Retries()
-        self._server = server_of(base_url if client is None else client.base_url)
-        self._bodies = BodyMaker(model, self._server)
+        address = base_url if client is None else client.base_url
+        self._server = server_of(address)
+        if loads_tools is None:
+            loads_tools = is_own(address) and traits_of(model).loads_tools
+        self._bodies = BodyMaker(model, self._server, loads_tools=loads_tools)
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -83,9 +93,13 @@ class AnthropicModel(Sealed):
     async def _ask(
         self, body: dict[str, Any], request: ModelRequest, on_delta: OnDelta | None
     ) -> ModelMessage:
+        whole = request.whole_calls
+
         async def send(listen: OnDelta | None) -> ModelMessage:
             with as_model_errors(self.name):
-                return await (self._whole(body) if listen is None else self._streamed(body, listen))
+                if listen is None:
+                    return await self._whole(body)
+                return await self._streamed(body, StreamedMessage(listen, whole_calls=whole))
 
         return await ask(
             send,
@@ -100,8 +114,7 @@ class AnthropicModel(Sealed):
     async def _whole(self, body: dict[str, Any]) -> ModelMessage:
         return self._read(await post(self._client.get(), body, self.name))
 
-    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        streamed = StreamedMessage(listen)
+    async def _streamed(self, body: dict[str, Any], streamed: StreamedMessage) -> ModelMessage:
         async with aclosing(post_streamed(self._client.get(), body, self.name)) as events:
             async for event in events:
                 if event.get("type") == "message":  # the server does not stream

@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from typing import Any, Literal
 
+from toolwright.models._anthropic.wire import read_call
 from toolwright.models._model import Delta, OnDelta
 
 __all__ = ["StreamedMessage"]
@@ -15,8 +16,9 @@ _EVENTS = ("message_", "content_block_", "ping")
 class StreamedMessage:
     """The message so far. `ended` says whether it came to its end."""
 
-    def __init__(self, listen: OnDelta) -> None:
+    def __init__(self, listen: OnDelta, *, whole_calls: bool = False) -> None:
         self._listen = listen
+        self._whole_calls = whole_calls
         self._blocks: dict[int, dict[str, Any]] = {}
         self._calls: dict[int, int] = {}
         """Position among the blocks to position among the calls."""
@@ -40,6 +42,8 @@ class StreamedMessage:
                 self._start(event["index"], event["content_block"])
             case "content_block_delta":
                 self._continue(event["index"], event["delta"])
+            case "content_block_stop" if self._whole_calls and event["index"] in self._calls:
+                self._end_call(event["index"])
             case "message_delta":
                 self._message |= event["delta"]
                 counted = {k: n for k, n in (event.get("usage") or {}).items() if n is not None}
@@ -88,6 +92,11 @@ class StreamedMessage:
                     self._listen(Delta(kind="call", index=call, text=delta["partial_json"]))
             case _:
                 _grow(block, delta)
+
+    def _end_call(self, index: int) -> None:
+        block = dict(self._blocks[index])
+        self._finish_json(block, "".join(self._json.get(index, ())))
+        self._listen(Delta(kind="call", index=self._calls[index], call=read_call(block)))
 
     @staticmethod
     def _finish_json(block: dict[str, Any], text: str) -> None:

@@ -12,6 +12,7 @@ _TAKES_SAMPLING = re.compile(r"claude-(3|sonnet-4|haiku-4|opus-4(?!-[7-9]))")
 _ALWAYS_THINKS = re.compile(r"claude-(fable|mythos|opus-5-5)")
 _THINKS_BETWEEN_TOOLS = re.compile(r"claude-sonnet-5-5")
 _CANNOT_BE_FORCED = re.compile(r"claude-((fable|mythos)-5-|(opus|sonnet)-5-5)")
+_BEFORE_TOOL_REFERENCES = re.compile(r"claude-(3|(opus|sonnet)-4(-[01])?(-\d{8})?$)")
 _MAX_TOKENS = ((re.compile(r"claude-3-5"), 8_192), (re.compile(r"claude-3-(?!7)"), 4_096))
 _DEFAULT_MAX_TOKENS = 32_000
 
@@ -30,6 +31,8 @@ class Traits:
     """The answer can be held to a schema."""
     can_be_forced: bool
     """A tool call can be demanded."""
+    loads_tools: bool
+    """A result can refer to tools, which are then loaded at that place of the conversation."""
     thinking_off: dict[str, Any] | None
     """What turns thinking off, where that is possible."""
 
@@ -44,6 +47,7 @@ def traits_of(model: str) -> Traits:
         takes_sampling=bool(_TAKES_SAMPLING.match(model)),
         has_output_format=not _BEFORE_OUTPUT_FORMAT.match(model),
         can_be_forced=not _CANNOT_BE_FORCED.match(model),
+        loads_tools=not _BEFORE_TOOL_REFERENCES.match(model),
         thinking_off=_thinking_off(model),
     )
 

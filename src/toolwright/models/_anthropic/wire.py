@@ -1,7 +1,7 @@
 """Messages as Anthropic's Messages API writes them, and its replies as messages."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -27,7 +27,7 @@ from toolwright.models._media import MADE, as_base64, as_made, as_note, as_text,
 from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 
-__all__ = ["converter", "read_message", "to_tool"]
+__all__ = ["converter", "known_references", "read_call", "read_message", "to_tool"]
 
 PROVIDER = "anthropic"
 Block = dict[str, Any]
@@ -40,6 +40,8 @@ _RULES = CallRules(
 )
 _NOTHING = "(an empty message)"
 """Stands for a user's message without text: left out, it would leave the model to answer itself."""
+_REFERENCE = "tool_reference"
+_GONE = "(The tools that were found are not there any more.)"
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -58,18 +60,23 @@ def to_tool(spec: ToolSpec) -> Block:
 
 
 @cache
-def converter(server: str) -> Callable[[Message], list[Block]]:
-    """How a message is sent. The same function each time, so the work is done once."""
-    return sendable(server, _RULES)(_to_messages)
+def converter(server: str, *, loads_tools: bool = False) -> Callable[[Message], list[Block]]:
+    """How a message is sent. The same function each time, so the work is done once.
 
+    With `loads_tools` the result of a search is the tools themselves rather than words about them.
+    """
 
-def _to_messages(message: Message) -> list[Block]:
-    """One message, or none when there is nothing in it that the API would accept."""
-    if isinstance(message, ModelMessage):
-        return _model_turn(message)
-    if isinstance(message, UserMessage):
-        return _turn("user", _content_blocks(message.parts) or [_text(_NOTHING)])
-    return _turn("user", [_result_block(result) for result in message.results])
+    @sendable(server, _RULES, loads_tools=loads_tools)
+    def to_messages(message: Message) -> list[Block]:
+        """One message, or none when there is nothing in it that the API would accept."""
+        if isinstance(message, ModelMessage):
+            return _model_turn(message)
+        if isinstance(message, UserMessage):
+            return _turn("user", _content_blocks(message.parts) or [_text(_NOTHING)])
+        results = [_result_block(result, loads_tools) for result in message.results]
+        return _turn("user", results)
+
+    return to_messages
 
 
 def _turn(role: str, blocks: list[Block]) -> list[Block]:
@@ -106,13 +113,37 @@ def _source(blob: BlobPart) -> Block:
     return {"type": "base64", "media_type": blob.media_type, "data": as_base64(blob)}
 
 
-def _result_block(result: ToolResult) -> Block:
+def _result_block(result: ToolResult, loads_tools: bool) -> Block:
     block: Block = {"type": "tool_result", "tool_use_id": result.call_id}
-    if content := _content_blocks(result.content):
+    if loads_tools and result.found:
+        block["content"] = [{"type": _REFERENCE, "tool_name": name} for name in result.found]
+    elif content := _content_blocks(result.content):
         block["content"] = content
     if result.status in ("error", "denied"):
         block["is_error"] = True
     return block
+
+
+def known_references(message: Block, known: Collection[str]) -> Block:
+    """`message` without references to tools that are gone: the API refuses the conversation for one.
+
+    The same object where there are none.
+    """
+    if message["role"] != "user" or not any(_refers(block) for block in message["content"]):
+        return message
+    return {**message, "content": [_with_known(block, known) for block in message["content"]]}
+
+
+def _refers(block: Block) -> bool:
+    content = block.get("content") if block["type"] == "tool_result" else None
+    return bool(content) and content[0]["type"] == _REFERENCE
+
+
+def _with_known(block: Block, known: Collection[str]) -> Block:
+    if not _refers(block):
+        return block
+    kept = [one for one in block["content"] if one["tool_name"] in known]
+    return {**block, "content": kept or [_text(_GONE)]}
 
 
 def _model_turn(message: ModelMessage) -> list[Block]:
@@ -188,12 +219,15 @@ def _read_block(block: Block) -> ModelPart:
             meta = {"redacted": True}
             return ReasoningPart(text="", signature=block["data"], provider=PROVIDER, meta=meta)
         case "tool_use":
-            return ToolCall(
-                call_id=block["id"], name=block["name"], arguments=_arguments(block["input"])
-            )
+            return read_call(block)
         case kind:
             used = block.get("name") or kind.removesuffix("_tool_result")
             return ServerToolPart(provider=PROVIDER, name=used, payload=block)
+
+
+def read_call(block: Block) -> ToolCall:
+    """The call that a block is."""
+    return ToolCall(call_id=block["id"], name=block["name"], arguments=_arguments(block["input"]))
 
 
 def _arguments(given: Any) -> str:

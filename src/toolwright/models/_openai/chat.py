@@ -18,6 +18,7 @@ from toolwright.models._openai.client import (
     DONE,
     AsyncOpenAI,
     as_model_errors,
+    cache_settings,
     client_maker,
     post,
     post_streamed,
@@ -61,6 +62,7 @@ class OpenAIChatModel(Sealed):
         self._server = server_at(provider, url)
         self._price_list = _price_list(provider, self._server, url)
         self._address = server_named(url or OPENAI_URL)
+        self._is_own = self._address == server_named(OPENAI_URL)
         self._calls_in_text = calls_in_text
         self._retries = retries or Retries()
         self._convert = converter(provider, self._server, self._address)
@@ -158,6 +160,7 @@ class OpenAIChatModel(Sealed):
             "messages": messages,
             **self._tool_settings(request),
             **self._sampling(settings),
+            **cache_settings(request, is_own=self._is_own),
         }
         if request.output_schema is not None:
             body["response_format"] = self._output_formats(request.output_schema)

@@ -10,6 +10,7 @@ from toolwright.models._answers import DONE, answer_of, events_of
 from toolwright.models._errors import model_error
 from toolwright.models._exchange import exchange
 from toolwright.models._keys import sendable_key
+from toolwright.models._model import ModelRequest
 from toolwright.models._openai.servers import SERVERS, Server, address_of
 from toolwright.models._secrets import Secrets
 
@@ -25,6 +26,7 @@ __all__ = [
     "DONE",
     "AsyncOpenAI",
     "as_model_errors",
+    "cache_settings",
     "client_maker",
     "get",
     "post",
@@ -138,3 +140,11 @@ async def post_streamed(
 
 def _asking(client: AsyncOpenAI, path: str) -> None:
     exchange().asked(f"{str(client.base_url).rstrip('/')}{path}")
+
+
+def cache_settings(request: ModelRequest, *, is_own: bool) -> dict[str, Any]:
+    """What a request says about the prompt cache; `is_own`: to OpenAI itself, which knows all of it."""
+    settings = request.settings
+    key = settings.cache_key or (request.conversation if is_own and settings.cache_prompt else "")
+    said = {"prompt_cache_key": key} if key else {}
+    return {**said, "prompt_cache_retention": "24h"} if settings.cache_prompt == "long" else said

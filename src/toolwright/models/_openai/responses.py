@@ -9,11 +9,7 @@ from typing import Any
 import anyio
 
 from toolwright._sealed import Sealed
-from toolwright.messages import (
-    ModelMessage,
-    ServerTool,
-    sendable_text,
-)
+from toolwright.messages import CALL_TOOL, ModelMessage, ServerTool, ToolSpec, sendable_text
 from toolwright.models._ask import Retries, Send, ask
 from toolwright.models._by_identity import ByIdentity
 from toolwright.models._dialects import all_required, strict_schema
@@ -23,16 +19,21 @@ from toolwright.models._openai.client import (
     DONE,
     AsyncOpenAI,
     as_model_errors,
+    cache_settings,
     client_maker,
     get,
     post,
     post_streamed,
 )
 from toolwright.models._openai.responses_wire import (
+    CLIENT_SEARCH,
     REASONING_GAP,
     converter,
+    read_call,
     read_response,
     to_function,
+    to_search,
+    with_loaded,
 )
 from toolwright.models._openai.servers import OPENAI_URL, address_of
 from toolwright.models._origin import server_named
@@ -49,6 +50,8 @@ _LONGEST_WAIT = 10.0
 """Seconds between two looks at a response that is made in the background."""
 _NO_REASONING = re.compile(r"gpt-(3|4)|chatgpt-4o|ft:gpt-(3|4)")
 """Models from before reasoning; they refuse its settings, and the others refuse sampling's."""
+_LOADS_TOOLS = re.compile(r"gpt-(5\.([4-9]|\d\d)(?!-nano)|[6-9])")
+"""Models that search for tools, and take those that were found in the middle of a conversation."""
 _SERVER_TOOLS: dict[str, dict[str, Any]] = {
     "google_search": {"type": "web_search"},
     "web_search": {"type": "web_search"},
@@ -62,6 +65,8 @@ class OpenAIModel(Sealed):
     """A model of OpenAI's, or of a server that speaks its Responses API.
 
     Nothing is stored at the provider: reasoning comes encrypted and is sent back with the history.
+    `loads_tools` says whether the server takes tools in the middle of a conversation, as the result
+    of a search; if unset, models that are known to do so at OpenAI's own address.
     """
 
     def __init__(
@@ -72,6 +77,7 @@ class OpenAIModel(Sealed):
         base_url: str | None = None,
         client: AsyncOpenAI | None = None,
         retries: Retries | None = None,
+        loads_tools: bool | None = None,
     ) -> None:
         self._model = model
         self._reasons = not _NO_REASONING.match(model)
@@ -81,6 +87,11 @@ class OpenAIModel(Sealed):
         url = address_of("openai", base_url) if client is None else client.base_url
         self._address = server_named(url or OPENAI_URL)
         self._convert = converter(self._address)
+        self._convert_loading = converter(self._address, loads_tools=True)
+        self._found = ByIdentity(_by_name)
+        self._is_own = self._address == server_named(OPENAI_URL)
+        known = self._is_own and bool(_LOADS_TOOLS.match(model))
+        self._loads_tools = known if loads_tools is None else loads_tools
         self._secrets = Secrets(self.name)
         if client is not None:
             self._secrets.hold_client(client)
@@ -99,11 +110,15 @@ class OpenAIModel(Sealed):
         """Answer with the next turn; see `Model.respond`."""
         body = self._body(request)
         timeout = request.settings.timeout
+        search = self._search(request) or CLIENT_SEARCH
 
         async def send(listen: OnDelta | None) -> ModelMessage:
-            return await (self._whole(body) if listen is None else self._streamed(body, listen))
+            if listen is None:
+                return await self._whole(body, search)
+            return await self._streamed(body, search, _Listener(listen, request.whole_calls))
 
-        return await self._finished(await self._ask(send, on_delta, timeout), on_delta, timeout)
+        reply = await self._ask(send, on_delta, timeout)
+        return await self._finished(reply, search, on_delta, timeout)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; a client that was given stays open."""
@@ -129,7 +144,7 @@ class OpenAIModel(Sealed):
         )
 
     async def _finished(
-        self, reply: ModelMessage, on_delta: OnDelta | None, timeout: float | None
+        self, reply: ModelMessage, search: str, on_delta: OnDelta | None, timeout: float | None
     ) -> ModelMessage:
         """The whole of a reply that may be made in the background.
 
@@ -143,35 +158,36 @@ class OpenAIModel(Sealed):
                 raise model_error(self.name, what, reason="timeout", status=200, url=url)
             await anyio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
-            reply = await self._ask(partial(self._look, path), on_delta, timeout)
+            reply = await self._ask(partial(self._look, path, search), on_delta, timeout)
         return reply
 
-    async def _look(self, path: str, listen: OnDelta | None) -> ModelMessage:
-        return self._read(await get(self._client.get(), path, self.name))
+    async def _look(self, path: str, search: str, listen: OnDelta | None) -> ModelMessage:
+        return self._read(await get(self._client.get(), path, self.name), search)
 
-    async def _whole(self, body: dict[str, Any]) -> ModelMessage:
-        return self._read(await post(self._client.get(), _PATH, body, self.name))
+    async def _whole(self, body: dict[str, Any], search: str) -> ModelMessage:
+        return self._read(await post(self._client.get(), _PATH, body, self.name), search)
 
-    async def _streamed(self, body: dict[str, Any], listen: OnDelta) -> ModelMessage:
-        listener = _Listener(listen)
+    async def _streamed(
+        self, body: dict[str, Any], search: str, listener: "_Listener"
+    ) -> ModelMessage:
         async with aclosing(post_streamed(self._client.get(), _PATH, body, self.name)) as events:
             async for event in events:
                 if event is DONE:
                     break
                 if event.get("object") == "response":  # the server does not stream
-                    return self._read(event)
+                    return self._read(event, search)
                 with reading(self.name, event):
                     ended = listener.hear(event)
                 if ended is not None:
-                    return self._read(ended)
+                    return self._read(ended, search)
         raise ended_early(self.name, strange=listener.is_strange)
 
-    def _read(self, response: dict[str, Any]) -> ModelMessage:
+    def _read(self, response: dict[str, Any], search: str) -> ModelMessage:
         with reading(self.name, response):
             if response.get("status") in _UNFINISHED:
                 path = f"{_PATH}/{response['id']}"
                 return ModelMessage(parts=(), model=self.name, meta={"unfinished": path})
-            return read_response(response, self.name)
+            return read_response(response, self.name, search)
 
     # -- the request --------------------------------------------------------------------------
 
@@ -179,10 +195,11 @@ class OpenAIModel(Sealed):
         settings = request.settings
         body: dict[str, Any] = {
             "model": self._model,
-            "input": list(chain.from_iterable(request.history.converted(self._convert))),
+            "input": self._input(request),
             "store": False,
             **self._tool_settings(request),
             **self._sampling(settings),
+            **cache_settings(request, is_own=self._is_own),
         }
         if request.instructions:
             body["instructions"] = sendable_text(request.instructions)
@@ -192,8 +209,27 @@ class OpenAIModel(Sealed):
             body["text"] = {"format": self._output_formats(request.output_schema)}
         return body | settings.given
 
+    def _search(self, request: ModelRequest) -> str | None:
+        """The tool that finds others, where it can be the API's own search; there is one of these."""
+        only_one = self._loads_tools and len(request.searches) == 1
+        return request.searches[0] if only_one else None
+
+    def _input(self, request: ModelRequest) -> list[dict[str, Any]]:
+        search = self._search(request)
+        if search is None:
+            return list(chain.from_iterable(request.history.converted(self._convert)))
+        items = chain.from_iterable(request.history.converted(self._convert_loading))
+        return list(with_loaded(items, search, self._found(request.found)))
+
     def _tool_settings(self, request: ModelRequest) -> dict[str, Any]:
-        tools = [*self._functions(request.tools), *map(self._server_tool, request.server_tools)]
+        functions = self._functions(request.tools)
+        if search := self._search(request):
+            as_search = {
+                spec.name: to_search(spec) for spec in request.tools if spec.name == search
+            }
+            kept = (one for one in functions if one["name"] != CALL_TOOL)
+            functions = [as_search.get(one["name"], one) for one in kept]
+        tools = [*functions, *map(self._server_tool, request.server_tools)]
         if not tools:
             return {}
         settings: dict[str, Any] = {"tools": tools}
@@ -227,6 +263,10 @@ class OpenAIModel(Sealed):
         return {key: value for key, value in chosen.items() if value is not None}
 
 
+def _by_name(specs: tuple[ToolSpec, ...]) -> dict[str, dict[str, Any]]:
+    return {spec.name: {**to_function(spec), "defer_loading": True} for spec in specs}
+
+
 def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
     strict = strict_schema(all_required(schema))
     return {
@@ -240,8 +280,9 @@ def _output_format(schema: dict[str, Any]) -> dict[str, Any]:
 class _Listener:
     """Hands on the pieces of one streamed response."""
 
-    def __init__(self, listen: OnDelta) -> None:
+    def __init__(self, listen: OnDelta, whole_calls: bool) -> None:
         self._listen = listen
+        self._whole_calls = whole_calls
         self._calls: dict[int, int] = {}
         """Position among the output items to position among the calls."""
         self._items: list[dict[str, Any]] = []
@@ -268,6 +309,9 @@ class _Listener:
                 self._listen(Delta(kind="call", index=index, text=event["delta"]))
             case "response.output_item.done":
                 self._items.append(event["item"])
+                if self._whole_calls and event["item"]["type"] == "function_call":
+                    index = self._calls.get(event["output_index"], 0)
+                    self._listen(Delta(kind="call", index=index, call=read_call(event["item"])))
             case "response.completed" | "response.incomplete" | "response.failed":
                 # Some compatible servers leave the output out of the last event.
                 response = event["response"]

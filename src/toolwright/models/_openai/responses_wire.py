@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from toolwright.messages import (
     UserMessage,
 )
 from toolwright.models._call_ids import CallRules, new_call_id
+from toolwright.models._depth import as_object
 from toolwright.models._dialects import strict_schema
 from toolwright.models._errors import model_error
 from toolwright.models._media import MADE, as_data_url, as_note, as_text, is_text
@@ -30,13 +31,24 @@ from toolwright.models._prices import priced
 from toolwright.models._sendable import sendable
 from toolwright.models._sent_errors import refuse_error
 
-__all__ = ["REASONING_GAP", "converter", "read_response", "to_function"]
+__all__ = [
+    "CLIENT_SEARCH",
+    "REASONING_GAP",
+    "converter",
+    "read_call",
+    "read_response",
+    "to_function",
+    "to_search",
+    "with_loaded",
+]
 
 PROVIDER = "openai"
 CLIENT_SEARCH = "tool_search"
 """The tool that answers when a model searches for tools and leaves the search to its client."""
 Item = dict[str, Any]
 REASONING_GAP = "\n\n"
+_FOUND = "found"
+"""The names of the tools that a search has found, until `with_loaded` puts the tools there."""
 _RULES = CallRules(longest_id=64, name_characters=r"a-zA-Z0-9_\-", longest_name=64)
 _INTERPRETER = "code_interpreter_call"
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
@@ -55,19 +67,60 @@ def to_function(spec: ToolSpec) -> Item:
     }
 
 
+def to_search(spec: ToolSpec) -> Item:
+    """A tool that finds others, as the API's own search that is left to the client."""
+    parameters = {"additionalProperties": False, **spec.parameters}
+    described = {"description": spec.description_with_examples, "parameters": parameters}
+    return {"type": CLIENT_SEARCH, "execution": "client", **described}
+
+
 @cache
-def converter(server: str) -> Callable[[Message], list[Item]]:
-    """How a message is sent. The same function each time, so the work is done once."""
-    return sendable(server, _RULES)(_to_items)
+def converter(server: str, *, loads_tools: bool = False) -> Callable[[Message], list[Item]]:
+    """How a message is sent. The same function each time, so the work is done once.
+
+    With `loads_tools`, `with_loaded` makes a request's items of these.
+    """
+
+    @sendable(server, _RULES, loads_tools=loads_tools)
+    def to_items(message: Message) -> list[Item]:
+        """One message as input items, in order."""
+        if isinstance(message, UserMessage):
+            return [{"type": "message", "role": "user", "content": _contents(message.parts)}]
+        if isinstance(message, ModelMessage):
+            return _model_items(message, loads_tools)
+        return [_output_item(result, loads_tools) for result in message.results]
+
+    return to_items
 
 
-def _to_items(message: Message) -> list[Item]:
-    """One message as input items, in order."""
-    if isinstance(message, UserMessage):
-        return [{"type": "message", "role": "user", "content": _contents(message.parts)}]
-    if isinstance(message, ModelMessage):
-        return _model_items(message)
-    return [_output_item(result) for result in message.results]
+def with_loaded(items: Iterable[Item], search: str, known: Mapping[str, Item]) -> Iterator[Item]:
+    """The items, in which the calls of `search` are the API's own searches, with what they found.
+
+    `known` are the tools that are there, by name. What a search without tools says follows it.
+    """
+    searches: set[str] = set()
+    for item in items:
+        match item["type"]:
+            case "function_call" if item["name"] == search:
+                searches.add(item["call_id"])
+                yield _search_call(item["call_id"], as_object(item["arguments"]))
+            case "tool_search_call":
+                searches.add(item["call_id"])
+                yield item
+            case "function_call_output" if item["call_id"] in searches:
+                found = item.get(_FOUND, ())
+                yield _found(item["call_id"], [known[name] for name in found if name in known])
+                if not found:
+                    yield {"type": "message", "role": "developer", "content": item["output"]}
+            case "function_call_output" if _FOUND in item:
+                yield {key: value for key, value in item.items() if key != _FOUND}
+            case _:
+                yield item
+
+
+def _search_call(call_id: str, arguments: Any) -> Item:
+    made = {"type": "tool_search_call", "call_id": call_id, "arguments": arguments}
+    return {**made, "execution": "client", "status": "completed"}
 
 
 def _contents(parts: tuple[Content, ...]) -> list[Item]:
@@ -92,12 +145,13 @@ def _content(part: Content) -> Item:
     }
 
 
-def _output_item(result: ToolResult) -> Item:
+def _output_item(result: ToolResult, loads_tools: bool) -> Item:
     if result.name == CLIENT_SEARCH:
         return _search_output(result)
     only_text = all(isinstance(part, TextPart) for part in result.content)
     output = result.text if only_text else _contents(result.content)
-    return {"type": "function_call_output", "call_id": result.call_id, "output": output}
+    found = {_FOUND: result.found} if loads_tools and result.found else {}
+    return {"type": "function_call_output", "call_id": result.call_id, "output": output, **found}
 
 
 def _search_output(result: ToolResult) -> Item:
@@ -107,18 +161,22 @@ def _search_output(result: ToolResult) -> Item:
     except ValueError:
         found = []
     tools = [tool for tool in found if isinstance(tool, dict)] if isinstance(found, list) else []
-    output = {"type": "tool_search_output", "call_id": result.call_id, "tools": tools}
+    return _found(result.call_id, tools)
+
+
+def _found(call_id: str, tools: Sequence[Any]) -> Item:
+    output = {"type": "tool_search_output", "call_id": call_id, "tools": list(tools)}
     return {**output, "execution": "client", "status": "completed"}
 
 
-def _model_items(message: ModelMessage) -> list[Item]:
+def _model_items(message: ModelMessage, loads_tools: bool) -> list[Item]:
     # Ids and phases are this provider's own; another one's turn is told in plain words.
     own = message.meta.get("provider") == PROVIDER
     details = iter(message.meta.get("messages", ()) if own else ())
     items = []
     for part in message.parts:
         detail = next(details, None) if isinstance(part, TextPart) else None
-        item = _model_item(part, detail)
+        item = _model_item(part, detail, loads_tools)
         if item is not None:
             items.append(item)
     # The API refuses reasoning that nothing follows.
@@ -138,12 +196,14 @@ def _made_images(images: list[BlobPart]) -> Item:
     return {"type": "message", "role": "user", "content": [told, *map(_content, images)]}
 
 
-def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | None:
+def _model_item(
+    part: ModelPart, detail: Mapping[str, Any] | None, loads_tools: bool
+) -> Item | None:
     match part:
         case TextPart():
             return _text_item(part, detail)
         case ToolCall():
-            return _call_item(part)
+            return _call_item(part, loads_tools)
         case ReasoningPart(provider="openai", signature=str()):
             return _reasoning_item(part)
         case ServerToolPart(provider="openai"):
@@ -152,9 +212,9 @@ def _model_item(part: ModelPart, detail: Mapping[str, Any] | None) -> Item | Non
             return None
 
 
-def _call_item(call: ToolCall) -> Item:
-    if call.name == CLIENT_SEARCH and "openai_item" in call.meta:
-        return call.meta["openai_item"]
+def _call_item(call: ToolCall, loads_tools: bool) -> Item:
+    if "openai_item" in call.meta and (loads_tools or call.name == CLIENT_SEARCH):
+        return {**call.meta["openai_item"], "call_id": call.call_id}
     item_id = {"id": call.meta["openai_id"]} if "openai_id" in call.meta else {}
     return {
         **call.meta.get("openai_more", {}),
@@ -184,13 +244,18 @@ def _reasoning_item(part: ReasoningPart) -> Item:
     }
 
 
-def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
-    """The whole reply, from a response as JSON; raises `ModelError` when it says that it failed."""
+def read_response(
+    response: Mapping[str, Any], name: str, search: str = CLIENT_SEARCH
+) -> ModelMessage:
+    """The whole reply, from a response as JSON; raises `ModelError` when it says that it failed.
+
+    A search for tools that is left to the client is a call of `search`.
+    """
     if response.get("status") in ("failed", "cancelled"):
         refuse_error(response, name)
         what = f"the response ended as {response['status']!r}"
         raise model_error(name, what, reason="server")
-    reader = _Reader()
+    reader = _Reader(search)
     for item in response["output"]:
         reader.read(item)
     meta = {"provider": PROVIDER, "id": response.get("id"), "messages": reader.messages}
@@ -208,7 +273,8 @@ def read_response(response: Mapping[str, Any], name: str) -> ModelMessage:
 class _Reader:
     """Reads the output items of one response into parts."""
 
-    def __init__(self) -> None:
+    def __init__(self, search: str) -> None:
+        self._search = search
         self.parts: list[ModelPart] = []
         self.messages: list[Item] = []
         """For each text part, what must be sent back with it."""
@@ -222,9 +288,9 @@ class _Reader:
             case "reasoning":
                 self.parts.append(_read_reasoning(item))
             case "function_call":
-                self.parts.append(_read_call(item))
+                self.parts.append(read_call(item))
             case "tool_search_call" if item.get("execution") == "client":
-                self.parts.append(_read_search(item))
+                self.parts.append(_read_search(item, self._search))
             case "image_generation_call" if item.get("result"):
                 self.parts.append(_read_image(item))
             case kind:
@@ -256,7 +322,8 @@ def _read_reasoning(item: Item) -> ReasoningPart:
     )
 
 
-def _read_call(item: Item) -> ToolCall:
+def read_call(item: Item) -> ToolCall:
+    """The call that an item is."""
     meta = {"openai_id": item["id"]} if item.get("id") else {}
     # A namespace, a caller, and what comes to the API later.
     more = {key: value for key, value in item.items() if key not in _CALL and value is not None}
@@ -271,12 +338,12 @@ def _read_call(item: Item) -> ToolCall:
     )
 
 
-def _read_search(item: Item) -> ToolCall:
-    """A search for tools that is ours to make: a call, to a tool of that name."""
+def _read_search(item: Item, name: str) -> ToolCall:
+    """A search for tools that is ours to make: a call, to the tool that makes it."""
     arguments = item.get("arguments") or {}
     return ToolCall(
         call_id=item.get("call_id") or item["id"],
-        name=CLIENT_SEARCH,
+        name=name,
         arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
         meta={"openai_item": item},
     )

@@ -26,6 +26,7 @@ from toolwright.messages import (
 )
 from toolwright.models._errors import broken_off
 from toolwright.models._media import as_text, is_text
+from toolwright.models._sendable import as_called
 
 try:
     from pydantic_ai import messages as theirs
@@ -60,6 +61,7 @@ def to_definition(spec: ToolSpec) -> ToolDefinition:
 
 def to_message(message: Message) -> theirs.ModelMessage:
     """One message; a reply that came this way is sent back as it was."""
+    message = as_called(message)
     if isinstance(message, UserMessage):
         prompt = theirs.UserPromptPart(content=[_content(part) for part in message.parts])
         return theirs.ModelRequest(parts=[prompt])

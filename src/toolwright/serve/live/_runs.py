@@ -262,7 +262,7 @@ class LiveRuns:
         for session_id in released:
             row = await store.find(app_name, session_id)
             if row is not None:
-                await self._after_answer(row, self.go_on)
+                await self.go_on_with_answers(row)
 
     async def _after_answer(
         self, row: SessionRow, go_on: Callable[[SessionRow], Awaitable[None]]

@@ -65,9 +65,12 @@ class Desk:
         self._runner = by_hand
         self._waiting: OrderedDict[str, float] = OrderedDict()
         """The calls that wait for their client to come back, and since when; the oldest first."""
+        self._are_rules_checked = False
 
     async def tools(self) -> list[Tool]:
-        """What can be called now."""
+        """What can be called now; `UsageError` for a rule with a name that nothing has."""
+        if not self._are_rules_checked:
+            self._are_rules_checked = not await self._runner.check_rules(user_id=_USER)
         tools: list[Tool] = []
         for thing in self._things:
             tools += await thing.list_tools(None) if isinstance(thing, Toolset) else [thing]

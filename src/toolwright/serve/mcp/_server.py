@@ -2,8 +2,8 @@
 
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version as distribution_version
 from typing import Any
 
@@ -89,15 +89,18 @@ class McpServer:
     async def _list_tools(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[listed_tool(tool) for tool in await self._desk.tools()])
+        with _in_words():
+            tools = await self._desk.tools()
+        return types.ListToolsResult(tools=[listed_tool(tool) for tool in tools])
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = await self._find(params.name)
-        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return await self._answer_or_ask(tool, ctx, params)
-        return await self._answer_asking(tool, ctx, params)
+        with _in_words():
+            tool = await self._find(params.name)
+            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                return await self._answer_or_ask(tool, ctx, params)
+            return await self._answer_asking(tool, ctx, params)
 
     async def _answer_asking(
         self, tool: Tool, ctx: _Context, params: types.CallToolRequestParams
@@ -178,6 +181,15 @@ class McpServer:
             if tool.name == name:
                 return tool
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say what the developer has to put right; of other errors a client of today is told nothing."""
+    try:
+        yield
+    except UsageError as error:
+        raise MCPError(types.INTERNAL_ERROR, sendable_text(str(error))) from error
 
 
 def _read_state(state: str, call: str) -> tuple[str, str]:
