@@ -16,7 +16,7 @@ PROGRAMS = (
     "core.sshCommand", "credential.helper", "credential.https://127.0.0.1.helper", "diff.external",
     "diff.{0}.command", "diff.{0}.textconv", "filter.{0}.clean", "filter.{0}.process", "filter.{0}.smudge",
     "gc.recentObjectsHook", "gpg.program", "gpg.ssh.defaultKeyCommand", "gpg.ssh.program",
-    "interactive.diffFilter", "man.{0}.cmd", "merge.{0}.driver", "pager.diff", "pager.log", "pager.status",
+    "hook.{0}.command", "interactive.diffFilter", "man.{0}.cmd", "merge.{0}.driver", "pager.diff", "pager.log", "pager.status",
     "remote.origin.receivepack", "remote.origin.uploadpack", "sequence.editor", "tar.{0}.command",
     "trailer.{0}.cmd", "trailer.{0}.command", "uploadpack.packObjectsHook",
 )  # fmt: skip

@@ -225,3 +225,17 @@ def test_what_reads_runs_no_alias_to_fetch_what_is_missing(tmp_path: Path) -> No
     for name in HELPERS:
         _git(trap.work, "config", f"remote.at-{name}.promisor", "true")
         assert trap.run(check.checked)[1] == "", name
+
+
+def test_hooks_that_settings_name_are_nothing_to_a_git_that_knows_them(tmp_path: Path) -> None:
+    """Since 2.54, git runs `hook.NAME.command`; an older one shows which it would run."""
+    _git(tmp_path, "init", "-q")
+    for key, value in (("command", "./evil"), ("event", "pre-commit"), ("enabled", "true")):
+        _git(tmp_path, "config", f"hook.a b.{key}", value)
+    judged = POLICY.check("git config --get-regexp '^hook'")
+    assert judged.allowed
+    done = subprocess.run(
+        ["bash", "-c", judged.checked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    last = dict(line.removeprefix("hook.a b.").split(" ", 1) for line in done.stdout.splitlines())
+    assert last == {"command": "true", "event": "pre-commit", "enabled": "false"}

@@ -1,14 +1,23 @@
 """Which bubblewrap is used, and what is said about it."""
 
+import errno
+import os
+import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from toolwright.backends.sandboxes import Bubblewrap, OsSandbox
+from toolwright.backends import _own_paths
+from toolwright.backends._own_paths import held_below
+from toolwright.backends.sandboxes import Bubblewrap, OsSandbox, open_executor
 from toolwright.backends.sandboxes import _bubblewrap as bubblewrap
 from toolwright.backends.sandboxes import _bwrap_binary as binaries
 from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
+from toolwright.builtin import BestExecutor
+from toolwright.builtin.shell._best_executor import _capabilities
+from toolwright.errors import StoreError, UsageError
 
 pytestmark = pytest.mark.anyio
 
@@ -32,6 +41,8 @@ def have(monkeypatch: pytest.MonkeyPatch, system: str, packaged: str) -> None:
 def forget() -> Iterator[None]:
     yield
     bubblewrap._probed.cache_clear()
+    _capabilities.cache_clear()
+    _own_paths._own.cache_clear()
 
 
 def test_the_newest_of_the_system_and_the_package_is_used(
@@ -81,6 +92,79 @@ async def test_where_none_works_the_probe_names_binary_version_and_reason(
     assert await Bubblewrap().probe() == (
         f"bubblewrap 0.13.1 at {refused} is forbidden here: no userns"
     )
+
+
+async def test_a_chosen_one_that_does_not_work_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLWRIGHT_BWRAP", str(tmp_path / "nowhere"))
+    for what in (Bubblewrap().probe, partial(open_executor, tmp_path, allow_unsandboxed=True)):
+        with pytest.raises(UsageError, match=r"TOOLWRIGHT_BWRAP names a bubblewrap .*nowhere"):
+            await what()
+    _capabilities.cache_clear()
+    with pytest.raises(UsageError, match="TOOLWRIGHT_BWRAP names"):
+        BestExecutor(tmp_path)
+
+
+FAILURES: dict[str, OSError | subprocess.TimeoutExpired | subprocess.CompletedProcess[str]] = {
+    "slow": subprocess.TimeoutExpired("bwrap", 10),
+    "no process": BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)),
+    "no namespace": subprocess.CompletedProcess("bwrap", 1, "", f"x: {os.strerror(errno.EAGAIN)}"),
+    "killed": subprocess.CompletedProcess("bwrap", -9, "", ""),
+}
+
+
+@pytest.mark.parametrize("how", FAILURES)
+async def test_one_bad_moment_is_neither_remembered_nor_gone_on_from_without_walls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    works = program(tmp_path / "works", "0.9.0")
+    have(monkeypatch, system=works, packaged=works)
+    assert [found.path for found in found_binaries()] == [works, works]
+
+    def fails(*args: object, **settings: object) -> subprocess.CompletedProcess[str]:
+        if isinstance(failure := FAILURES[how], Exception):
+            raise failure
+        return failure
+
+    _capabilities.cache_clear()
+    with monkeypatch.context() as busy:
+        busy.setattr(subprocess, "run", fails)
+        with pytest.raises(StoreError, match="machine is busy"):
+            await open_executor(tmp_path, allow_unsandboxed=True)
+        with pytest.raises(StoreError, match="machine is busy"):
+            BestExecutor(tmp_path)
+    assert await Bubblewrap().probe() is None
+
+
+async def test_commands_without_walls_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = program(tmp_path / "one", "0.13.1", "{ echo no userns >&2; exit 1; }")
+    have(monkeypatch, system=refused, packaged=refused)
+    _capabilities.cache_clear()
+    for _ in range(2):
+        assert not BestExecutor(tmp_path).is_sandbox
+    executor = await open_executor(tmp_path, allow_unsandboxed=True)
+    assert not executor.capabilities.filesystem_confined
+    [told] = [text for text in caplog.messages if "without a sandbox" in text]
+    assert "no userns" in told
+
+
+def test_a_relative_choice_is_looked_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = program(tmp_path / "bin", "0.9.0")
+    (tmp_path / "ws").mkdir()
+    theirs = program(tmp_path / "ws" / "bin", "99.0")
+    monkeypatch.chdir(tmp_path)
+    _own_paths._real_once.cache_clear()
+    monkeypatch.setenv("TOOLWRIGHT_BWRAP", "bin/bwrap")
+    assert [found.path for found in found_binaries()] == [ours]
+    monkeypatch.chdir(tmp_path / "ws")
+    assert theirs not in [found.path for found in found_binaries()]
+    _own_paths._own.cache_clear()
+    assert Path(ours) in held_below(tmp_path)
 
 
 def test_advisories_go_by_version_and_by_how_it_is_installed() -> None:

@@ -23,17 +23,19 @@ from toolwright.backends import (
     open_sandbox,
     open_store,
 )
-from toolwright.backends._own_paths import held_below
+from toolwright.backends._own_paths import held_below, hidden_below
 from toolwright.backends.artifacts import DirectoryArtifacts
 from toolwright.backends.artifacts._directory import DirectoryBlobs
 from toolwright.backends.files import Glob, Query, Wanted
-from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox
+from toolwright.backends.sandboxes import Bubblewrap, Landlock, OsSandbox, _bubblewrap, _os_sandbox
 from toolwright.backends.sandboxes._packages import check_pip_settings
 from toolwright.backends.sandboxes._seatbelt import profile
 from toolwright.backends.sandboxes._walls import Room
 from toolwright.builtin import BestExecutor
 from toolwright.errors import StoreError, ToolError, UsageError
 from toolwright.messages import Scope
+from toolwright.sources._child import ChildCommand
+from toolwright.sources.mcp._params import StdioConnectionParams
 from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -114,10 +116,13 @@ async def test_walls_that_cannot_hide_records_do_not_open_and_stop(project: Path
             await portable.run("true")
         with pytest.raises(UsageError, match="cannot hide it"):
             await portable.run_code("1")
-    for readable in (file.parent, project):
+    for readable, told in (
+        (file.parent, r"holds .*sessions\.db"),
+        (project, "landlock cannot hide"),
+    ):
         other = project / "other"
         other.mkdir(exist_ok=True)
-        with pytest.raises(UsageError, match="landlock cannot hide it"):
+        with pytest.raises(UsageError, match=told):
             await open_sandbox(other, readable=[readable], walls=[Landlock()])
 
 
@@ -155,16 +160,91 @@ def test_a_link_that_leads_to_records_is_refused(project: Path, secret: Path) ->
         held_below(project)
 
 
-async def test_where_commands_only_read_records_are_hidden_too(
-    project: Path, tmp_path: Path
+async def test_where_commands_only_read_records_are_hidden_with_their_directory(
+    project: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (project / "work.txt").write_text("work")
-    open_store(f"sqlite:///{project}/sessions.db")
-    (project / "sessions.db").write_text("records")
+    (project / "mixed").mkdir()
+    (project / "mixed" / "work.txt").write_text("work")
+    open_store(f"sqlite:///{project}/mixed/sessions.db")
     (tmp_path / "other").mkdir()
     async with await open_sandbox(tmp_path / "other", readable=[project]) as sandbox:
-        done = await sandbox.run(f"cat {project}/work.txt {project}/sessions.db")
-        assert done.stdout == "work"
+        for end in ("", "-wal"):
+            (project / "mixed" / f"sessions.db{end}").write_text("records")
+        assert (await sandbox.run(f"ls {project}/mixed; cat {project}/work.txt")).stdout == "work"
+    assert "mixed/work.txt" in caplog.text
+    with pytest.raises(UsageError, match=r"mixed': it holds .*sessions.db"):
+        await open_sandbox(tmp_path / "other", readable=[project / "mixed"])
+
+
+async def test_records_below_the_systems_directories_are_hidden_too(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "usr"
+    for module in (_bubblewrap, _os_sandbox):
+        monkeypatch.setattr(module, "system_paths", lambda: (system,))
+    workspace, state = system / "src" / "app", system / "src" / "app" / ".toolwright"
+    workspace.mkdir(parents=True)
+    open_store(f"sqlite:///{state}/sessions.db")
+    for place in (workspace, project):
+        async with await open_sandbox(place, walls=[Bubblewrap()]) as sandbox:
+            argv, _ = sandbox.behind_walls(["true"])
+            assert argv[argv.index(str(state)) - 1] == "--tmpfs"
+        with pytest.raises(UsageError, match="landlock cannot hide it"):
+            await open_sandbox(place, walls=[Landlock()])
+
+
+async def test_the_directory_of_a_database_is_closed_and_stays_hidden(project: Path) -> None:
+    async with Runner(
+        Agent(name="a", model=ScriptedModel("x")), store=f"sqlite:///{project}/new/deep/sessions.db"
+    ) as runner:
+        await runner.run("go")
+    state = project / "new" / "deep"
+    assert state.stat().st_mode & 0o777 == 0o700
+    files = FilesystemBackend(project)
+    for attempt in (files.ls("/new/deep"), files.write("/new/deep/notes.md", b"x")):
+        with pytest.raises(PermissionError, match="keeps its own records"):
+            await attempt
+    (state / "README.md").write_text("x")
+    assert hidden_below(project) == (state,)
+    _own_paths.forget_all()  # As when the program is started again.
+    open_store(f"sqlite:///{state}/sessions.db")
+    assert hidden_below(project) == (state,)
+
+
+def test_only_databases_of_this_program_are_hidden_with_each_other(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "app.db").write_text("theirs")
+    open_store(f"sqlite:///{project}/data/sessions.db")
+    with pytest.raises(UsageError, match=r"Beside it lies 'app\.db'.*empty file '\.toolwright'"):
+        hidden_below(project)
+    open_store(f"sqlite:///{project}/data/app.db")
+    assert hidden_below(project) == (project / "data",)
+
+
+def test_a_directory_that_is_mounted_twice_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        (place / "state").mkdir(parents=True)
+        (place / "files").mkdir()
+    plugin(one / "plugins")
+    plugin(other / "plugins")
+    real = _own_paths._identity
+    monkeypatch.setattr(
+        _own_paths,
+        "_identity",
+        lambda path: real(Path(str(path).replace(str(other), str(one)))),
+    )
+    PluginToolset(one / "plugins" / "notes.py")
+    open_store(f"sqlite:///{one}/state/sessions.db")
+    DirectoryArtifacts(one / "files")
+    assert held_below(other) == (other / "plugins",)
+    assert hidden_below(other) == (other / "files", other / "state")
+    assert other / "state" in _own_paths.records_below(other)
+    with pytest.raises(UsageError, match=r"lies in .*files"):
+        hidden_below(other / "files")
 
 
 async def test_tools_neither_read_nor_write_records(project: Path) -> None:
@@ -333,7 +413,8 @@ def test_files_that_a_server_is_started_with_are_held(
         McpToolset(StdioServerParameters(command=command, args=list(args), cwd=cwd))
         return {str(path.relative_to(project)) for path in set(held_below(project)) - before}
 
-    assert held("free", sandboxed := "no-such-file") == set(), sandboxed
+    assert held("no-such-file") == set()
+    assert held("free") == {"free"}
     assert held("run.py", cwd=str(project / "server")) == {"server"}
     assert held("dist/index.js", "--db", "data/test.db") == {"dist", "node_modules", "data/test.db"}
     assert held("--config=settings.toml") == {"settings.toml"}
@@ -342,6 +423,86 @@ def test_files_that_a_server_is_started_with_are_held(
     with caplog.at_level("WARNING", "toolwright"):
         _own_paths.check_writable([project], "bubblewrap", holds_below=True)
     assert repr(str(project)) in caplog.text, "it looks for modules there"
+
+
+NAMED: dict[str, tuple[list[str], dict[str, str], set[str]]] = {
+    "a directory": (["srv"], {}, {"srv"}),
+    "a whole path": (["{ws}/srv"], {}, {"srv"}),
+    "-m in a bundle": (["-um", "srv"], {}, {"srv"}),
+    "-m with its value": (["-mpkg.server"], {}, {"pkg"}),
+    "a module by PYTHONPATH": (["-m", "server"], {"PYTHONPATH": "{ws}/srv"}, {"srv"}),
+    "a script by less than its name": (["build/server"], {}, {"build"}),
+    "a script without an ending": (["srv/server"], {}, {"srv"}),
+    "uv --directory": (["uv", "--directory", "srv", "run", "x"], {}, {"srv"}),
+    "uv --project=": (["uv", "run", "--project=srv", "x"], {}, {"srv"}),
+    "-C with its value": (["make", "-Csrv", "x"], {}, {"srv"}),
+    "a list": (["java", "-cp", "build:srv", "Main"], {}, {"build", "srv"}),
+    "a text": (["sh", "-ec", "cd {ws}/srv && exec python3 run.py"], {}, {"srv"}),
+    "settings alone": (["--config", "srv/settings.toml"], {}, {"srv/settings.toml"}),
+    "prose": (["--about", "what srv and build do"], {}, set()),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_path_among_a_servers_arguments_is_held(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = ("srv/__main__.py", "srv/server", "srv/run.py", "srv/settings.toml", "pkg/server.py")
+    for file in (*files, "build/server.mjs"):
+        (project / file).parent.mkdir(exist_ok=True)
+        (project / file).write_text("")
+    monkeypatch.chdir(project)
+    args, env, expected = NAMED[name]
+    McpToolset(
+        StdioServerParameters(
+            command="env",
+            args=[word.format(ws=project) for word in args],
+            env={key: value.format(ws=project) for key, value in env.items()},
+        )
+    )
+    assert {str(path.relative_to(project)) for path in held_below(project)} == expected
+
+
+def planted(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_program_is_looked_up_once_and_not_where_guests_can_write(
+    project: Path, secret: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs, ours = project / "bin", secret / "bin"
+    found = planted(ours / "server")
+    monkeypatch.setenv("PATH", f"{theirs}:{ours}:{secret}/link")
+    before = ChildCommand(command="server")
+    (secret / "link").symlink_to(theirs)
+    planted(theirs / "server")
+    keep_out_of([project])
+    for command in (before, ChildCommand(command="server")):
+        assert command._argv() == [str(found)]
+        assert command._environment()["PATH"] == str(ours)
+    assert f"PATH has {str(theirs)!r}" in caplog.text
+    planted(theirs / "only-here")
+    with pytest.raises(UsageError, match=r"no program 'only-here'.*full path"):
+        ChildCommand(command="only-here")._argv()
+    given = ChildCommand(command=str(theirs / "only-here"), env={"PATH": f"bin:{ours}"})
+    assert given._argv() == [str(theirs / "only-here")]
+    # Held by now, with its directory: nothing can be put there any more.
+    assert given._environment()["PATH"] == f"bin:{ours}"
+
+
+def test_a_server_that_is_started_again_is_the_program_it_was(
+    project: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = planted(secret / "server")
+    monkeypatch.setenv("PATH", f"{project}:{secret}")
+    toolset = McpToolset(StdioServerParameters(command="server"))
+    planted(project / "server")
+    params = toolset._connections._params
+    assert isinstance(params, StdioConnectionParams)
+    assert params.server_params.command == str(found)
 
 
 def test_a_server_in_a_sandbox_is_the_commands_to_change(project: Path) -> None:
@@ -405,6 +566,44 @@ async def test_what_another_sandbox_reads_cannot_be_replaced(project: Path, tmp_
             assert not (await bash.run(attack)).ok, attack
         assert (await bash.run("echo y > data/x; touch a/mine")).ok
         assert (await other.run(f"cat {project}/data/x")).stdout == "y\n"
+        told = await bash.run("mv data gone")
+        assert "cannot rename or remove 'a/file', 'data': another sandbox" in told.stderr
+
+
+async def test_a_file_that_another_sandbox_reads_can_be_edited_but_made_no_link(
+    project: Path, tmp_path: Path, secret: Path
+) -> None:
+    (project / "tool").mkdir()
+    (project / "tool" / "server.py").write_text("one")
+    (tmp_path / "other").mkdir()
+    file = project / "tool" / "server.py"
+    async with (
+        await open_sandbox(tmp_path / "other", readable=[file]) as other,
+        await open_sandbox(project) as bash,
+    ):
+        assert (await bash.run("sed -i s/one/two/ tool/server.py")).ok
+        assert not (await bash.run("mv tool gone")).ok
+        assert (await other.run(f"cat {file}")).stdout == "two"
+        assert (await bash.run(f"ln -sf {secret}/key tool/server.py")).ok
+        with pytest.raises(UsageError, match="link"):
+            await other.run(f"cat {file}")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "touch state/x",
+        "touch state/x 2>&1 | tail -1",
+        "touch state/x; ls",
+        "touch state/x || true",
+        "touch state/x 2> /dev/null || echo 'EROFS: read-only file system, open'",
+    ],
+)
+async def test_the_answer_says_why_whatever_the_exit_code(project: Path, attack: str) -> None:
+    kept(project)
+    async with await open_sandbox(project, walls=[Bubblewrap()]) as sandbox:
+        assert "Commands here cannot change 'state'" in (await sandbox.run(attack)).stderr
+        assert (await sandbox.run("ls")).stderr == ""
 
 
 @pytest.mark.parametrize("walls", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])

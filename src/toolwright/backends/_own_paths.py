@@ -25,6 +25,7 @@ __all__ = [
     "SYSTEM_PATH",
     "OwnBelow",
     "check_writable",
+    "chosen_program",
     "closed_below",
     "find_program",
     "forget_all",
@@ -33,12 +34,14 @@ __all__ = [
     "hide_database",
     "hide_directory",
     "hold_program",
+    "make_directory_of_records",
     "own_below",
     "own_program",
     "records_below",
     "rely_on",
     "searched_for_modules",
     "way_to",
+    "without_guests",
 ]
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
@@ -53,7 +56,10 @@ _MOST_BELOW = 200
 """Each costs every command a mount."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite adds to a database's name: whoever writes one of these files writes the database."""
-_DATABASES_END = (".db", ".sqlite", ".sqlite3")
+_OURS = ".toolwright"
+"""The name of a directory, or of a file in one, that says that all in it is this program's records."""
+_HARMLESS = (".gitignore", ".gitkeep", ".DS_Store", "Thumbs.db", "desktop.ini")
+"""What others leave in a directory without anybody missing it."""
 _SCRIPTS_OF_NODE = (".js", ".mjs", ".cjs", ".ts")
 _log = logging.getLogger("toolwright")
 _programs: dict[Path, Path] = {}
@@ -62,6 +68,8 @@ _directories: dict[Path, None] = {}
 """Real directories with records of ours and nothing else."""
 _databases: dict[Path, None] = {}
 """Real files of databases."""
+_alone: dict[Path, None] = {}
+"""Real directories of databases that had nothing else in them: hidden for good, whatever comes in."""
 _searched: dict[Path, None] = {}
 """Real directories where programs that this one starts look for modules."""
 _links: dict[Path, None] = {}
@@ -149,7 +157,7 @@ def _rely_no_more(paths: list[Path]) -> None:
 
 def forget_all() -> None:
     """Forget what was said, as at the start of a program: for tests, which are many programs in one."""
-    for said in (_programs, _directories, _databases, _searched, _links, _relied_on):
+    for said in (_programs, _directories, _databases, _alone, _searched, _links, _relied_on):
         said.clear()
     forget_guests()
 
@@ -194,6 +202,52 @@ def find_program(name: str, *, outside: Sequence[Path]) -> str | None:
     return None
 
 
+def chosen_program(variable: str) -> str | None:
+    """The real path of the program that a variable names; a relative one is looked up once, from where
+    this program is when it is first asked for.
+    """
+    value = os.environ.get(variable)
+    return _real_once(value) if value else None
+
+
+@cache
+def _real_once(path: str) -> str:
+    return os.path.realpath(path)
+
+
+def without_guests(entries: Iterable[str], start: str | os.PathLike[str]) -> list[str]:
+    """Of the directories of a PATH, those that no guest can change, or could: it would decide what is
+    started. What is left out is logged; what is held there is not left out.
+    """
+    places = guest_places(gone=True)
+    if not places:
+        return list(entries)
+    held: list[Path] = []
+    for place in places:
+        with contextlib.suppress(UsageError):
+            held += held_below(place)
+    kept: list[str] = []
+    for entry in entries:
+        way = list(way_to(Path(os.path.abspath(os.path.join(start, entry)))))
+        theirs = [at for at in way if any(_is_in(at, place) for place in places)]
+        decide = [*(at for at in theirs if at.is_symlink()), *theirs[-1:]]
+        if all(any(_is_in(at, path) for path in held) for at in decide):
+            kept.append(entry)
+        else:
+            _warn_of_entry(entry)
+    return kept
+
+
+@cache
+def _warn_of_entry(entry: str) -> None:
+    """Once for each, however many programs are started."""
+    _log.warning(
+        "PATH has %r, where commands in a sandbox can write: programs that this one starts outside "
+        "are not looked up there. Give their full paths, which are then held.",
+        entry,
+    )
+
+
 def check_writable(
     places: Iterable[Path], walls: str, *, holds_below: bool, readable: Iterable[Path] = ()
 ) -> None:
@@ -226,7 +280,7 @@ def own_below(
     # All of them, not the outermost only: each is a place that another sandbox looks up.
     pinned = {
         path
-        for path in (*guest_places(), *_relied_on)
+        for path in (*guest_places(), *map(_directory_of, tuple(_relied_on)))
         if any(_is_below(path, place) for place in writable)
         and not any(_is_in(path, other) for other in (*held, *hidden))
         and path.exists()
@@ -235,6 +289,13 @@ def own_below(
         _refuse(writable, held, hidden, walls)
     _check_number((*hidden, *held, *pinned))
     return OwnBelow(tuple(held), tuple(hidden), tuple(sorted(pinned)))
+
+
+def _directory_of(path: Path) -> Path:
+    """Of a file, where it lies: as a mount point no editor could replace it, and a link that somebody
+    puts in its place is refused when it is next looked up.
+    """
+    return path.parent if path.is_file() else path
 
 
 def _check_number(paths: Sequence[Path]) -> None:
@@ -282,23 +343,21 @@ def held_below(place: Path) -> tuple[Path, ...]:
     Raises `UsageError` where no wall could keep them apart, because all of the directory is ours,
     the system is in it, or a link in it leads to what is ours.
     """
-    own = _own_now()
+    own, called = _own_now(), _called_below(place)
     if system := [path for path in _SYSTEM if _is_below(path, place)]:
         raise UsageError(
             f"{str(place)!r} holds the system itself, such as {str(system[0])!r}, so commands cannot "
             "be allowed to write there; name a directory of the project as the workspace."
         )
-    if around := [path for path in own.parts if _is_in(place, path)]:
+    if around := [path for path in own.parts if _is_in(place, path) or _is_around(path, place)]:
         raise _unfit(place, f"lies in {str(around[0])!r}")
     base, library = Path(sys.base_prefix).resolve(), Path(sysconfig.get_path("stdlib")).resolve()
     if _is_in(place, base) and (_is_in(PYTHON, place) or _is_in(library, place)):
         raise _unfit(place, "is where Python itself is installed")
-    started = [
-        whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
-    ]
-    ours = (*own.whole, *own.parts, *started)
+    ours = [*map(called, own.whole), *map(called, own.parts), *_started_in(place, called)]
     held = _outermost(path for path in ours if _is_below(path, place))
-    links = (*own.links, *tuple(_links), *(path for path in held if path.is_symlink()))
+    links = [*map(called, own.links), *map(called, tuple(_links))]
+    links += [path for path in held if path.is_symlink()]
     for path in (*links, *(path for path in held if not path.exists())):
         if _is_below(path, place) and not any(
             _is_in(path, other) for other in held if other.exists() and not other.is_symlink()
@@ -307,53 +366,99 @@ def held_below(place: Path) -> tuple[Path, ...]:
     return held
 
 
+def _started_in(place: Path, called: "_Called") -> list[Path]:
+    """Of programs that are started, what they belong to, or themselves where that is not below."""
+    known = [(called(file), called(whole)) for file, whole in tuple(_programs.items())]
+    return [whole if _is_below(whole, place) else file for file, whole in known]
+
+
 def hidden_below(place: Path, *, is_writable: bool = True) -> tuple[Path, ...]:
     """Our records below a real directory that commands can see: what is to be empty there.
 
     A database is hidden with its directory, since SQLite makes and removes files beside it. Where
-    that cannot be, as the directory is all that commands work in, `UsageError` says where to move it;
-    where commands can only read, the files are hidden.
+    that cannot be, as the directory is all that commands work in or has other files, `UsageError` says
+    where to move it; where commands can only read, the other files are hidden with it.
     """
-    directories = tuple(_directories)
-    if is_writable and (around := [path for path in directories if _is_in(place, path)]):
+    called = _called_below(place)
+    directories = tuple(map(called, tuple(_directories)))
+    around = [path for path in directories if _is_in(place, path) or _is_around(path, place)]
+    if is_writable and around:
         raise _holds_records(place, around[0], "lies in")
     found = [
         path for path in (*directories, *our_temporary_directories(place)) if _is_below(path, place)
     ]
-    for file in tuple(_databases):
+    for known in tuple(_databases):
+        file = called(known)
         if not _is_below(file, place) or any(_is_in(file, path) for path in found):
             continue
-        if _is_below(file.parent, place) and _is_alone(file.parent):
-            found.append(file.parent)
-        elif is_writable:
-            raise _holds_records(place, file, "holds")
-        else:
-            found += [path for name in _BESIDE if (path := Path(f"{file}{name}")).exists()]
+        others = _others_in(known.parent)
+        needed = [path for path in _own_now().parts if _is_in(path, file.parent)]
+        if file.parent == place or needed or (others and is_writable):
+            raise _holds_records(place, file, "holds", others)
+        if others:
+            _warn_of_hidden(str(file), str(file.parent / others[0]))
+        found.append(file.parent)
     # Before they are compared with each other: anybody may make directories with our names.
     _check_number(found)
     return _outermost(found)
 
 
-def _is_alone(directory: Path) -> bool:
-    """Whether there is nothing but databases and other records, so that nobody misses the rest."""
-    known = tuple(file.name for file in tuple(_databases) if file.parent == directory)
+def _others_in(directory: Path) -> list[str]:
+    """What in a database's directory is not this program's, so that somebody would miss it."""
+    if directory in _alone:
+        return []
+    known = {
+        f"{file.name}{more}"
+        for file in tuple(_databases)
+        if file.parent == directory
+        for more in _BESIDE
+    }
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
-        return True
-    return all(
-        name.startswith(known)
-        or name.endswith(tuple(f"{end}{more}" for end in _DATABASES_END for more in _BESIDE))
-        or name == ".gitignore"
-        or directory / name in _directories
+        names = []
+    if directory.name == _OURS or _OURS in names:
+        names = []
+    others = sorted(
+        name
         for name in names
+        if name not in known and name not in _HARMLESS and directory / name not in _directories
+    )
+    if not others:
+        _alone[directory] = None
+    return others
+
+
+def make_directory_of_records(directory: Path) -> None:
+    """Make a missing directory for records, for nobody but this user; one of databases is marked."""
+    if not directory.exists():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700)
+            if any(file.parent == directory for file in tuple(_databases)):
+                (directory / _OURS).touch()
+
+
+@cache
+def _warn_of_hidden(database: str, other: str) -> None:
+    _log.warning(
+        "%r is hidden from commands with its directory, and so are other files there, such as %r. Give "
+        "the database a directory of its own.",
+        database,
+        other,
     )
 
 
-def _holds_records(place: Path, path: Path, how: str) -> UsageError:
+def _holds_records(place: Path, path: Path, how: str, others: Sequence[str] = ()) -> UsageError:
+    beside = (
+        f"Beside it lies {others[0]!r}, so its directory cannot be hidden with it; if all in there is this "
+        f"program's, put an empty file {_OURS!r} there. "
+        if others
+        else ""
+    )
     return UsageError(
-        f"Commands cannot be allowed to write to {str(place)!r}: it {how} {str(path)!r}, where this "
-        "program keeps its own records, such as what people have answered. Keep them elsewhere "
+        f"Commands cannot be allowed in {str(place)!r}: it {how} {str(path)!r}, where this "
+        f"program keeps its own records, such as what people have answered. {beside}Keep them elsewhere "
         "('sqlite:////var/lib/app/sessions.db'), give the database a directory of its own, which is "
         "then hidden ('sqlite:///.toolwright/sessions.db'), or name a sub-directory as the workspace."
     )
@@ -361,9 +466,11 @@ def _holds_records(place: Path, path: Path, how: str) -> UsageError:
 
 def records_below(place: Path) -> list[Path]:
     """Directories and files that tools do not read, though they may not be there yet."""
-    files = [Path(f"{file}{more}") for file in tuple(_databases) for more in _BESIDE]
-    records = (*tuple(_directories), *our_temporary_directories(place), *files)
-    return [path for path in records if _is_below(path, place)]
+    databases = tuple(_databases)
+    files = [Path(f"{file}{more}") for file in databases for more in _BESIDE]
+    alone = [file.parent for file in databases if not _others_in(file.parent)]
+    records = (*tuple(_directories), *our_temporary_directories(place), *alone, *files)
+    return [path for path in map(_called_below(place), records) if _is_below(path, place)]
 
 
 Closed = Mapping[tuple[int, int] | tuple[int, int, str], str]
@@ -381,10 +488,9 @@ def closed_below(root: str, *, to_writing: bool) -> Closed:
             closed[*parent, path.name] = _KEPT
         closed[_identity(path)] = _KEPT
     if to_writing:
-        started = [
-            whole if _is_below(whole, place) else file for file, whole in tuple(_programs.items())
-        ]
-        ours = [path for path in (*own.whole, *own.parts, *started) if _is_below(path, place)]
+        called = _called_below(place)
+        known = [*map(called, own.whole), *map(called, own.parts), *_started_in(place, called)]
+        ours = [path for path in known if _is_below(path, place)]
         ours += [place] if any(_is_in(place, path) for path in own.parts) else []
         closed.update({_identity(path): _RUN for path in ours})
     closed.pop(None, None)
@@ -413,7 +519,7 @@ def _own(search: tuple[str, ...], bytecode: str | None) -> _Own:
     ]
     parts += [os.path.dirname(sys.executable), str(PYTHON.parent), str(Path(__file__).parents[1])]
     parts += [os.path.join(sys.prefix, "pyvenv.cfg")]
-    parts += [os.environ.get(name, "") for name in ("TOOLWRIGHT_BWRAP", "MONTY_BIN")]
+    parts += [chosen_program(name) or "" for name in ("TOOLWRIGHT_BWRAP", "MONTY_BIN")]
     parts = [
         path for path in (*parts, *filter(_has_packages, search)) if path and os.path.exists(path)
     ]
@@ -488,6 +594,34 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+_Called = Callable[[Path], Path]
+
+
+def _called_below(place: Path) -> _Called:
+    """Gives a path the name that it has below a real directory, if another path leads to that, too, as
+    where one volume is mounted twice: real paths differ then, devices and inodes do not.
+    """
+    here, known = _identity(place), dict[Path, tuple[int, int] | None]()
+
+    def called(path: Path) -> Path:
+        if here is None or _is_in(path, place):
+            return path
+        for up in (path, *path.parents):
+            if up not in known:
+                known[up] = _identity(up)
+            if known[up] == here:
+                return place / path.relative_to(up)
+        return path
+
+    return called
+
+
+def _is_around(path: Path, place: Path) -> bool:
+    """Whether a directory is one that a place lies in, by another name."""
+    around = _identity(path)
+    return around is not None and any(_identity(up) == around for up in (place, *place.parents))
 
 
 def _is_in(path: Path, place: Path) -> bool:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import socket
 import sys
 import threading
@@ -15,13 +14,13 @@ from pathlib import Path
 import anyio
 from anyio.abc import Process
 
-from toolwright.backends._own_paths import hold_program, searched_for_modules
 from toolwright.backends.executors import Limits, launcher_command
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.backends.sandboxes._server_sandbox import Confined
 from toolwright.errors import UsageError
 from toolwright.sources._counted import LOGGED_LINES
 from toolwright.sources._measured import measured
+from toolwright.sources._started import hold_started, safe_path
 
 __all__ = ["Child", "ChildCommand", "LineTooLong", "running_child"]
 
@@ -30,9 +29,6 @@ _INHERITED = (
     "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "PATHEXT", "TEMP", "USERPROFILE",
 )  # fmt: skip
 """What a child may know of our environment; secrets are given to it by name or not at all."""
-_LOOK_AROUND = ("npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "uvx", "uv", "deno", "make")
-"""Programs that take settings, or other programs, from the directory they are started in."""
-_CODE = (".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl", ".php", ".lua", ".jar")
 _GRACE = 1.0
 """Seconds a child gets to leave by itself, and again after it was asked to."""
 _SLACK = 6.0
@@ -56,11 +52,14 @@ class ChildCommand:
     max_line: int = 16 * 1024 * 1024
     limits: Limits = field(default_factory=lambda: Limits(timeout=None, grace=_GRACE))
     sandbox: ServerSandbox | None = None
+    program: str | None = field(init=False, default=None)
+    """Where it was found, once: whoever can write to a directory of PATH decides what is found later."""
 
     def __post_init__(self) -> None:
         """Have no command change what is started outside the walls."""
         if self.sandbox is None:
-            hold_started(self.command, self.args, self.cwd)
+            found = hold_started(self.command, self.args, self.cwd, self.env)
+            object.__setattr__(self, "program", found)
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Confined]:
@@ -77,56 +76,18 @@ class ChildCommand:
             yield confined
 
     def _argv(self) -> list[str]:
-        found = _found(self.command, self.cwd)
-        if found is None:
+        if self.program is None:
             raise UsageError(
-                f"There is no program {self.command!r}; install it, or give its full path."
+                f"There is no program {self.command!r}; install it, or give its full path (directories "
+                "that commands in a sandbox can write to are not searched for it)."
             )
-        return [found, *self.args]
+        return [self.program, *self.args]
 
     def _environment(self) -> dict[str, str]:
         """The few variables that are passed on, and the ones that were given."""
         kept = {key: os.environ[key] for key in _INHERITED if key in os.environ}
-        return {**kept, **self.env}
-
-
-def hold_started(command: str, args: Sequence[str], cwd: str | Path | None) -> None:
-    """Have commands in sandboxes change none of the files that a program is started from.
-
-    These are the program and the files that its arguments name. Raises `UsageError` where a sandbox
-    that is open could not hold them.
-    """
-    if (found := _found(command, cwd)) is not None:
-        hold_program(found)
-    folders, before = [str(cwd or ".")], ""
-    if Path(command).name in _LOOK_AROUND or {"-m", "-c"} & {*args}:
-        searched_for_modules(folders[0])
-    for word in args:
-        value = word.partition("=")[2] if word.startswith("-") else word
-        if before == "-m":
-            module = os.path.join(folders[0], *value.split("."))
-            named = [f"{module}.py", module] if os.path.exists(f"{module}.py") else [module]
-        else:
-            named = [os.path.join(folder, value) for folder in folders] if value else []
-        for path in named:
-            if os.path.isfile(path):
-                hold_program(path, alone=not _is_code(path))
-            elif os.path.isdir(path):
-                # Programs that change their directory first name files from there.
-                folders += [path] if before != "-m" else []
-                if before == "-m":
-                    hold_program(path)
-        before = word
-
-
-def _is_code(path: str) -> bool:
-    return path.endswith(_CODE) or os.access(path, os.X_OK)
-
-
-def _found(command: str, cwd: str | Path | None) -> str | None:
-    # A path is one from where the program starts, as it would be in a shell there.
-    beside = cwd is not None and os.path.dirname(command) != ""
-    return shutil.which(os.path.join(cwd or "", command) if beside else command)
+        given = {**kept, **self.env}
+        return {**given, "PATH": safe_path(given["PATH"], self.cwd)} if "PATH" in given else given
 
 
 class Child:

@@ -12,10 +12,16 @@ from pathlib import Path
 
 from toolwright._sealed import Sealed
 from toolwright._temporary import remove_tree, temporary_directory
-from toolwright.backends._own_paths import PYTHON, hold_program
+from toolwright.backends._own_paths import PYTHON, chosen_program, hold_program
 from toolwright.backends.executors import Capabilities, Limits
 from toolwright.backends.executors._sealed_file import sealed_file
-from toolwright.backends.sandboxes._bwrap_binary import BwrapBinary, found_binaries, read_binary
+from toolwright.backends.sandboxes._bwrap_binary import (
+    CHOSEN,
+    BwrapBinary,
+    found_binaries,
+    raise_if_passing,
+    read_binary,
+)
 from toolwright.backends.sandboxes._seccomp import MACHINES, bubblewrap_filter
 from toolwright.backends.sandboxes._walls import (
     SYSTEM_ETC,
@@ -23,9 +29,10 @@ from toolwright.backends.sandboxes._walls import (
     between,
     is_open_end,
     python_paths,
+    system_paths,
 )
 from toolwright.concurrency import in_io_thread
-from toolwright.errors import StoreError
+from toolwright.errors import StoreError, UsageError
 
 __all__ = ["Bubblewrap"]
 
@@ -69,7 +76,11 @@ class Bubblewrap(Sealed):
             self._given = os.path.realpath(binary)
 
     async def probe(self) -> str | None:
-        """Start a program in it; the answer is remembered."""
+        """Start a program in it; the answer is remembered.
+
+        Raises `UsageError` where the `bwrap` that `TOOLWRIGHT_BWRAP` names does not work, and
+        `StoreError`, which is not remembered, where the machine is too busy to tell.
+        """
         return (await in_io_thread(_probed, self._given)).problem
 
     @property
@@ -157,6 +168,11 @@ def _probed(given: str | None) -> _Probed:
         problem = _try(binary)
         if problem is None:
             return _Probed(binary)
+    if given is None and chosen_program(CHOSEN):
+        raise UsageError(
+            f"{CHOSEN} names a bubblewrap that does not work: {problem}. Name another, or unset the "
+            "variable to use the newest that works."
+        )
     return _Probed(None, problem)
 
 
@@ -166,7 +182,10 @@ def _try(binary: BwrapBinary) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=False, text=True)
     except (OSError, subprocess.TimeoutExpired) as error:
+        raise_if_passing(binary, error)
         return f"{binary} could not be started: {error}"
+    if done.returncode != 0:
+        raise_if_passing(binary, done)
     return None if done.returncode == 0 else f"{binary} is forbidden here: {done.stderr.strip()}"
 
 
@@ -207,9 +226,9 @@ def _kept(room: Room) -> list[str]:
         free = [up for up in ways if not any(up.is_relative_to(path) for path in room.held)]
         for path in sorted({*free, *below}, key=lambda path: (len(path.parts), path)):
             options += _mounted(path, inside / path.relative_to(outside), room)
-    for place in _seen(room):
-        hidden = [path for path in room.hidden if place in path.parents]
-        options += [word for path in hidden for word in _mounted(path, path, room)]
+    seen = {*_seen(room), *system_paths()}
+    for path in room.hidden:
+        options += _mounted(path, path, room) if seen.intersection(path.parents) else []
     return options
 
 

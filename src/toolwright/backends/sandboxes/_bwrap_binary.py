@@ -1,5 +1,6 @@
 """Which `bwrap` is used: the newest of those on this machine, and what is known against it."""
 
+import errno
 import os
 import re
 import stat
@@ -7,12 +8,30 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-from toolwright.backends._own_paths import SYSTEM_PATH
+from toolwright.backends._own_paths import SYSTEM_PATH, chosen_program
+from toolwright.errors import StoreError
 
-__all__ = ["ADVISORIES", "CHOSEN", "Advisory", "BwrapBinary", "found_binaries", "read_binary"]
+__all__ = [
+    "ADVISORIES",
+    "CHOSEN",
+    "Advisory",
+    "BwrapBinary",
+    "NotNow",
+    "found_binaries",
+    "raise_if_passing",
+    "read_binary",
+]
 
 CHOSEN = "TOOLWRIGHT_BWRAP"
 """The variable that names the one to use, such as a distribution's own with its patches."""
+
+
+_PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR)
+"""What a machine lacks for a moment, as when another program has used it up."""
+
+
+class NotNow(StoreError):
+    """Whether a sandbox works here could not be found out at the moment: nobody goes on without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ def found_binaries() -> list[BwrapBinary]:
 
     The newest comes first, and of two with one number the system's, which may have been patched.
     """
-    if chosen := os.environ.get(CHOSEN):
+    if chosen := chosen_program(CHOSEN):
         return [read_binary(chosen)]
     # Not by PATH: where a directory of the project is in it, an earlier command may have put one there.
     found = [path for place in SYSTEM_PATH if os.access(path := f"{place}/bwrap", os.X_OK)]
@@ -82,10 +101,30 @@ def read_binary(path: str) -> BwrapBinary:
     try:
         said = subprocess.run([path, "--version"], capture_output=True, timeout=10, check=False)
         setuid = bool(os.stat(path).st_mode & stat.S_ISUID)
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise_if_passing(path, error)
         return BwrapBinary(path, ())
     number = re.search(rb"\d+(?:\.\d+)+", said.stdout)
     return BwrapBinary(path, _numbers(number[0].decode()) if number else (), setuid)
+
+
+def raise_if_passing(
+    what: object, failed: OSError | subprocess.TimeoutExpired | subprocess.CompletedProcess[str]
+) -> None:
+    """Raise `NotNow` for a failure that says how busy the machine is, not what works on it."""
+    if isinstance(failed, subprocess.CompletedProcess):
+        known = [text for code in _PASSING if (text := os.strerror(code)) in failed.stderr]
+        why = f"it was ended by signal {-failed.returncode}" if failed.returncode < 0 else ""
+        why = why or (known[0] if known else "")
+    elif isinstance(failed, OSError):
+        why = str(failed) if failed.errno in _PASSING else ""
+    else:
+        why = f"it took longer than {failed.timeout:.0f} seconds"
+    if why:
+        raise NotNow(
+            f"Whether {what} works could not be found out, as the machine is busy: {why}. Try again; "
+            "commands are not run without a sandbox for that."
+        )
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from toolwright.backends._own_paths import own_program
+from toolwright.backends._own_paths import chosen_program, own_program
 from toolwright.backends.executors import Finished, Limits, clean_environment
 from toolwright.backends.executors._process import Process, ProcessSpec
 from toolwright.backends.sandboxes._monty_worker import LATE
@@ -184,4 +184,4 @@ def _library() -> list[str]:
 def _binary() -> str | None:
     """The interpreter's program, where this program's environment has one."""
     scripts = Path(sysconfig.get_path("scripts")) / "monty"
-    return os.environ.get("MONTY_BIN") or (str(scripts) if scripts.is_file() else None)
+    return chosen_program("MONTY_BIN") or (str(scripts) if scripts.is_file() else None)

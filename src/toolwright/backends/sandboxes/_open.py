@@ -1,17 +1,22 @@
 """Open the best sandbox this machine allows, or none at all."""
 
+import logging
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from toolwright.backends.executors import Executor, Limits, LocalExecutor, demand
 from toolwright.backends.sandboxes._bubblewrap import Bubblewrap
+from toolwright.backends.sandboxes._bwrap_binary import NotNow
 from toolwright.backends.sandboxes._landlock import Landlock
 from toolwright.backends.sandboxes._os_sandbox import OsSandbox
 from toolwright.backends.sandboxes._seatbelt import Seatbelt
 from toolwright.backends.sandboxes._walls import Walls
 from toolwright.errors import StoreError, UsageError
 
-__all__ = ["open_executor", "open_sandbox", "standing_walls"]
+__all__ = ["open_executor", "open_sandbox", "standing_walls", "warn_of_no_walls"]
+
+_log = logging.getLogger("toolwright")
 
 
 async def open_sandbox(
@@ -68,12 +73,24 @@ async def open_executor(
         return await open_sandbox(
             workspace, env=env, network=network, allow_hosts=allow_hosts, limits=limits, walls=walls
         )
+    except NotNow:
+        raise
     except StoreError as error:
         if allow_unsandboxed:
+            warn_of_no_walls(str(error))
             return LocalExecutor(workspace, env=env, limits=limits)
         raise StoreError(
             f"{error} To run commands with no sandbox at all, say allow_unsandboxed=True."
         ) from error
+
+
+@cache
+def warn_of_no_walls(why: str) -> None:
+    """Once for each reason, however many commands are run."""
+    _log.warning(
+        "Commands run on this machine, with the rights of this program and without a sandbox: %s",
+        why,
+    )
 
 
 async def standing_walls(given: Walls | Sequence[Walls] = ()) -> Walls:

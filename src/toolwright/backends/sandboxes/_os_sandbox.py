@@ -17,7 +17,13 @@ from toolwright._temporary import (
     remove_tree,
     temporary_directory,
 )
-from toolwright.backends._own_paths import PYTHON, check_writable, own_below, rely_on
+from toolwright.backends._own_paths import (
+    PYTHON,
+    check_writable,
+    make_directory_of_records,
+    own_below,
+    rely_on,
+)
 from toolwright.backends.executors import (
     Capabilities,
     Command,
@@ -43,7 +49,14 @@ from toolwright.backends.sandboxes._packages import (
 from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.backends.sandboxes._secrets import HostSecret
 from toolwright.backends.sandboxes._trust import TRUST_VARIABLES, known_authorities
-from toolwright.backends.sandboxes._walls import Room, Walls, check_ways, open_ends, settled
+from toolwright.backends.sandboxes._walls import (
+    Room,
+    Walls,
+    check_ways,
+    open_ends,
+    settled,
+    system_paths,
+)
 from toolwright.backends.sandboxes._warm_python import REPL, AnswerCalls, WarmPython
 from toolwright.concurrency import close_all, in_io_thread, wait_in_thread
 from toolwright.errors import StoreError, ToolError, UsageError
@@ -53,8 +66,8 @@ __all__ = ["OsSandbox"]
 _READ_LIMIT = 64 * 1024 * 1024
 _LOADER = re.compile(r"LD_|DYLD_|GLIBC_|GCONV_PATH|LOCPATH|MALLOC_")
 """Variables that make a program load code: they would act on those in front of the walls, too."""
-_REFUSALS = ("Read-only file system", "Device or resource busy")
-"""What the system says of files that are held, hidden or on the way to one."""
+_REFUSALS = ("Read-only file system", "Device or resource busy", "EROFS", "EBUSY")
+"""What the system, and Node, say of files that are held, hidden or on the way to one."""
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
@@ -156,7 +169,13 @@ class OsSandbox(Sealed):
         places = [directory, *(Path(path) for path in writable)]
         holds = getattr(walls, "holds_below", False)
         await in_io_thread(
-            partial(check_writable, places, walls.name, holds_below=holds, readable=readable)
+            partial(
+                check_writable,
+                places,
+                walls.name,
+                holds_below=holds,
+                readable=(*map(Path, readable), *system_paths()),
+            )
         )
         apart = [path for path in readable if path != directory]
         return cls(
@@ -358,28 +377,33 @@ class OsSandbox(Sealed):
         """With what this program runs from and keeps by now, and nothing that was made a link."""
         places = (room.workspace, *room.writable)
         check_ways((*places, *room.readable))
-        own = own_below(places, room.readable, self.walls.name, holds_below=self._holds)
+        seen = (*room.readable, *system_paths())
+        own = own_below(places, seen, self.walls.name, holds_below=self._holds)
         for path in own.hidden:
-            if not path.exists():  # Nobody else makes it first.
-                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory_of_records(path)  # Nobody else makes it first.
         return replace(room, held=own.held, hidden=own.hidden, pinned=own.pinned)
 
     def _why_refused(self, done: Finished) -> str:
         """What programs that cannot change what is ours do not say: why, and what to do instead."""
-        if done.ok or not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
+        # Whatever the exit code: that of `… | tail -1` or `…; ls` is another command's.
+        if not any(text in f"{done.stdout}{done.stderr}" for text in _REFUSALS):
             return ""
         room = self._as_it_is_now(self._room)
-        ours = [*room.held, *room.hidden]
-        names = [str(path.relative_to(place)) for path in ours for place in (room.workspace,)
-                 if place in path.parents]  # fmt: skip
-        if not names:
-            return ""
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        return (
-            f"\n[Commands here cannot change {', '.join(map(repr, names[:3]))}{more}: the program that "
-            "runs this sandbox runs from there or keeps its records there. For packages of your own, "
-            "make another environment, like: python3 -m venv .venv-agent]\n"
-        )
+        kept = _some([*room.held, *room.hidden], room.workspace)
+        pinned = _some(room.pinned, room.workspace)
+        notes = []
+        if kept:
+            notes.append(
+                f"Commands here cannot change {kept}: the program that runs this sandbox runs from there "
+                "or keeps its records there. For packages of your own, make another environment, like: "
+                "python3 -m venv .venv-agent"
+            )
+        if pinned:
+            notes.append(
+                f"Commands here cannot rename or remove {pinned}: another sandbox of the program uses it; "
+                "what is in it can be changed"
+            )
+        return "".join(f"\n[{note}]\n" for note in notes)
 
     def _inside(self, path: str) -> str:
         return str(PurePosixPath(self.workspace) / path)
@@ -405,6 +429,13 @@ class OsSandbox(Sealed):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _some(paths: Sequence[Path], workspace: Path) -> str:
+    """The first few of the paths in a workspace, by their names there."""
+    names = [str(path.relative_to(workspace)) for path in paths if workspace in path.parents]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(map(repr, names[:3]))}{more}"
 
 
 def _shortened(done: Finished, room: int) -> Finished:

@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -25,12 +26,15 @@ __all__ = [
     "open_ends",
     "python_paths",
     "settled",
+    "system_paths",
     "way_through",
 ]
 
 _MOST_OPEN_ENDS = 1000
 """Each costs every command a mount, and bubblewrap takes no more than 9000 words."""
 
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/System", "/Library",
+           "/opt/homebrew")  # fmt: skip
 SYSTEM_ETC = (
     "alternatives", "bash.bashrc", "ca-certificates", "crypto-policies", "debian_version",
     "gai.conf", "group", "lsb-release", "os-release",
@@ -223,6 +227,13 @@ def is_open_end(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)
+
+
+@cache
+def system_paths() -> tuple[Path, ...]:
+    """The real directories that everybody behind walls can read, whatever was opened for them."""
+    named = [*_SYSTEM, *(f"/etc/{name}" for name in SYSTEM_ETC), *python_paths()]
+    return tuple(dict.fromkeys(Path(path).resolve() for path in named if os.path.isdir(path)))
 
 
 def python_paths() -> tuple[Path, ...]:

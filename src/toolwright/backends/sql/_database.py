@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -44,7 +45,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateColumn
 
-from toolwright.backends._own_paths import hide_database
+from toolwright.backends._own_paths import hide_database, make_directory_of_records
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
 from toolwright.concurrency import begin_anew_after_fork, outlast
@@ -346,8 +347,9 @@ def _make_private(file: str) -> None:
     """Make a new file for nobody but this user, whatever the umask; one that exists stays as it is.
 
     An existing one is not opened: to close it again would drop the locks that other connections of
-    this process hold on it.
+    this process hold on it. A missing directory is made, for this user alone, too.
     """
+    make_directory_of_records(Path(file).resolve().parent)
     with suppress(FileExistsError):
         new = os.O_CREAT | os.O_EXCL | os.O_WRONLY
         # Through a link that leads nowhere yet.

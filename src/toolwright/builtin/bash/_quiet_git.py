@@ -72,14 +72,14 @@ _NAMED = {
     "": ("alias.*", "credential.*.helper", "filter.*.clean", "filter.*.smudge", "filter.*.process",
          "remote.*.vcs"),
     "cat": ("diff.*.textconv", "tar.*.command"),
-    "false": ("diff.*.cachetextconv", "filter.*.required", "merge.*.driver"),
-    "true": ("diff.*.command", "gpg.*.program", "trailer.*.cmd", "trailer.*.command"),
+    "false": ("diff.*.cachetextconv", "filter.*.required", "hook.*.enabled", "merge.*.driver"),
+    "true": ("diff.*.command", "gpg.*.program", "hook.*.command", "trailer.*.cmd", "trailer.*.command"),
 }  # fmt: skip
 """Settings whose middle part is any name, by what they are set to instead."""
 
 # A setting of our own, found again among the names, shows that git takes settings from its environment.
 _MARK = "diff.toolwright.binary"
-_SECTIONS = "^(alias|credential|diff|filter|gpg|includeif|merge|remote|tar|trailer)[.]"
+_SECTIONS = "^(alias|credential|diff|filter|gpg|hook|includeif|merge|remote|tar|trailer)[.]"
 _CASES = " ".join(f"{'|'.join(names)}) v={value};;" for value, names in _NAMED.items())
 
 # Neither find nor xargs may see a pair of braces in these lines: it would put a path in its place.

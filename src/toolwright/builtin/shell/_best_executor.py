@@ -1,9 +1,9 @@
 """Where commands run when nobody said where: in the best sandbox that works on this machine."""
 
 import os
-import threading
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -26,6 +26,8 @@ from toolwright.backends.executors import (
     OnOutput,
 )
 from toolwright.backends.sandboxes import open_executor, open_sandbox
+from toolwright.backends.sandboxes._bwrap_binary import NotNow
+from toolwright.backends.sandboxes._open import warn_of_no_walls
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 
@@ -36,7 +38,8 @@ class BestExecutor(Sealed):
     """Runs each command in the best sandbox that works here, and on this machine where none does.
 
     In the sandbox a command can write to `workspace` only, reads that and the system's programs, and
-    has no network but the hosts in `allow_hosts`. `capabilities` says which of the two it is.
+    has no network but the hosts in `allow_hosts`. `capabilities` says which of the two it is, and a
+    warning is logged where there is none. `StoreError` where the machine is too busy to tell.
     """
 
     def __init__(
@@ -56,6 +59,8 @@ class BestExecutor(Sealed):
             check_writable([self._directory], "the sandbox", holds_below=True)
             # Between commands, too: who keeps records there is told when that begins.
             weakref.finalize(self, keep_out_of([self._directory]))
+        else:
+            warn_of_no_walls(self.capabilities.notes[-1])
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
         self._opened: list[Executor] = []
@@ -159,11 +164,9 @@ class BestExecutor(Sealed):
 @cache
 def _capabilities() -> Capabilities:
     """What the best sandbox enforces: found out once, by opening it."""
-    found: list[Capabilities] = []
-    thread = threading.Thread(target=lambda: found.append(anyio.run(_found_out)))
-    thread.start()
-    thread.join()
-    return found[0]
+    # In a thread, since this one may have a loop that runs.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(anyio.run, _found_out).result()
 
 
 async def _found_out() -> Capabilities:
@@ -171,6 +174,8 @@ async def _found_out() -> Capabilities:
         with passing_directory() as empty:
             async with await open_sandbox(empty) as sandbox:
                 return sandbox.capabilities
+    except NotNow:
+        raise
     except StoreError as error:
         local = LocalExecutor().capabilities
         return replace(local, notes=(*local.notes, str(error)))

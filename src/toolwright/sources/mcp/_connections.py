@@ -3,7 +3,7 @@
 import inspect
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import httpx2
@@ -12,9 +12,9 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthConfig
-from toolwright.sources._child import hold_started
 from toolwright.sources._reopening import Reopening
 from toolwright.sources._secret_names import hide_secrets
+from toolwright.sources._started import hold_started
 from toolwright.sources.mcp._auth import CredentialAuth
 from toolwright.sources.mcp._hidden import HidingAuth, SentSecrets
 from toolwright.sources.mcp._link import Link, linked
@@ -60,7 +60,10 @@ class Connections:
             )
         if isinstance(params, StdioConnectionParams) and sandbox is None:
             server = params.server_params
-            hold_started(server.command, server.args, server.cwd)
+            # Started again, it is the same program, whatever PATH has by then.
+            found = hold_started(server.command, server.args, server.cwd, server.env)
+            server = server.model_copy(update={"command": found or server.command})
+            params = replace(params, server_params=server)
         self._params = params
         self._sandbox = sandbox
         self._name = name
