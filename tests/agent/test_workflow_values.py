@@ -433,3 +433,76 @@ def test_an_edge_back_to_the_start_is_refused_when_built() -> None:
     node = FunctionTool(lambda text: text, name="f")
     with pytest.raises(UsageError, match="an edge from 'f' to 'start'"):
         Workflow(name="w", nodes={"f": node}, edges=[(START, "f"), ("f", START)])
+
+
+def nested(inner: Workflow, then: Callable[..., Any] | Tool) -> Workflow:
+    nodes = {"inner": inner, "then": then}
+    return Workflow(name="outer", nodes=nodes, edges=[(START, "inner"), ("inner", "then")])
+
+
+async def test_a_workflow_inside_a_workflow_hands_on_what_its_last_node_returned() -> None:
+    for value in VALUES:
+        seen: list[Any] = []
+
+        def make(text: str) -> Any:
+            return value  # noqa: B023 - it runs before the next value is tried
+
+        def check(data: Any) -> str:
+            seen.append(data)  # noqa: B023 - it runs before the next value is tried
+            return "ok"
+
+        inner = Workflow(name="inner", nodes={"make": make}, edges=[(START, "make")])
+        last = Workflow(name="outer", nodes={"inner": inner.copy()}, edges=[(START, "inner")])
+        result = await last.run("go")
+        assert (type(result.output), result.output) == (type(value), value)
+        await nested(inner, check).run("go")
+        assert [(type(one), one) for one in seen] == [(type(value), value)]
+
+
+async def test_what_a_workflow_inside_hands_on_has_its_type_again_after_a_pause() -> None:
+    store = MemoryStore()
+    for number, (value, hint) in enumerate(KEPT):
+
+        def outer(value: Any, seen: list[Any], hint: Any = hint) -> Workflow:
+            def make(text: str) -> Any:
+                return value
+
+            def check(data: Any) -> str:
+                seen.append(data)
+                return "ok"
+
+            make.__annotations__["return"] = hint
+            inner = Workflow(name="inner", nodes={"make": make}, edges=[(START, "make")])
+            return nested(inner, FunctionTool(check, require_confirmation=True))
+
+        seen: list[Any] = []
+        session = f"s{number}"
+        paused = await Runner(outer(value, []), store=store).run("go", session_id=session)
+        second = Runner(outer(None, seen), store=store)
+        await second.answer(session, paused.pending[0].call_id, True)
+        assert (await second.resume(session)).status == "done"
+        assert is_same_value(value, seen[0]), (value, seen[0])
+
+
+async def test_a_route_inside_a_workflow_is_none_of_the_workflow_around_it() -> None:
+    def choose(tool_context: ToolContext) -> str:
+        tool_context.route = "left"
+        return "chosen"
+
+    def left() -> str:
+        return "L"
+
+    def right() -> str:
+        return "right"
+
+    inner = Workflow(
+        name="inner",
+        nodes={"choose": choose, "left": left},
+        edges=[(START, "choose"), ("choose", "left", "left")],
+    )
+    outer = Workflow(
+        name="outer",
+        nodes={"inner": inner, "text": right, "route": choose},
+        edges=[(START, "inner"), ("inner", "text", "L"), ("inner", "route", "left")],
+    )
+    assert (await outer.run("go")).text == "right"

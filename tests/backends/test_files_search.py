@@ -15,9 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolwright.backends.files import FilesystemBackend, Glob, Query, Wanted, find, find_in, grep
+from toolwright.backends.files import (
+    FilesystemBackend,
+    Glob,
+    Query,
+    Wanted,
+    _grep_process,
+    find,
+    find_in,
+    grep,
+)
 from toolwright.backends.files._ripgrep import ripgrep_program
 from toolwright.backends.files._ripgrep_output import parse_lines
+from toolwright.errors import ToolError
 
 pytestmark = pytest.mark.anyio
 
@@ -242,3 +252,54 @@ async def test_a_search_uses_no_settings_of_the_machine(
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
     found = await grep(FilesystemBackend(tmp_path), Query(pattern="needle", start="/a.txt"))
     assert [item.count for item in found.files] == [1]
+
+
+async def test_an_expression_that_runs_away_is_ended_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_grep_process, "_SECONDS", 0.3)
+    (tmp_path / "long.txt").write_bytes(b"\xe9 " + b"a" * 30 + b"!\n")
+    query = Query(pattern="(a+)+$")
+    with pytest.raises(ToolError, match=r"took over 0\.3 seconds"):
+        await grep(FilesystemBackend(tmp_path, ripgrep=False), query)
+    assert (await grep(FilesystemBackend(tmp_path), query)).files == []
+
+
+@pytest.mark.parametrize("mode", ["lines", "files", "counts"])
+async def test_what_a_process_finds_is_what_is_found_here(
+    mode: Literal["lines", "files", "counts"], tmp_path: Path
+) -> None:
+    text = "one\r\ntwo\n\nthree\rtwo\r\ncafé two\nlast two\r"
+    (tmp_path / "utf.txt").write_bytes(text.encode())
+    (tmp_path / "latin.txt").write_bytes(text.encode("latin-1"))
+    (tmp_path / "wide.txt").write_bytes(text.encode("utf-16"))
+    query = Query(pattern="two", mode=mode, context=1, limit=50)
+    plain = FilesystemBackend(tmp_path, ripgrep=False)
+    here = await grep(plain, query)
+    assert await grep(plain, replace(query, pattern="(two)")) == here
+    assert await grep(FilesystemBackend(tmp_path), query) == here
+    (tmp_path / "zero.txt").write_bytes(b"two\n" * 20_000 + b"two\0two\n")
+    assert await grep(plain, replace(query, pattern="(two)")) == await grep(plain, query)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[[:digit:]]", r"\<two", "é [[:digit:]]+", r"caf\p{L}", r"t(?<n>w)o"]
+)
+async def test_latin_lines_are_found_by_what_ripgrep_means(pattern: str, tmp_path: Path) -> None:
+    for encoding in ("latin-1", "utf-8"):
+        (tmp_path / encoding).write_bytes("café 42 two\n".encode(encoding))
+    found = await grep(FilesystemBackend(tmp_path), Query(pattern=pattern))
+    assert [item.path for item in found.files] == ["/latin-1", "/utf-8"]
+    assert {item.lines[0].text for item in found.files} == {"café 42 two"}
+
+
+@pytest.mark.parametrize("mode", ["lines", "files", "counts"])
+async def test_names_with_newlines_are_found_with_and_without_ripgrep(
+    mode: Literal["lines", "files", "counts"], tmp_path: Path
+) -> None:
+    for name in ("a\nb.txt", "plain.txt", "\n", "7\n8"):
+        (tmp_path / name).write_text("two\ntwo\n")
+    query = Query(pattern="two", mode=mode, limit=3)
+    found = await grep(FilesystemBackend(tmp_path), query)
+    assert [item.path for item in found.files] == ["/\n", "/7\n8", "/a\nb.txt", "/plain.txt"]
+    assert found == await grep(FilesystemBackend(tmp_path, ripgrep=False), query)

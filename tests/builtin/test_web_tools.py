@@ -91,8 +91,27 @@ async def test_the_whole_page_is_converted_before_it_is_cut(
     assert short.endswith(
         "[Truncated at 2KB: characters 0-1984 of 588912. Use offset=1984 to read on.]"
     )
+    web.answers["/"] = Answer(body=body.replace(b" of the page.", b"." * 99), headers=_HTML)
     long = await session.text("web_fetch", url=web.url, max_bytes=102_400)
-    assert 100_000 < len(long.encode()) <= 102_500
+    assert 100_000 < len(long.encode()) <= 102_600
+
+
+@pytest.mark.row("002-51")
+async def test_a_page_is_cut_at_2000_lines_and_says_where_to_go_on(
+    web: WebServer, session: Session
+) -> None:
+    body = "".join(f"{n}\n" for n in range(5000))
+    web.answers["/"] = Answer(body=body.encode(), headers={"Content-Type": "text/plain"})
+    read: list[str] = []
+    offset = 0
+    for lines in (2000, 2000, 1000):
+        text = await session.text("web_fetch", url=web.url, offset=offset)
+        page, _, note = text.partition("\n[Truncated at 2000 lines: ")
+        assert len(page.splitlines()) == lines
+        read += page.split()
+        offset = int(note.rpartition("offset=")[2].split()[0]) if note else 0
+    assert read == [str(n) for n in range(5000)]
+    assert offset == 0
 
 
 @pytest.mark.row("002-50")

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from tests.skills._make import make_skill
 
-from toolwright import Agent, Approve, Runner, UsageError
+from toolwright import Agent, Approve, BaseTool, Runner, ToolContext, UsageError
 from toolwright.backends.files import FilesystemBackend, StateBackend
 from toolwright.kits import SubAgentSpec, create_deep_agent, create_deep_agent_async
 from toolwright.messages import ModelReplied, ToolEnded
 from toolwright.models import ModelRequest
 from toolwright.testing import ScriptedModel, call
+from toolwright.tools import Output
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +142,24 @@ async def test_a_big_result_is_moved_to_a_file_that_can_be_read() -> None:
     assert "30,006 characters in all, kept in /large_results/" in first
     assert "/large_results/" in second
     assert result.text == "Found."
+
+
+async def test_big_results_of_hand_written_tools_and_failures_are_moved_too() -> None:
+    class Dump(BaseTool):
+        async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+            """Dump everything."""
+            return "x" * 30_000
+
+    def fail() -> Output:
+        """Fail at length."""
+        return Output(text="y" * 30_000, status="error")
+
+    model = ScriptedModel(call("dump"), call("fail"), "Done.")
+    tools = [Dump(name="dump", description="Dump."), fail]
+    await create_deep_agent(model=model, tools=tools).run("go")
+    for text in texts(model.requests[-1]):
+        assert "30,000 characters in all, kept in /large_results/" in text
+        assert len(text) < 3_000
 
 
 async def test_a_big_result_is_not_lost_when_its_file_cannot_be_written() -> None:

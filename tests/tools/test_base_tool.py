@@ -1,9 +1,11 @@
 """Hand-written tools in the forms that users of ADK write them in."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from toolwright import (
     Agent,
@@ -13,6 +15,7 @@ from toolwright import (
     FunctionTool,
     LongRunningFunctionTool,
     ReadonlyContext,
+    Runner,
     ToolContext,
     UsageError,
     get_user_choice,
@@ -223,3 +226,90 @@ async def test_a_function_may_be_listed_plain_and_confirmed_under_two_names() ->
     assert isinstance(result.history[0], UserMessage)
     with pytest.raises(UsageError, match="two tools named 'plain'; rename one"):
         Agent(name="a", model=model, tools=[plain, FunctionTool(plain, require_confirmation=True)])
+
+
+@pytest.mark.parametrize("base", [FunctionTool, LongRunningFunctionTool, AgentTool])
+@pytest.mark.parametrize("name", ["run_async", "_get_declaration", "is_long_running"])
+def test_what_nothing_asks_a_ready_made_tool_for_is_refused(name: str, base: type) -> None:
+    with pytest.raises(UsageError, match=rf"Guarded defines {name}, .*BaseTool"):
+        type("Guarded", (base,), {name: True})
+    with pytest.raises(UsageError, match=rf"Guarded defines {name}, .*BaseTool"):
+        type("Guarded", (type("Mixin", (), {name: True}), base), {})
+    type("Other", (base,), {"mine": True})
+
+
+def test_a_sign_in_that_no_toolset_is_asked_for_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"Odd defines get_auth_config.*auth_credential"):
+        type("Odd", (BaseToolset,), {"get_auth_config": lambda self: None})
+
+
+class Job(BaseTool):
+    is_long_running = True
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Begin."""
+        return {"status": "pending", "job": 7}
+
+
+class Plain(Job):
+    is_long_running = False
+
+
+@pytest.mark.row("004-H2c")
+@pytest.mark.parametrize("is_set_on", ["the class", "the object"])
+async def test_a_hand_written_tool_may_be_long_running(is_set_on: str) -> None:
+    job = Job(name="job", description="Begin.")
+    if is_set_on == "the object":
+        job = Plain(name="job", description="Begin.")
+        job.is_long_running = True
+    seen: list[str] = []
+
+    def look(request: ModelRequest) -> object:
+        seen.append(request.tools[0].description)
+        return call("job")
+
+    def after(request: ModelRequest) -> object:
+        return "updated" if "all done" in str(request.history[-1]) else "not yet"
+
+    runner = Runner(Agent(name="a", model=ScriptedModel(look, "begun", after), tools=[job]))
+    begun = await runner.run("go", session_id="s")
+    assert begun.text == "begun"
+    assert "LONG RUNNING TOOL" in seen[0]
+    [pending] = await runner.pending("s")
+    await runner.answer("s", pending.call_id, "all done")
+    assert (await runner.resume("s")).text == "updated"
+
+
+class Status(Enum):
+    WAITING = "In progress"
+
+
+class Ticket(BaseModel):
+    status: str
+
+
+@dataclass
+class Receipt:
+    status: Status
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Ticket(status="PENDING"),
+        Receipt(Status.WAITING),
+        {"status": Status.WAITING},
+        {"status": "INPROGRESS"},
+        {"status": "inProgress"},
+    ],
+    ids=["model", "dataclass", "enum", "one word", "camel case"],
+)
+async def test_a_pending_status_keeps_the_call_open_in_whatever_it_stands(value: Any) -> None:
+    def job() -> Any:
+        """Begin."""
+        return value
+
+    model = ScriptedModel(call("job"), "begun")
+    runner = Runner(Agent(name="a", model=model, tools=[LongRunningFunctionTool(job)]))
+    await runner.run("go", session_id="s")
+    assert len(await runner.pending("s")) == 1

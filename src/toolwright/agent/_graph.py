@@ -256,7 +256,13 @@ def _node(node: Any) -> AgentNode | Tool:
 
 
 async def _run_agent(run: Run, agent: AgentNode, path: str, value: Any) -> _Step:
-    outcome = await go_inside(begin_inside(run, agent, path), _text(value))
+    inner = begin_inside(run, agent, path)
+    is_known = inner.known_end() is not None
+    outcome = await go_inside(inner, _text(value))
+    if isinstance(agent, Workflow):
+        # The calls right below it are its nodes, whose routes and values are its own affair.
+        # Its nodes know the types of what they returned; the record of its end does not.
+        return _Step(await agent.go(inner) if is_known else outcome, outcome.text.strip())
     route, output = None, None
     for call_id, record in run.log.calls.items():
         if call_id.rpartition("/")[0] == path and record.actions is not None:  # one of its own

@@ -24,13 +24,18 @@ async def go_inside(run: Run, prompt: Prompt) -> Outcome:
     """Start with `prompt`, or go on if the run was begun before; one that is done is not repeated."""
     known = run.known_end()
     if known is not None:
+        run.user_content = _asked(run)
         return known
     if not run.history:
         message = user_message(prompt)
         run.emit(RunStarted, message=message)
         run.history.append(message)
         run.thread.agent = run.agent.name
-    run.user_content = next(m for m in run.history if isinstance(m, UserMessage))
+    run.user_content = _asked(run)
     outcome = await run.go()
     run.end(outcome)
     return outcome
+
+
+def _asked(run: Run) -> UserMessage:
+    return next(message for message in run.history if isinstance(message, UserMessage))

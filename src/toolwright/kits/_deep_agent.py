@@ -22,7 +22,7 @@ from toolwright.kits._large_results import with_results_in_files
 from toolwright.kits._notes import MemoryFiles
 from toolwright.kits._prompt import deep_prompt
 from toolwright.models import Model
-from toolwright.tools import Require, Tool, ToolContext, Toolset, as_tool
+from toolwright.tools import BaseTool, RequestShaper, Require, ToolContext, Toolset, as_tool
 
 __all__ = ["SubAgentSpec", "create_deep_agent", "create_deep_agent_async"]
 
@@ -122,7 +122,9 @@ def _core_tools(backend: Backend, files: Callable[[ToolContext], Files]) -> list
 
 
 def _in_files(thing: Any, files: Callable[[ToolContext], Files]) -> Any:
-    if isinstance(thing, Toolset) or not (isinstance(thing, Tool) or callable(thing)):
+    # What shapes requests must stay what it is, and toolsets are opened and signed in to themselves.
+    is_tool = isinstance(thing, BaseTool) or callable(thing)
+    if isinstance(thing, (Toolset, RequestShaper)) or not is_tool:
         return thing
     return with_results_in_files(as_tool(thing), files, _BIG_RESULT)
 

@@ -19,7 +19,7 @@ def with_results_in_files(tool: Tool, files: Callable[[ToolContext], Files], lim
 
     async def run(args: Args, ctx: ToolContext) -> Output:
         output = await tool.run(args, ctx)
-        if output.status != "ok" or len(output.text) <= limit:
+        if output.status not in ("ok", "error") or len(output.text) <= limit:
             return output
         # With the ids of the calls around it: those of two sub-agents' calls may be the same.
         path = f"{_DIRECTORY}/{ctx.function_call_id.replace('/', '-')}.txt"

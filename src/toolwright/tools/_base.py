@@ -13,6 +13,7 @@ from toolwright.tools._json_schema import checked_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._overrides import refuse_uncalled
 from toolwright.tools._tool import Output, Tool
+from toolwright.tools._waiting import with_later_update
 
 __all__ = ["BaseTool"]
 
@@ -24,6 +25,7 @@ class BaseTool(Sealed, ABC):
     """
 
     is_long_running: bool = False
+    """Whether a pending status that it returns keeps the call open for an update."""
     effects: Effects = "write"
     sequential: bool = False
     idempotent: bool = False
@@ -58,7 +60,7 @@ class BaseTool(Sealed, ABC):
         async def run(args: Args, ctx: ToolContext) -> Output:
             return to_output(await self.run_async(args=args, tool_context=ctx))
 
-        return Tool(
+        made = Tool(
             spec=spec,
             parse=checked_parser(spec.name, spec.parameters),
             run=run,
@@ -67,6 +69,7 @@ class BaseTool(Sealed, ABC):
             idempotent=self.idempotent,
             is_enabled=_never if declared is None else None,
         )
+        return with_later_update(made) if self.is_long_running else made
 
 
 def _never(_: ReadonlyContext) -> bool:

@@ -22,7 +22,7 @@ from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
 from toolwright.tools._decision import Wish
 from toolwright.tools._fingerprint import digest_of
-from toolwright.tools._overrides import refuse_uncalled
+from toolwright.tools._overrides import refuse_overridden, refuse_uncalled
 from toolwright.tools._predicates import refuse_always_true
 
 __all__ = ["Handler", "IsEnabled", "Listing", "MaxOutput", "OnUnknown", "Output", "Tool"]
@@ -139,6 +139,7 @@ class Tool(Sealed):
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         refuse_uncalled(cls)
+        refuse_overridden(cls)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_sealed", True)

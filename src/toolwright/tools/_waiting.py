@@ -1,12 +1,15 @@
 """Function tools whose answer comes later: deferred and long-running ones."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import BaseModel
+
 from toolwright._settings import explained
 from toolwright.errors import UsageError
-from toolwright.messages import PendingRequest
+from toolwright.messages import PendingRequest, jsonable
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._function import FunctionTool, P, R
@@ -19,7 +22,7 @@ LONG_RUNNING_NOTE = (
     "\n\n[LONG RUNNING TOOL] It may answer with a pending status first. "
     "Do not call it again while it is pending; an update follows."
 )
-_STILL_PENDING = ("pending", "running", "in_progress", "queued")
+_STILL_PENDING = ("pending", "running", "inprogress", "queued")
 
 
 def with_deferral(tool: Tool, timeout: float | None = None) -> Tool:
@@ -101,13 +104,19 @@ def with_later_update(
             ctx.promises_result = True
             await ctx.run.flush()  # Whoever repeats it after a crash must know that it had begun.
         output = await named.run(args, ctx)
-        value = output.value
+        value = _plain(output.value)
         if output.status != "ok" or output.failed or not _is_pending(value):
             return output
         request = PendingRequest(kind="result", payload=value, timeout=timeout, blocking=False)
         return Output(text=output.text, data=output.data, request=request)
 
     return named.replace(run=run)
+
+
+def _plain(value: Any) -> Any:
+    """A model or a dataclass as the dict that the model reads, and enums as their values."""
+    has_fields = isinstance(value, (dict, BaseModel)) or dataclasses.is_dataclass(value)
+    return jsonable(value) if has_fields else value
 
 
 def _is_pending(value: Any) -> bool:
@@ -117,4 +126,4 @@ def _is_pending(value: Any) -> bool:
 
 def _word(status: str) -> str:
     """A status as it is listed here: services write `IN_PROGRESS`, `In progress` and `inProgress`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", status.strip()).lower()
+    return re.sub(r"[\s_-]+", "", status).lower()

@@ -2,12 +2,14 @@
 
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
 from toolwright.backends.files._files import Files
 from toolwright.backends.files._glob import Glob
+from toolwright.backends.files._grep_process import Expression, expression
 from toolwright.backends.files._paths import sorted_in_steps, tree_order
 from toolwright.backends.files._rope import Rope, in_thread_if_long
 from toolwright.backends.files._text import is_binary, read_text
@@ -15,12 +17,16 @@ from toolwright.backends.files._walk import walk
 from toolwright.errors import ToolError
 
 __all__ = ["BINARY_WITHIN", "MAX_LINE", "CanGrep", "FileMatches", "Grepped", "Line", "Mode", "Query",
-           "compiled", "grep", "grep_by_reading", "search_data", "shortened"]  # fmt: skip
+           "grep", "grep_by_reading", "is_simple", "searchable", "shortened"]  # fmt: skip
 
 BINARY_WITHIN = 64 * 1024
 """A zero byte this early makes a file binary; later ones only end the search."""
 MAX_LINE = 1000
 """Characters that are shown of a line."""
+_SIMPLE = re.compile(r"(?:[^\\*+?{(\[]|\\[^0-9A-Za-z]|\\[bBdDsSwW])*")
+_SHORT_PATTERN = 1000
+_QUICK = 1_000_000
+"""Signs of a pattern times bytes of a text, which take some milliseconds at most."""
 Mode = Literal["lines", "files", "counts"]
 
 
@@ -116,18 +122,20 @@ async def grep(files: Files, query: Query) -> Grepped:
 
 async def grep_by_reading(files: Files, query: Query) -> Grepped:
     """Search with nothing but `ls` and `read`."""
-    pattern = compiled(query)
     found: list[FileMatches] = []
     room = query.limit
-    async for path in _searched(files, query):
-        try:
-            data = (await files.read(path)).data
-        except OSError:
-            continue
-        item = await in_thread_if_long(len(data), search_data, path, data, pattern, query, room)
-        if item is not None:
-            found.append(item)
-            room = max(0, room - item.count)
+    async with AsyncExitStack() as stack:
+        search = _Search(query, stack)
+        await search.check()
+        async for path in _searched(files, query):
+            try:
+                data = (await files.read(path)).data
+            except OSError:
+                continue
+            item = await search.within(path, data, room)
+            if item is not None:
+                found.append(item)
+                room = max(0, room - item.count)
     return Grepped.within(query, found)
 
 
@@ -137,34 +145,104 @@ def shortened(line: str) -> str:
     return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " […]"
 
 
-def compiled(query: Query) -> re.Pattern[str]:
-    """The query's pattern; raises `ToolError` when it is none."""
-    pattern = re.escape(query.pattern) if query.literal else query.pattern
+class _Search:
+    """Finds lines here where that is quick for sure, else in a process, which is started once."""
+
+    def __init__(self, query: Query, stack: AsyncExitStack) -> None:
+        self._query = query
+        self._stack = stack
+        self._elsewhere: Expression | None = None
+        self._is_exact = query.literal and not query.ignore_case
+        self._pattern = re.escape(query.pattern) if query.literal else query.pattern
+        self._simple = _compiled(query, self._pattern) if is_simple(query) else None
+
+    async def check(self) -> None:
+        """Raise `ToolError` when the query has no regular expression."""
+        if not self._is_exact and self._simple is None:
+            await self._process()
+
+    async def within(self, path: str, data: bytes, room: int) -> FileMatches | None:
+        """What a file with these bytes has, and its first lines, as many as there is room for."""
+        query, size = self._query, len(data)
+        text = await in_thread_if_long(size, searchable, data)
+        if text is None:
+            return None
+        if self._is_exact:
+            count, numbers = await in_thread_if_long(size, _matching, text, self._has, query, room)
+        elif self._simple is not None and size * len(query.pattern) <= _QUICK:
+            count, numbers = _matching(text, self._simple.search, query, room)
+        else:
+            encoded = await in_thread_if_long(size, text.encoded, "utf-8")
+            most, first_only = _most(query, room), query.mode == "files"
+            process = await self._process()
+            count, numbers = await process.lines(path, encoded, most, first_only=first_only)
+        if not count:
+            return None
+        lines = await in_thread_if_long(size, _shown, text, numbers, query, room)
+        return FileMatches(path=path, count=count, lines=lines)
+
+    def _has(self, line: str) -> bool:
+        return self._query.pattern in line
+
+    async def _process(self) -> Expression:
+        if self._elsewhere is None:
+            query = self._query
+            starting = expression(self._pattern, shown=query.pattern, ignore_case=query.ignore_case)
+            self._elsewhere = await self._stack.enter_async_context(starting)
+        return self._elsewhere
+
+
+def is_simple(query: Query) -> bool:
+    """Whether each sign of the pattern is tried at most once at each place of a text."""
+    return len(query.pattern) <= _SHORT_PATTERN and (
+        query.literal or _SIMPLE.fullmatch(query.pattern) is not None
+    )
+
+
+def _compiled(query: Query, pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.IGNORECASE if query.ignore_case else 0)
     except re.error as error:
         raise ToolError(f"{query.pattern!r} is not a regular expression: {error}.") from error
 
 
-def search_data(
-    path: str, data: bytes, pattern: re.Pattern[str], query: Query, room: int
-) -> FileMatches | None:
-    """What a file with these bytes has of the pattern, and its first lines, as many as there is room."""
-    if is_binary(data[:BINARY_WITHIN]):
-        return None
-    text = read_text(data).rope
+def searchable(data: bytes) -> Rope | None:
+    """The text of a file; None when it is binary."""
+    return None if is_binary(data[:BINARY_WITHIN]) else read_text(data).rope
+
+
+def _most(query: Query, room: int) -> int:
+    """Matches whose numbers are needed: those after the last one shown may stand around it."""
+    return room + query.context if query.mode == "lines" else 0
+
+
+def _matching(
+    text: Rope, matches: Callable[[str], object], query: Query, room: int
+) -> tuple[int, list[int]]:
+    """How many lines match, and the numbers of the first of them."""
+    most, count, numbers = _most(query, room), 0, list[int]()
     exact = query.literal and not query.ignore_case
     if exact and next(text.occurrences(query.pattern), None) is None:
-        return None
-    shown = _Shown(query.context, room if query.mode == "lines" else 0)
-    count = 0
+        return 0, []
     for number, line in enumerate(_lines(text), start=1):
-        is_match = pattern.search(line.removesuffix("\r")) is not None
-        shown.see(Line(number, line, is_match))
-        count += is_match
-        if count and query.mode == "files":
+        if matches(line.removesuffix("\r")):
+            count += 1
+            numbers += [number] if count <= most else []
+            if query.mode == "files":
+                break
+    return count, numbers
+
+
+def _shown(text: Rope, numbers: Sequence[int], query: Query, room: int) -> tuple[Line, ...]:
+    """The lines with these numbers and those around them."""
+    if not numbers:
+        return ()
+    shown, matching = _Shown(query.context, room), set(numbers)
+    for number, line in enumerate(_lines(text), start=1):
+        if number > numbers[-1] + query.context:
             break
-    return FileMatches(path=path, count=count, lines=tuple(shown.lines)) if count else None
+        shown.see(Line(number, line, number in matching))
+    return tuple(shown.lines)
 
 
 class _Shown:

@@ -4,7 +4,7 @@ import re
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import IO, TypeVar
 
 import anyio
 
-from toolwright._temporary import temporary_root
+from toolwright._temporary import remove_tree, temporary_directory, temporary_root
 from toolwright.backends._own_paths import closed_below, find_program, records_below
 from toolwright.backends.files._confined import open_directory, open_file
 from toolwright.backends.files._files import Files
@@ -24,8 +24,8 @@ from toolwright.backends.files._grep import (
     Grepped,
     Mode,
     Query,
-    compiled,
-    search_data,
+    is_simple,
+    searchable,
 )
 from toolwright.backends.files._ignore import NEVER_SEARCHED, rules_above
 from toolwright.backends.files._landlock import start_confined
@@ -61,6 +61,10 @@ _ALWAYS = (
 _MODES: dict[Mode, str] = {"lines": "--json", "files": "--files-with-matches", "counts": "--count"}
 _PARSERS = {"lines": parse_lines, "files": parse_files, "counts": parse_counts}
 _TIMEOUT = 60.0
+_EMPTY = re.compile(r"[\\^$|]")
+"""Without any of these a simple pattern stands for one sign at least."""
+_MOST_COPIES = 1000
+_COPIES_SIZE = 32 * 1024 * 1024
 _MEANS_MORE = re.compile(r"[*?\[\]{}\\]")
 
 
@@ -98,8 +102,61 @@ class Ripgrep:
             found = await self._below(files, query)
             others = await self._not_utf8(files, query)
         matches = {item.path: item for item in found.files}
-        await _search_again(files, query, others, matches)
+        await self._search_again(files, query, others, matches)
         return await in_io_thread(Grepped.within, query, list(matches.values()), found.complete)
+
+    async def _search_again(
+        self, files: Files, query: Query, paths: Sequence[str], found: dict[str, FileMatches]
+    ) -> None:
+        """Search files that are not UTF-8 as they are shown, in place of what was found in them."""
+        copies: dict[str, bytes] = {}
+        doubtful = list(found) if found and await self._finds_nothing(query) else []
+        for path in dict.fromkeys([*paths, *doubtful]):
+            try:
+                data = (await files.read(path)).data
+            except OSError:
+                continue
+            copy = await in_thread_if_long(len(data), _copy_to_search, data)
+            if copy is not None:
+                found.pop(path, None)
+                copies[path] = copy
+            if len(copies) >= _MOST_COPIES or sum(map(len, copies.values())) >= _COPIES_SIZE:
+                found.update(await self._in_copies(query, copies))
+                copies = {}
+        found.update(await self._in_copies(query, copies))
+
+    async def _finds_nothing(self, query: Query) -> bool:
+        """Whether the pattern is found in an empty line."""
+        if query.literal or (is_simple(query) and not _EMPTY.search(query.pattern)):
+            return False
+        return bool(await self._in_copies(replace(query, mode="files"), {"/": b"\n"}))
+
+    async def _in_copies(self, query: Query, copies: Mapping[str, bytes]) -> dict[str, FileMatches]:
+        """What is found in files with these bytes, by path."""
+        if not copies:
+            return {}
+        paths, anywhere = list(copies), replace(query, glob=None)
+        place = await in_io_thread(temporary_directory)
+        try:
+            await in_io_thread(_write, place, list(copies.values()))
+            found = await self._in_place(place, paths, anywhere)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await in_io_thread(remove_tree, place)
+        return {item.path: item for item in found.files}
+
+    async def _in_place(self, place: Path, paths: Sequence[str], query: Query) -> Grepped:
+        async def run(mode: Mode) -> Grepped:
+            parse = partial(_PARSERS[mode], query=query)
+            options = [*_ALWAYS, "--no-ignore", "--sort=path", *_options(query, mode)]
+            arguments = [*options, "--", str(place)]
+            ran = await self._finish(arguments, parse, readable=[str(place)])
+            named = [replace(item, path=paths[int(item.path[-6:])]) for item in ran.found]
+            return Grepped(files=named, complete=ran.complete)
+
+        found = await run("files" if query.mode == "files" else "counts")
+        shows_lines = found.files and query.mode == "lines"
+        return _with_lines(found, await run("lines")) if shows_lines else found
 
     async def _below(self, files: Files, query: Query) -> Grepped:
         """Search a directory; when there are more lines than wanted, count them all apart."""
@@ -239,35 +296,23 @@ def _with_lines(counted: Grepped, shown: Grepped) -> Grepped:
     return Grepped(files=files, complete=counted.complete)
 
 
-async def _search_again(
-    files: Files, query: Query, paths: Sequence[str], found: dict[str, FileMatches]
-) -> None:
-    """Search those of these files that are not UTF-8 as they are shown, in place of what was found.
+def _copy_to_search(data: bytes) -> bytes | None:
+    """A file that ripgrep understands otherwise than it is shown, as UTF-8; None if it does not.
 
-    And those that end with a `\\r`: to ripgrep, an empty line follows it, but only where one matches.
+    Those are the ones in latin-1, and those that end with a `\\r`: to ripgrep, an empty line follows
+    it, but only where one matches.
     """
-    try:
-        pattern = compiled(query)
-    except ToolError:
-        return  # Ripgrep understands more than Python; what it has found must do.
-    doubtful = list(found) if pattern.search("") else []
-    for path in dict.fromkeys([*paths, *doubtful]):
-        try:
-            data = (await files.read(path)).data
-        except OSError:
-            continue
-        if data[-4:].rstrip(b"\0").endswith(b"\r") or await in_thread_if_long(
-            len(data), _is_latin, data
-        ):
-            found.pop(path, None)
-            size, limit = len(data), query.limit
-            item = await in_thread_if_long(size, search_data, path, data, pattern, query, limit)
-            if item is not None:
-                found[path] = item
+    ends_with_return = data[-4:].rstrip(b"\0").endswith(b"\r")
+    if not ends_with_return and read_text(data).encoding != "latin-1":
+        return None
+    rope = searchable(data)
+    text = b"" if rope is None else rope.encoded("utf-8").partition(b"\0")[0]
+    return text[:-1] + b"\n" if text.endswith(b"\r") else text
 
 
-def _is_latin(data: bytes) -> bool:
-    return read_text(data).encoding == "latin-1"
+def _write(place: Path, copies: Sequence[bytes]) -> None:
+    for number, data in enumerate(copies):
+        (place / f"{number:06}").write_bytes(data)
 
 
 def _options(query: Query, mode: Mode) -> list[str]:

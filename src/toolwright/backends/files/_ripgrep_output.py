@@ -61,15 +61,27 @@ def parse_files(output: IO[bytes], query: Query) -> Parsed[FileMatches]:
 
 
 def parse_counts(output: IO[bytes], query: Query) -> Parsed[FileMatches]:
-    """Lines of a path, a zero byte and a number."""
+    """Paths, each with a zero byte, a number and a newline after it; a path may have newlines, too."""
     found: list[FileMatches] = []
     left = _MAX_OUTPUT
-    while left > 0 and (line := output.readline(_STEP)):
-        left -= len(line)
-        path, _, count = line.rpartition(b"\0")
-        if query.wants(_path(path)):
-            found.append(FileMatches(path=_path(path), count=int(count)))
+    path, begun = b"", b""
+    while left > 0 and (chunk := output.read(min(_STEP, left))):
+        left -= len(chunk)
+        *whole, begun = (begun + chunk).split(b"\0")
+        for part in whole:
+            path = _counted(path, part, query, found)
+    _counted(path, begun, query, found)
     return Parsed(found, complete=left > 0)
+
+
+def _counted(path: bytes, part: bytes, query: Query, found: list[FileMatches]) -> bytes:
+    """Take what stands between two zero bytes: the number for `path`, and the next path."""
+    if not path:
+        return part
+    count, newline, following = part.partition(b"\n")
+    if newline and query.wants(_path(path)):  # Without it, ripgrep was ended in the middle.
+        found.append(FileMatches(path=_path(path), count=int(count)))
+    return following
 
 
 def parse_lines(output: IO[bytes], query: Query) -> Parsed[FileMatches]:

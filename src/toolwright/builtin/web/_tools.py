@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from toolwright.backends import Fetch, Fetched, format_size, truncate_head
+from toolwright.backends import DEFAULT_MAX_LINES, Fetch, Fetched, format_size, truncate_head
 from toolwright.builtin.web._duckduckgo import DuckDuckGo
 from toolwright.builtin.web._engine import SearchEngine, SearchResult
 from toolwright.builtin.web._markdown import read_page, to_markdown
@@ -119,12 +119,16 @@ def _decoded(page: Fetched) -> str:
 def _cut(text: str, max_bytes: int, offset: int, page: Fetched) -> str:
     if offset and offset >= len(text):
         raise ToolError(f"offset {offset} is past the end of the page ({len(text)} characters).")
-    kept = truncate_head(text[offset:], max_bytes, max_bytes)
+    kept = truncate_head(text[offset:], max_bytes)
     notes: list[str] = []
     if kept.truncated:
         end = offset + kept.kept
+        by_lines = kept.cut_by == "lines"
+        if by_lines:  # What comes next is the end of the last line.
+            end += 2 if text.startswith("\r\n", end) else text.startswith(("\n", "\r"), end)
+        limit = f"{DEFAULT_MAX_LINES} lines" if by_lines else format_size(max_bytes)
         notes.append(
-            f"[Truncated at {format_size(max_bytes)}: characters {offset}-{end} of {len(text)}. "
+            f"[Truncated at {limit}: characters {offset}-{end} of {len(text)}. "
             f"Use offset={end} to read on.]"
         )
     if page.truncated:
