@@ -45,6 +45,34 @@ def test_a_call_is_approved(page: Page, address: str) -> None:
     assert result(page, address, session) == "wiped staging"
 
 
+def test_what_cannot_be_read_is_not_said_to_be_nothing(page: Page, address: str) -> None:
+    begin(address, "wipe")
+    problem = {"status": 503, "detail": "The tasks' database is away."}
+    page.route("**/api/pending", lambda route: route.fulfill(status=503, json=problem))
+    page.goto(f"{address}/#/inbox")
+    banner = page.get_by_text("What waits for you could not be read: The tasks' database is away.")
+    expect(banner).to_be_visible()
+    expect(page.get_by_text("Nothing waits for you")).to_have_count(0)
+    expect(page.get_by_text("0 calls waiting")).to_have_count(0)
+    # What the other database has is there.
+    page.goto(f"{address}/#/chat")
+    expect(page.get_by_label("Sessions").get_by_role("link", name="wipe")).to_be_visible()
+    page.unroute("**/api/pending")
+    page.route("**/api/sessions", lambda route: route.fulfill(status=503, json=problem))
+    page.reload()
+    expect(page.get_by_text("The sessions could not be read: The tasks' data")).to_be_visible()
+    expect(page.get_by_text("Nothing here yet.")).to_have_count(0)
+    expect(page.get_by_text("Inbox, 1 waiting")).to_be_visible()
+    # It is read again by itself when it is back.
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_text("The sessions could not be read")).to_be_visible()
+    page.unroute("**/api/sessions")
+    page.clock.run_for(10_000)
+    expect(page.get_by_text("The sessions could not be read")).to_have_count(0)
+    expect(page.get_by_label("Sessions").get_by_role("link", name="wipe")).to_be_visible()
+
+
 def test_arguments_are_edited_in_a_form_made_from_the_schema(page: Page, address: str) -> None:
     session = begin(address, "wipe")
     page.goto(f"{address}/#/inbox")
