@@ -33,7 +33,7 @@ def result(page: Page, address: str, session: str) -> str:
         arg=f"{address}/api/sessions/{session}",
     )
     events = httpx2.get(f"{address}/api/sessions/{session}/events").json()
-    return [e["result"]["content"][0]["text"] for e in events if e["type"] == "tool_ended"][-1]
+    return [e["result"]["content"][-1]["text"] for e in events if e["type"] == "tool_ended"][-1]
 
 
 def test_a_call_is_approved(page: Page, address: str) -> None:
@@ -200,11 +200,11 @@ def test_a_wrong_edit_is_refused_with_its_reason_and_can_be_corrected(page: Page
     runner = bench_runner()
     answer_all = runner.answer_all
 
-    async def strict(session_id: str, answers: Any) -> Any:
+    async def strict(session_id: str, answers: Any, **options: Any) -> Any:
         for value in answers.values():
             if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
                 raise ArgumentError("wipe", ["target: 'everything' is too much"])
-        return await answer_all(session_id, answers)
+        return await answer_all(session_id, answers, **options)
 
     runner.answer_all = strict  # type: ignore[method-assign]
     with workbench(runner) as address:
