@@ -84,3 +84,23 @@ async def test_a_deadline_that_passes_in_a_stopped_session_leaves_the_inbox_and_
             while (await http.get("/api/sessions/s")).json()["status"] != "done":
                 await anyio.lowlevel.checkpoint()
         assert (await http.get("/api/sessions/s")).json()["can_go_on"] is False
+
+
+async def test_a_sign_in_elsewhere_does_not_go_on_with_what_was_stopped() -> None:
+    runner = bench_runner()
+    async with served(runner) as http:
+        await stopped(runner, "sign in")
+        await runner.run("sign in", user_id="local", session_id="other")
+        [waiting] = await runner.pending("other")
+        signed_in = {"kind": "value", "value": {"api_key": "0123456789"}}
+        answer = {"call_id": waiting.call_id, "answer": signed_in}
+        assert (await http.post("/api/sessions/other/answers", json=answer)).status_code == 200
+        await becomes(http, "done", "other")
+        # Any later answer looks at all that sign-ins have released.
+        await runner.run("wipe", user_id="local", session_id="third")
+        [waiting] = await runner.pending("third")
+        answer = {"call_id": waiting.call_id, "answer": {"kind": "approve"}}
+        assert (await http.post("/api/sessions/third/answers", json=answer)).status_code == 200
+        await becomes(http, "done", "third")
+        assert (await http.get("/api/sessions/s")).json()["status"] == "stopped"
+        assert ends(await runner.events("s")) == []

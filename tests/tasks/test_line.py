@@ -130,6 +130,18 @@ async def test_those_without_a_key_do_not_wait_for_a_crowd_that_has_one(
     assert keys == (["None", "k"] if per_owner else ["None", "None", "k"])
 
 
+async def test_who_is_free_in_both_ways_is_found_behind_those_who_are_not(url: str) -> None:
+    active = [{"owner_id": "a"}, {"owner_id": "c", "concurrency_key": "k"}]
+    async with await filled(url, active) as made:
+        assert len(await claim(made, per_owner=1)) == 2
+        of = [("b", "k")] * 3 + [("a", "l")] * 3 + [("b", "l")]
+        tasks = [{"owner_id": owner, "concurrency_key": key} for owner, key in of]
+        await made.enqueue_many([NewTask(agent="a", prompt="x", **task) for task in tasks])
+        with near(1):
+            [task] = await claim(made, per_owner=1, slots=2)
+        assert (task.owner_id, task.concurrency_key) == ("b", "l")
+
+
 async def test_keys_that_come_just_after_it_was_asked_for_them_count(url: str) -> None:
     async with await filled(url, [{"concurrency_key": "k"}] * 2) as made:
         with patch.object(_line._Looking, "has_keys", lambda _: False):

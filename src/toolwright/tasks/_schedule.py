@@ -161,7 +161,7 @@ class Schedules:
         task_id, problem = self._start(connection, row, now - tick)
         seen_to = update(SCHEDULES).where(SCHEDULES.c.name == row.name)
         values = {
-            "next_at": next_tick(row.cron, row.timezone, max(now, tick)), "last_at": tick,
+            "next_at": next_tick(row.cron, row.timezone, now), "last_at": tick,
             "last_task": task_id or row.last_task, "problem": problem,
         }  # fmt: skip
         connection.execute(seen_to.values(**values))
