@@ -14,7 +14,7 @@ import pyte
 import pytest
 from rich.console import Console
 
-from toolwright.cli import _ask, _form
+from toolwright.cli import _ask, _chat, _form
 from toolwright.cli._card import Card, lay_out, whole_rows
 from toolwright.cli._go import UNANSWERED
 from toolwright.cli._screen import Screen, cells
@@ -273,6 +273,28 @@ def test_what_was_typed_before_the_question_came_again_is_not_its_answer(first: 
     answer, rows, left = answered(confirm(), Screen(80, 40), *typed, ahead=["", "y\n"])
     assert (answer, left) == (Reject(reason="so"), [])
     assert "Typed before this question, so not taken for its answer: 'y'" in read(rows)
+
+
+@pytest.mark.parametrize("command", [c for c in _ask.CHAT_COMMANDS if c != "/exit"])
+@pytest.mark.parametrize("kind", ["result", "form"])
+def test_a_command_of_the_chat_is_not_taken_for_the_answer(command: str, kind: str) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    form = Pending(call_id="c", name="survey", kind="input", arguments={}, schema=schema)
+    deferred = Pending(call_id="c", name="supplier", kind="result", arguments={})
+    pending, expected = (form, {"name": "/etc/x"}) if kind == "form" else (deferred, "/etc/x")
+    answer, rows, left = answered(pending, Screen(80, 40), f"{command} x", "/etc/x")
+    assert (answer, left) == (expected, [])
+    assert f"{command} is a command of a chat and was not sent as the answer." in read(rows)
+
+
+def test_whoever_leaves_at_a_question_has_not_answered_it() -> None:
+    deferred = Pending(call_id="c", name="supplier", kind="result", arguments={})
+    with pytest.raises(_ask.Left):
+        answered(deferred, Screen(80, 40), "/exit")
+
+
+def test_the_commands_that_are_no_answers_are_those_of_the_chat() -> None:
+    assert set(re.findall(r"(?<!\S)/\w+", _chat._HELP)) == set(_ask.CHAT_COMMANDS)
 
 
 def test_a_no_is_taken_at_once_and_what_fits_is_approved_at_once() -> None:

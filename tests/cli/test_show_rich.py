@@ -11,9 +11,13 @@ from toolwright.cli._show_rich import RichShow
 from toolwright.cli._terminal import Terminal
 from toolwright.messages import (
     Event,
+    ModelMessage,
+    ModelReplied,
     Pending,
     PendingChanged,
     PendingOpened,
+    RunEnded,
+    RunStarted,
     TextDelta,
     TextPart,
     ToolCall,
@@ -88,3 +92,33 @@ def test_a_call_that_the_run_goes_on_without_is_not_ticked_off() -> None:
     assert shown(STARTED, asked(), left, ended())[-1] == "  … wiped"
     still = PendingChanged(pending=asked().pending)
     assert shown(STARTED, asked(), still, ended())[-1] == "  ✓ wiped"
+
+
+def said(path: str, *parts: TextPart | ToolCall) -> ModelReplied:
+    return ModelReplied(path=path, agent=path.rpartition("/")[2], message=ModelMessage(parts=parts))
+
+
+def test_what_the_steps_of_a_workflow_say_is_shown_with_their_names() -> None:
+    streamed = TextDelta(path="two", agent="two", text="Two.")
+    events = [said("one", TextPart("One.")), streamed, said("two", TextPart("Two."))]
+    end = RunEnded(status="done", text="Two.")
+    assert shown(RunStarted(), *events, end) == ["[one]", "One.", "[two]", "Two."]
+
+
+def test_steps_that_write_side_by_side_do_not_mix_their_words() -> None:
+    deltas = [TextDelta(path=at, agent=at, text=text) for at, text in [("a", "A "), ("b", "B ")]]
+    more = TextDelta(path="a", agent="a", text="is here.")
+    ends = [said("a", TextPart("A is here.")), said("b", TextPart("B is."))]
+    assert shown(*deltas, more, *ends) == ["[a]", "A is here.", "[b]", "B is."]
+
+
+@pytest.mark.parametrize("path", ["", "one"])
+def test_what_an_agent_inside_a_call_says_is_not_part_of_the_conversation(path: str) -> None:
+    inside = f"{path}/c1" if path else "c1"
+    for known in (said(path, CALL), ToolStarted(path=path, call=CALL)):
+        texts = TextDelta(path=inside, text="inner"), said(f"{inside}/step", TextPart("inner"))
+        assert not any("inner" in line for line in shown(known, *texts))
+
+
+def test_the_answer_of_an_agent_without_a_model_is_shown() -> None:
+    assert shown(RunStarted(), RunEnded(status="done", text="By hand.")) == ["By hand."]

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import anyio
@@ -118,6 +119,29 @@ def test_a_task_is_shown_answered_and_its_worker_drained(
         assert process.wait(timeout=60) == 0
     [row] = [json.loads(line) for line in tasks("list", "--json").splitlines()]
     assert (row["id"], row["status"], row["text"]) == (task_id, "COMPLETED", "Done.")
+
+
+def test_the_beginning_of_an_id_is_enough_where_no_other_begins_so(
+    tasks: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = iter(["abcd0000", "abcd1111", "abcd"])
+    given = SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=next(ids)))
+    monkeypatch.setattr("toolwright.tasks._enqueue.uuid", given)
+    for _ in range(2):
+        enqueue()
+    assert json.loads(tasks("show", "abcd1"))["id"] == "abcd1111"
+    assert tasks("cancel", "abcd0") == "cancelled"
+    for words, why in [
+        ("abcd", "abcd0000, abcd1111."),
+        ("abc", "no task 'abc'"),
+        ("b%cd", "no task"),
+    ]:
+        monkeypatch.setattr(sys, "argv", ["toolwright", "tasks", "show", words])
+        with pytest.raises(SystemExit):
+            main()
+        assert why in capsys.readouterr().err
+    enqueue()  # One whose whole id this is comes before all that begin so.
+    assert json.loads(tasks("show", "abcd"))["id"] == "abcd"
 
 
 def test_a_confirmation_is_answered_with_words_after_its_arguments_were_shown(

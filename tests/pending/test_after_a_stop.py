@@ -14,17 +14,19 @@ from toolwright import (
     Result,
     Runner,
     SequentialAgent,
+    Tool,
     ToolContext,
     deferred_tool,
     tool,
 )
-from toolwright.messages import StateChanged
+from toolwright.messages import StateChanged, ToolEnded
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
 
 paid: list[int] = []
-NOT_RUN = "The user stopped the run and sent a new message instead; it was not run."
+STOPPED = "The user stopped the run and sent a new message instead"
+NOT_RUN = f"{STOPPED}; it was not run."
 
 
 @pytest.fixture(autouse=True)
@@ -138,9 +140,126 @@ async def test_inside_an_agent_that_was_stopped_nothing_runs_with_the_next_messa
     await stopped(runner, Approve())
     result = await runner.run("Forget it.", session_id="s")
     assert paid == []
-    assert read(result) == [
-        ("error", "The user sent a new message instead of answering; it was stopped.")
-    ]
+    assert read(result) == [("error", f"{STOPPED}; it was stopped.")]
+
+
+@tool
+async def mark(n: int) -> str:
+    """Mark something."""
+    paid.append(n)
+    return f"marked {n}"
+
+
+@pytest.fixture
+def started() -> anyio.Event:
+    return anyio.Event()
+
+
+@pytest.fixture
+def slow(started: anyio.Event) -> Tool:
+    @tool
+    async def slow() -> str:
+        """Take long."""
+        started.set()
+        await anyio.sleep_forever()
+        return ""
+
+    return slow
+
+
+async def stop_as_it_runs(runner: Runner, started: anyio.Event) -> None:
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: runner.run("go", session_id="s"))
+            await started.wait()
+            assert await runner.cancel_for_good("s")
+
+
+async def test_an_agent_that_was_stopped_as_it_ran_does_not_go_on_before_the_message_is_read(
+    slow: Tool, started: anyio.Event
+) -> None:
+    model = ScriptedModel(call("mark", n=1), call("slow"), call("mark", n=2), "inner done")
+    inner = Agent(name="inner", description="Marks.", model=model, tools=[mark, slow])
+    runner = runner_of(call("inner", request="go"), "fine", tools=[AgentTool(inner)])
+    await stop_as_it_runs(runner, started)
+    result = await runner.run("Forget it.", session_id="s")
+    assert (paid, len(model.requests), result.text) == ([1], 2, "fine")
+    told = (
+        f"{STOPPED}; it was stopped. What it has called is done: mark. What it was at may or may "
+        "not have taken effect; check before you repeat it."
+    )
+    assert read(result) == [("error", told)]
+    ends = [event.result for event in result.events if isinstance(event, ToolEnded)]
+    assert [(end.name, end.outcome_unknown) for end in ends] == [("slow", True), ("inner", None)]
+
+
+async def test_an_agent_that_was_stopped_as_it_ran_goes_on_when_it_is_resumed(
+    slow: Tool, started: anyio.Event
+) -> None:
+    model = ScriptedModel(call("slow"), call("mark", n=2), "inner done")
+    inner = Agent(name="inner", description="Marks.", model=model, tools=[mark, slow])
+    runner = runner_of(call("inner", request="go"), "fine", tools=[AgentTool(inner)])
+    await stop_as_it_runs(runner, started)
+    assert read(await runner.resume("s")) == [("ok", "inner done")]
+    assert paid == [2]
+
+
+async def test_a_result_inside_an_agent_that_was_stopped_is_told_as_an_update() -> None:
+    model = ScriptedModel(call("order", n=1), "inner done")
+    inner = Agent(name="inner", description="Orders.", model=model, tools=[order])
+    runner = runner_of(call("inner", request="go"), "fine", tools=[AgentTool(inner)])
+    await stopped(runner, "delivered")
+    result = await runner.run("Forget it.", session_id="s")
+    assert len(model.requests) == 1
+    assert read(result) == [("error", f"{STOPPED}; it was stopped.")]
+    said = [m.text for m in result.history if m.kind == "user"]
+    assert any(text.endswith("delivered") for text in said), said
+
+
+def steps(*scripts: ScriptedModel, tools: Sequence[Any]) -> Runner:
+    agents = [Agent(name=f"s{n}", model=model, tools=tools) for n, model in enumerate(scripts)]
+    return Runner(SequentialAgent(name="flow", sub_agents=agents), store="memory://")
+
+
+async def test_a_round_that_was_stopped_as_it_ran_is_not_finished_before_the_message_is_read(
+    slow: Tool, started: anyio.Event
+) -> None:
+    first = ScriptedModel(call("slow"), "one")
+    second = ScriptedModel(call("mark", n=2), "two")
+    runner = steps(first, second, tools=[slow, mark])
+    await stop_as_it_runs(runner, started)
+    result = await runner.run("Forget it.", session_id="s")
+    assert result.status == "done"
+    asked = [request.history[0] for request in (*first.requests[1:], *second.requests)]
+    assert all("Forget it." in getattr(message, "text", "") for message in asked), asked
+    # Nor later, by whatever goes on with the session.
+    before = len(first.requests)
+    await runner.resume("s")
+    assert len(first.requests) == before
+
+
+async def test_a_round_that_was_stopped_as_it_ran_is_finished_when_it_is_resumed(
+    slow: Tool, started: anyio.Event
+) -> None:
+    runner = steps(
+        ScriptedModel(call("slow"), "one"), ScriptedModel(call("mark", n=2), "two"),
+        tools=[slow, mark],
+    )  # fmt: skip
+    await stop_as_it_runs(runner, started)
+    assert (await runner.resume("s")).text == "two"
+    assert paid == [2]
+
+
+@pytest.mark.parametrize("answers", [[], ["delivered"]], ids=["open", "answered"])
+async def test_a_round_that_was_stopped_waits_for_no_result(answers: list[str]) -> None:
+    first = ScriptedModel(call("order", n=1), "one", "more than was asked for")
+    runner = steps(first, ScriptedModel("two", "more than was asked for"), tools=[order])
+    await stopped(runner, *answers)
+    result = await runner.run("Forget it.", session_id="s")
+    assert (result.text, len(first.requests)) == ("two", 2)
+    assert await runner.pending("s") == []
+    ends = [event.result.text for event in result.events if isinstance(event, ToolEnded)]
+    assert [STOPPED in end for end in ends] == [True]
 
 
 async def test_the_step_of_a_workflow_that_was_stopped_does_not_run_with_the_next_message() -> None:

@@ -34,7 +34,7 @@ from toolwright.models import Delta, ModelRequest, OnDelta
 from toolwright.serve import ServeSettings, Suggestion, Welcome, create_app
 from toolwright.testing import call
 
-__all__ = ["STORY", "Story", "bench_runner", "workbench"]
+__all__ = ["STORY", "Story", "bench_runner", "wipe", "workbench"]
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

@@ -6,8 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 from playwright.sync_api import Page, expect
-from tests.serve._workbench import STORY, bench_runner, workbench
+from tests.serve._workbench import STORY, Story, bench_runner, wipe, workbench
 
+from toolwright import Agent, Runner, SequentialAgent
 from toolwright.testing import call
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
@@ -124,6 +125,24 @@ def test_an_agent_inside_a_call_is_shown_inside_its_card(page: Page, address: st
     card.get_by_role("button").first.click()
     expect(card.get_by_label("Turn of apprentice").first).to_be_visible()
     expect(card.get_by_label("Call of add")).to_be_visible()
+
+
+def test_what_the_steps_of_a_workflow_say_and_ask_is_part_of_the_conversation(page: Page) -> None:
+    story = {"go": [call("wipe", target="staging"), "First is done."]}
+    first = Agent(name="first", model=Story(story), tools=[wipe])
+    second = Agent(name="second", model=Story())
+    flow = SequentialAgent(name="flow", sub_agents=[first, second])
+    with workbench(Runner(flow, app_name="workshop", store="memory://")) as address:
+        page.goto(address)
+        say(page, "go")
+        page.get_by_label("Call of wipe").get_by_role("button", name="Approve").click()
+        for _ in range(2):
+            turn = page.get_by_label("Turn of first").last
+            expect(turn.get_by_text("First is done.", exact=True)).to_be_visible()
+            expect(page.get_by_label("Turn of second")).to_contain_text("You said: go")
+            # Its steps read the same message, which the person has sent once.
+            expect(page.get_by_label("Your message")).to_have_count(1)
+            page.reload()
 
 
 def test_a_call_still_waits_everywhere_after_the_person_wrote_on(page: Page) -> None:

@@ -33,7 +33,7 @@ def result(page: Page, address: str, session: str) -> str:
         arg=f"{address}/api/sessions/{session}",
     )
     events = httpx2.get(f"{address}/api/sessions/{session}/events").json()
-    return [e["result"]["content"][0]["text"] for e in events if e["type"] == "tool_ended"][-1]
+    return [e["result"]["content"][-1]["text"] for e in events if e["type"] == "tool_ended"][-1]
 
 
 def test_a_call_is_approved(page: Page, address: str) -> None:
@@ -43,6 +43,34 @@ def test_a_call_is_approved(page: Page, address: str) -> None:
     page.get_by_role("button", name="Approve", exact=True).last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert result(page, address, session) == "wiped staging"
+
+
+def test_what_cannot_be_read_is_not_said_to_be_nothing(page: Page, address: str) -> None:
+    begin(address, "wipe")
+    problem = {"status": 503, "detail": "The tasks' database is away."}
+    page.route("**/api/pending", lambda route: route.fulfill(status=503, json=problem))
+    page.goto(f"{address}/#/inbox")
+    banner = page.get_by_text("What waits for you could not be read: The tasks' database is away.")
+    expect(banner).to_be_visible()
+    expect(page.get_by_text("Nothing waits for you")).to_have_count(0)
+    expect(page.get_by_text("0 calls waiting")).to_have_count(0)
+    # What the other database has is there.
+    page.goto(f"{address}/#/chat")
+    expect(page.get_by_label("Sessions").get_by_role("link", name="wipe")).to_be_visible()
+    page.unroute("**/api/pending")
+    page.route("**/api/sessions", lambda route: route.fulfill(status=503, json=problem))
+    page.reload()
+    expect(page.get_by_text("The sessions could not be read: The tasks' data")).to_be_visible()
+    expect(page.get_by_text("Nothing here yet.")).to_have_count(0)
+    expect(page.get_by_text("Inbox, 1 waiting")).to_be_visible()
+    # It is read again by itself when it is back.
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_text("The sessions could not be read")).to_be_visible()
+    page.unroute("**/api/sessions")
+    page.clock.run_for(10_000)
+    expect(page.get_by_text("The sessions could not be read")).to_have_count(0)
+    expect(page.get_by_label("Sessions").get_by_role("link", name="wipe")).to_be_visible()
 
 
 def test_arguments_are_edited_in_a_form_made_from_the_schema(page: Page, address: str) -> None:
@@ -172,11 +200,11 @@ def test_a_wrong_edit_is_refused_with_its_reason_and_can_be_corrected(page: Page
     runner = bench_runner()
     answer_all = runner.answer_all
 
-    async def strict(session_id: str, answers: Any) -> Any:
+    async def strict(session_id: str, answers: Any, **options: Any) -> Any:
         for value in answers.values():
             if isinstance(value, Approve) and (value.arguments or {}).get("target") == "everything":
                 raise ArgumentError("wipe", ["target: 'everything' is too much"])
-        return await answer_all(session_id, answers)
+        return await answer_all(session_id, answers, **options)
 
     runner.answer_all = strict  # type: ignore[method-assign]
     with workbench(runner) as address:

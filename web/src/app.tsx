@@ -32,7 +32,7 @@ export function App() {
 
 function Frame() {
   const { view, parts } = useRoute();
-  const { online, pending, info } = useShared();
+  const { online, unread, pending, info } = useShared();
   useEffect(() => {
     const waiting = pending.length ? `(${pending.length}) ` : "";
     document.title = `${waiting}${info?.app_name ?? "Toolwright"}`;
@@ -44,6 +44,9 @@ function Frame() {
       <Rail view={view} waiting={pending.length} />
       <main id="main" tabIndex={-1}>
         {!online && <p class="banner" role="status">The connection was lost; trying again…</p>}
+        {online && unread.sessions && <p class="banner" role="status">The sessions could not be read: {unread.sessions}</p>}
+        {online && unread.pending && <p class="banner" role="status">What waits for you could not be read: {unread.pending}</p>}
+        {online && unread.tasks && <p class="banner" role="status">The tasks could not be read: {unread.tasks}</p>}
         {view === "inbox" ? <InboxView />
           : view === "tools" ? <ToolsView name={parts[0]} />
           : view === "runs" ? <RunsView place={parts[0]} id={parts[1]} />

@@ -33,6 +33,10 @@ export interface Turn {
   key: string;
   seq: number;
   agent: string;
+  /** The path of whoever wrote it. */
+  path: string;
+  /** It is of a workflow's step, and not of a call: who it is cannot be told from where it stands. */
+  isStep: boolean;
   model: string;
   text: string;
   reasoning: string;
@@ -71,12 +75,10 @@ export class Conversation {
 
   /** Forget unfinished texts: the server sends them anew after each connection. */
   forgetDrafts(): void {
-    for (const [path, blocks] of this.lists()) {
-      const last = blocks.length - 1;
-      const turn = blocks[last];
-      if (turn?.kind === "turn" && turn.writing) {
-        this.replace(path, last, { ...turn, text: "", reasoning: "", calls: [] });
-      }
+    for (const [home, blocks] of this.lists()) {
+      blocks.forEach((turn, index) => {
+        if (turn.kind === "turn" && turn.writing) this.replace(home, index, { ...turn, text: "", reasoning: "", calls: [] });
+      });
     }
   }
 
@@ -86,7 +88,8 @@ export class Conversation {
     switch (event.type) {
       case "run_started":
         if (!path) this.running = true;
-        if (event.message) this.say(event, event.message.parts, false);
+        // A step of a workflow reads what the person has said, and the steps before it.
+        if (event.message && !this.isStep(path)) this.say(event, event.message.parts, false);
         else if (!path && this.blocks.at(-1)?.kind === "ended") this.blocks.pop();
         break;
       case "steered":
@@ -94,7 +97,7 @@ export class Conversation {
         else this.say(event, event.message.parts, true);
         break;
       case "turn_started":
-        this.push(path, newTurn(event));
+        this.push(path, newTurn(event, this.isStep(path)));
         break;
       case "text_delta":
         this.write(event, (turn) => ({ ...turn, text: whole ? event.text : turn.text + event.text }));
@@ -157,9 +160,13 @@ export class Conversation {
     this.running = false;
     this.usage = sum(this.usage, event.usage);
     if (event.status === "stopped") this.interrupt();
+    // An agent of one's own may answer without a model.
+    const isSaid = this.blocks.slice(this.blocks.findLastIndex((block) => block.kind === "said") + 1).some((block) => block.kind === "turn");
+    if (event.text && !isSaid) this.push("", { ...newTurn(event), text: event.text });
     const last = this.blocks.length - 1;
-    const turn = this.blocks[last];
-    if (turn?.kind === "turn") this.replace("", last, { ...turn, writing: false, cut: event.seq });
+    this.blocks.forEach((turn, index) => {
+      if (turn.kind === "turn" && (turn.writing || index === last)) this.replace("", index, { ...turn, writing: false, cut: event.seq });
+    });
     const { seq, at, status, reason, usage } = event;
     this.push("", { kind: "ended", key: `e${seq}`, seq, at, status, reason, usage });
   }
@@ -184,19 +191,20 @@ export class Conversation {
     this.push(event.path ?? "", { ...note(event, `Update on ${name}`), detail: update });
   }
 
-  private write(event: AgentEvent, update: (turn: Turn) => Turn): void {
+  /** The index of the turn that is written: steps of a workflow may write side by side. */
+  private write(event: AgentEvent, update: (turn: Turn) => Turn): number {
     const path = event.path ?? "";
-    const blocks = this.list(path);
-    const last = blocks[blocks.length - 1];
-    if (last?.kind === "turn" && last.writing) this.replace(path, blocks.length - 1, update(last));
-    else this.push(path, update(newTurn(event)));
+    const blocks = this.list(this.home(path));
+    const index = blocks.findLastIndex((block) => block.kind === "turn" && block.writing && block.path === path);
+    if (index < 0) return this.push(path, update(newTurn(event, this.isStep(path))));
+    this.replace(this.home(path), index, update(blocks[index] as Turn));
+    return index;
   }
 
   private reply(event: AgentEvent & { type: "model_replied" }): void {
-    const path = event.path ?? "";
-    this.write(event, (turn) => readReply(turn, event));
-    const index = this.list(path).length - 1;
-    for (const call of (this.list(path)[index] as Turn).calls) this.places.set(call.id, { path, turn: index });
+    const turn = this.write(event, (turn) => readReply(turn, event));
+    const path = this.home(event.path ?? "");
+    for (const call of (this.list(path)[turn] as Turn).calls) this.places.set(call.id, { path, turn });
   }
 
   private change(id: string, update: (call: Call) => Call): void {
@@ -223,9 +231,22 @@ export class Conversation {
     return blocks;
   }
 
-  private push(path: string, block: Block): void {
-    this.list(path).push(block);
-    this.showInner(path);
+  /** The call that what happens at `path` belongs to; empty for the conversation itself. The steps of a
+   * workflow are no calls: what they say stands where the workflow's own words would. */
+  private home(path: string): string {
+    while (path && !this.places.has(path)) path = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    return path;
+  }
+
+  private isStep(path: string): boolean {
+    return this.home(path) !== path;
+  }
+
+  private push(path: string, block: Block): number {
+    const home = this.home(path);
+    const index = this.list(home).push(block) - 1;
+    this.showInner(home);
+    return index;
   }
 
   private replace(path: string, index: number, block: Block): void {
@@ -247,9 +268,9 @@ const addLine = (text: string, line: string) => (text ? `${text}\n${line}` : lin
 const note = (event: AgentEvent, text: string): Note =>
   ({ kind: "note", key: `n${event.seq}`, seq: event.seq, text, at: event.at });
 
-function newTurn(event: AgentEvent): Turn {
+function newTurn(event: AgentEvent, isStep = false): Turn {
   return {
-    kind: "turn", key: `t${event.path ?? ""}${event.seq || event.at}`, seq: event.seq, agent: event.agent, model: "", text: "",
+    kind: "turn", key: `t${event.path ?? ""}${event.seq || event.at}`, seq: event.seq, agent: event.agent, path: event.path ?? "", isStep, model: "", text: "",
     reasoning: "", images: [], calls: [], at: event.at, endedAt: 0, writing: true, cut: event.seq,
   };
 }

@@ -4,15 +4,19 @@ import { api, serverNow } from "./api";
 import { parseSent } from "./exact";
 import type { AgentEvent, Info, OpenCall, Pending, Place, Session, Task } from "./types";
 
-interface Shared {
-  info: Info | null;
+interface Lists {
   sessions: Session[];
   tasks: Task[];
   pending: OpenCall[];
+}
+interface Shared extends Lists {
+  info: Info | null;
+  /** Why a list could not be read: what is shown of it is old, or nothing. */
+  unread: { [list in keyof Lists]?: string };
   online: boolean;
 }
 
-let shared: Shared = { info: null, sessions: [], tasks: [], pending: [], online: true };
+let shared: Shared = { info: null, sessions: [], tasks: [], pending: [], unread: {}, online: true };
 const watchers = new Set<() => void>();
 
 function set(change: Partial<Shared>): void {
@@ -82,24 +86,30 @@ export async function loadInfo(): Promise<void> {
 export const refresh = once(async () => {
   const read = ++begunReads;
   const wanted = shared.info?.features.tasks ? api.tasks() : Promise.resolve([]);
-  const [sessions, pending, tasks] = await Promise.all([api.sessions(), api.pending(), wanted]);
-  shownRead = read;
-  set({ sessions, pending, tasks });
-  refreshWhenDue(pending);
+  const unread: Shared["unread"] = {};
+  // Each may be in a database of its own: what one of them refuses is not missing in the others.
+  const tried = <T>(list: keyof Lists, reading: Promise<T>) =>
+    reading.catch((error: unknown) => { unread[list] = error instanceof Error ? error.message : String(error); return undefined; });
+  const [sessions, pending, tasks] = await Promise.all(
+    [tried("sessions", api.sessions()), tried("pending", api.pending()), tried("tasks", wanted)]);
+  if (pending) shownRead = read;
+  set({ sessions: sessions ?? shared.sessions, pending: pending ?? shared.pending, tasks: tasks ?? shared.tasks, unread });
+  refreshWhenDue(shared.pending, Object.keys(unread).length > 0);
   // Another page may have chosen another model.
   if (shared.info && shared.info.models.length > 1) await loadInfo();
 }, 150);
 
 let due = 0;
 
-/** No news comes of a deadline that passes: then the lists are read again. */
-function refreshWhenDue(pending: OpenCall[]): void {
+/** No news comes of a deadline that passes, nor of a database that is back: then the lists are read again. */
+function refreshWhenDue(pending: OpenCall[], again: boolean): void {
   clearTimeout(due);
   const left = pending.flatMap(({ pending: { deadline } }) => (deadline && deadline > serverNow() ? [deadline - serverNow()] : []));
-  const next = Math.min(...left);
+  const next = Math.min(...left, again ? AGAIN_SECONDS : Infinity);
   if (next < MOST_WAITED) due = window.setTimeout(() => void refresh(), next * 1000 + 500);
 }
 
+const AGAIN_SECONDS = 5;
 /** Timers take no more than 24 days. */
 const MOST_WAITED = 86_400;
 

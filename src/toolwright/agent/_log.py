@@ -483,6 +483,15 @@ class Log:
         number = call_of(step).rpartition("@")[2]
         return int(number) if "@" in step and number.isdecimal() else 1
 
+    def rounds_under_way(self) -> set[int | None]:
+        """The rounds of a workflow that its latest run was at."""
+        latest = sum(isinstance(m, UserMessage) for m in self.thread("").history)
+        return {latest, *map(self.round_of, [*self.owed, *self.interrupted()])} - {None}
+
+    def leave_rounds(self) -> None:
+        """No round of a workflow that was under way is finished for what has come for it."""
+        self.owed = {address for address in self.owed if self.round_of(address) is None}
+
     def step_of(self, address: str) -> str:
         """The address that a workflow's step or call has whichever message it is for."""
         if self.round_of(address) is None:
@@ -568,6 +577,8 @@ def _note_stop(log: Log, event: Event) -> None:
 
 def _apply(log: Log, event: Event) -> None:
     """Take one stored event into account, exactly as when it was first added."""
+    if log.is_stopped and isinstance(event, RunStarted) and not event.path and event.message:
+        log.leave_rounds()
     _note_stop(log, event)
     match event:
         case RunStarted() | Steered():

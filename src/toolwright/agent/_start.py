@@ -3,14 +3,30 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Container,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import anyio
 
 from toolwright._message_of import named_message_of
-from toolwright.agent._answers import STILL_RUNNING, STOPPED, WROTE, Pass, how_far, next_step
+from toolwright.agent._answers import (
+    OUTCOME_UNKNOWN,
+    STILL_RUNNING,
+    STOPPED,
+    WROTE,
+    Pass,
+    how_far,
+    next_step,
+)
 from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
 from toolwright.agent._chat import ChatNode
 from toolwright.agent._credentials import forget_unused
@@ -24,6 +40,7 @@ from toolwright.agent._rounds import go_on
 from toolwright.agent._rules import ABOVE_ALL, Above
 from toolwright.agent._run import Run, Shared
 from toolwright.agent._tracing import span
+from toolwright.agent._updates import late_updates
 from toolwright.backends import Hold
 from toolwright.errors import UsageError
 from toolwright.messages import (
@@ -227,7 +244,10 @@ def _open(job: Job) -> None:
     if message is not None:
         interrupted = {at: _interrupted(run, at) for at, _ in _open_calls(run)}
         if run.log.is_stopped:
+            rounds = run.log.rounds_under_way()
             _withdraw_answers(run)
+            _leave_stopped_rounds(run, rounds)
+            _stop_inside(run)
         _leave_rounds(run)
         _leave_open_calls(run, interrupted)
         if run.thread.calls or (isinstance(run.agent, ChatNode) and _is_behind(run)):
@@ -332,6 +352,50 @@ def _withdraw_answers(run: Run) -> None:
         if next_step(record) is Pass.RUN:
             run.log.owed.discard(pending.call_id)
             _close_call(run, address, pending, "error", f"{STOPPED}; {how_far(pending)}.")
+
+
+def _leave_stopped_rounds(run: Run, rounds: Container[int | None]) -> None:
+    """The rounds of a workflow that a person has stopped stay unfinished: what they were at, or waited
+    for, is closed, so that nothing that comes later goes on with them."""
+    log = run.log
+    _close_interrupted(run, [at for at in log.interrupted() if log.round_of(at) in rounds])
+    for address, record in log.calls.items():
+        pending, is_over = record.pending, any(map(log.has_ended, _upwards(address)))
+        if pending is None or is_over or log.round_of(address) not in rounds:
+            continue
+        if not pending.blocking:
+            run.change_pending(pending, blocking=True)
+        why = _abandoned(pending, STOPPED)
+        _close_call(run, address, pending, "error", f"{STOPPED}." if record.answer else why)
+    log.leave_rounds()
+
+
+def _stop_inside(run: Run) -> None:
+    """Agents, and others that make calls themselves, that were stopped as they ran do not go on before
+    the message is read: the model learns what they have done."""
+    for address, call in _open_calls(run):
+        inside = [at for at in run.log.calls if at.startswith(f"{address}/")]
+        if not inside and address not in run.log.threads:
+            continue
+        elsewhere = _let_run_on(run, address)
+        unknown = [at for at in inside if at in run.log.interrupted()]
+        _close_interrupted(run, unknown)
+        why = f"{STOPPED}; it was stopped.{_set_off(run, address)}"
+        if unknown:
+            why += " What it was at may or may not have taken effect; check before you repeat it."
+        if elsewhere:
+            why += f" Still running, with updates to follow: {', '.join(elsewhere)}."
+        _give_up(run, address, call, why)
+    run.log.inbox.extend(late_updates(run.log))
+
+
+def _close_interrupted(run: Run, addresses: Sequence[str]) -> None:
+    """Close calls that were stopped as they ran, where the call is known by its name."""
+    for address in addresses:
+        path, _, call_id = address.rpartition("/")
+        for call in run.log.thread(path).calls:
+            if call.call_id == call_id:
+                _give_up(run, address, call, OUTCOME_UNKNOWN, path=path, outcome_unknown=True)
 
 
 def _upwards(address: str) -> Iterator[str]:
@@ -466,9 +530,14 @@ def _give_up(
     *,
     status: Status = "error",
     path: str | None = None,
+    outcome_unknown: Literal[True] | None = None,
 ) -> None:
     result = ToolResult(
-        call_id=call.call_id, name=call.name, status=status, content=(TextPart(why),)
+        call_id=call.call_id,
+        name=call.name,
+        status=status,
+        content=(TextPart(why),),
+        outcome_unknown=outcome_unknown,
     )
     run.log.record(address).result = result
     run.give_up(address, why)

@@ -12,11 +12,13 @@ from toolwright.cli._words import parse_answer, remember_words
 from toolwright.errors import UsageError
 from toolwright.messages import Pending, Reject, shown_json
 
-__all__ = ["ask_person", "edit_arguments"]
+__all__ = ["CHAT_COMMANDS", "Left", "ask_person", "edit_arguments"]
 
+CHAT_COMMANDS = ("/help", "/sessions", "/resume", "/answer", "/tools", "/new", "/exit")
+"""What a chat takes for commands: at a question nobody means them as its answer."""
 _CONFIRM = "approve (y) · reject REASON (n) · edit (e) · show: in full"
 _FORM = f"Ctrl-C leaves it waiting · {REJECT} REASON refuses"
-_ANSWER = "Enter alone leaves it waiting · /show: in full · /reject REASON refuses"
+_ANSWER = "Enter alone leaves it waiting · /show: in full · /reject REASON refuses · /exit leaves"
 _LOOK_FIRST = (
     "Not all that would be decided on fits this screen. Look at it first: `show` (`/show` for what is "
     "no confirmation) pages through it to its end; or make the terminal larger."
@@ -27,6 +29,10 @@ _OTHER_ROWS = 2
 """What the line for the answer takes, and an empty one above the question."""
 _SHOW = object()
 """In place of an answer: show it in full."""
+
+
+class Left(EOFError):
+    """The person has left at a question, which goes on waiting."""
 
 
 async def ask_person(pending: Pending) -> Any:
@@ -96,7 +102,7 @@ def _help(pending: Pending) -> str:
 
 async def _answer(pending: Pending, *, may_decide: bool) -> Any:
     if fields_of(pending):
-        answer = await fill_in(pending, lambda prompt, default: read_line(prompt, default=default))
+        answer = await fill_in(pending, _read)
     else:
         answer = await _read_answer(pending, may_decide=may_decide)
     if may_decide or answer is UNANSWERED or answer is _SHOW or isinstance(answer, Reject):
@@ -105,7 +111,7 @@ async def _answer(pending: Pending, *, may_decide: bool) -> Any:
 
 
 async def _read_answer(pending: Pending, *, may_decide: bool) -> Any:
-    text = (await read_line("answer> ")).strip()
+    text = (await _read("answer> ")).strip()
     if text == "/show" or (pending.kind == "confirmation" and text == "show"):
         return _SHOW
     if pending.kind == "confirmation":
@@ -117,6 +123,20 @@ async def _read_answer(pending: Pending, *, may_decide: bool) -> Any:
     if text.split(" ")[0] == REJECT:
         return Reject(reason=text.removeprefix(REJECT).strip())
     return parse_answer(pending, text) if text else UNANSWERED
+
+
+async def _read(prompt: str, default: str = "") -> str:
+    """A line that is no command."""
+    text = await read_line(prompt, default=default)
+    command = text.strip().partition(" ")[0]
+    if command == "/exit":
+        raise Left
+    if command in CHAT_COMMANDS:
+        raise UsageError(
+            f"{command} is a command of a chat and was not sent as the answer. Leave the question first "
+            "(Ctrl-C), or send it with `toolwright sessions answer` if it is meant."
+        )
+    return text
 
 
 async def edit_arguments(pending: Pending) -> str:

@@ -6,7 +6,7 @@ import anyio
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from toolwright.agent import Runner
-from toolwright.cli._ask import ask_person
+from toolwright.cli._ask import Left, ask_person
 from toolwright.cli._go import go
 from toolwright.cli._lines import line_reader
 from toolwright.cli._places import find_scope, new_scope
@@ -37,7 +37,7 @@ async def chat_loop(runner: Runner, scope: Scope) -> None:
     terminal.say((runner.agent.name, "bold"), (f" session {chat.session_id} · /help", "dim"))
     lines = line_reader(history=_history())
     await chat.answer_waiting()
-    while True:
+    while not chat.left:
         try:
             text = (await lines.prompt_async("> ")).strip()
         except KeyboardInterrupt:
@@ -63,6 +63,8 @@ class _Chat:
         self.scope = scope
         self.say = terminal.say
         self.show = RichShow(terminal)
+        self.left = False
+        """The person has left at a question."""
 
     @property
     def session_id(self) -> str:
@@ -111,7 +113,8 @@ class _Chat:
             group.start_soon(self._stop_on_interrupt, group.cancel_scope)
             try:
                 await self._run(prompt)
-            except (KeyboardInterrupt, EOFError):
+            except (KeyboardInterrupt, EOFError) as stop:
+                self.left = isinstance(stop, Left)
                 self.say(_STOPPED, style="yellow")
             except Exception as error:  # noqa: BLE001 - the chat goes on, whatever broke the turn
                 self.say(_message(error), style="red")

@@ -11,6 +11,8 @@ from toolwright.messages import (
     ModelReplied,
     PendingChanged,
     PendingOpened,
+    RunEnded,
+    RunStarted,
     TextDelta,
     ToolEnded,
     ToolProgress,
@@ -37,7 +39,12 @@ class RichShow:
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self._terminal = terminal or Terminal()
-        self._streamed = False
+        self._writing: str | None = None
+        """The path of whoever's text is streamed: steps of a workflow may write side by side."""
+        self._replied = False
+        """A model has said something in this run."""
+        self._calls: set[str] = set()
+        """The addresses of calls; a path without one is that of the agent, or of a workflow's step."""
         self._titled: set[str] = set()
         """The calls whose name and arguments were shown, until they end."""
         self._ongoing: set[str] = set()
@@ -47,15 +54,24 @@ class RichShow:
         """Show it the way a person likes to read it."""
         say = self._terminal.say
         match event:
-            case TextDelta() if not event.path:
-                self._streamed = True
-                say(event.text, end="")
-            case ModelReplied() if not event.path:
-                say("" if self._streamed else event.message.text)
-                self._streamed = False
-                for file in named_files(event.message.parts):
-                    say((_line(file), "dim"))
+            case RunStarted() if not event.path:
+                self._replied, self._writing = False, None
+            case RunEnded() if not event.path:
+                if (
+                    event.text and not self._replied
+                ):  # An agent of one's own may do without a model.
+                    say(event.text)
+            case TextDelta() if self._writing in (None, event.path):
+                if self._is_outer(event.path):
+                    self._name_step(event)
+                    self._writing = event.path
+                    say(event.text, end="")
+            case ModelReplied():
+                if self._is_outer(event.path):
+                    self._reply(event)
+                self._calls |= {_address(event.path, call.call_id) for call in event.message.calls}
             case ToolStarted():
+                self._calls.add(_address(event.path, event.call.call_id))
                 self._title(event.path, event.call.call_id, event.call.name, event.call.arguments)
             case ToolProgress() if event.text.strip():
                 say("  ", (shorten(visible(event.text.rstrip()), _SHORT), "dim"))
@@ -85,6 +101,29 @@ class RichShow:
             case HistoryCompacted():
                 say(("(the earlier conversation was summarised)", "dim"))
 
+    def _is_outer(self, path: str) -> bool:
+        """Whether what happens at `path` is part of the conversation, and not inside a call."""
+        parts = path.split("/")
+        return self._calls.isdisjoint("/".join(parts[: end + 1]) for end in range(len(parts)))
+
+    def _name_step(self, event: Event) -> None:
+        if event.path and self._writing != event.path:
+            self._terminal.say((f"[{_line(event.agent)}]", "dim"))
+
+    def _reply(self, event: ModelReplied) -> None:
+        """All that a model has said, or the end of it where it was streamed."""
+        say, self._replied = self._terminal.say, True
+        if self._writing == event.path:
+            say("")
+            self._writing = None
+        elif event.message.text or not event.path:
+            if self._writing is not None:
+                say("")  # Another step is in the middle of a line.
+            self._name_step(event)
+            say(event.message.text)
+        for file in named_files(event.message.parts):
+            say((_line(file), "dim"))
+
     def _title(self, path: str, call_id: str, name: str, arguments: str = "") -> None:
         """Say which call it is about, once."""
         address = f"{path}/{call_id}"
@@ -93,6 +132,10 @@ class RichShow:
         self._titled.add(address)
         inner = "  " * path.count("/") + ("  " if path else "")
         self._terminal.say(inner, (_line(name), "bold"), " ", (_line(arguments), "dim"))
+
+
+def _address(path: str, call_id: str) -> str:
+    return f"{path}/{call_id}" if path else call_id
 
 
 def _mark(result: ToolResult) -> tuple[str, str]:

@@ -61,6 +61,12 @@ _CHECKED_LATER = (
 )
 
 
+_NAMED = 5
+"""How many ids a message names."""
+_SHORTEST = 4
+"""How much of an id is enough to mean it, if no other begins so."""
+
+
 def open_orchestrator(where: str) -> Orchestrator:
     """The orchestrator that is named, or one for a database address."""
     if "://" in where:
@@ -79,6 +85,17 @@ def existing(where: str) -> Orchestrator:
             f"There is no database with tasks at {found.store.database}; --from says where it is."
         )
     return found
+
+
+async def _find(found: Orchestrator, task_id: str) -> Task:
+    """The task with this id, or the only one whose id begins so; `UsageError` names several."""
+    short = len(task_id) < _SHORTEST
+    near = [] if short else await found.queue.beginning_with(task_id, _NAMED + 1)
+    if len(near) > 1 and task_id not in near:
+        more = ", …" if len(near) > _NAMED else ""
+        ids = ", ".join(near[:_NAMED])
+        raise UsageError(f"Several tasks have ids that begin with {task_id!r}: {ids}{more}.")
+    return await found.status(near[0] if len(near) == 1 else task_id)
 
 
 def tasks_list(
@@ -129,18 +146,18 @@ def tasks_show(task_id: str, /, *, where: Where = DEFAULT, json: JsonOption = Fa
 
     async def main() -> None:
         found = existing(where)
-        task = await found.status(task_id)
-        waiting = [pending for _, pending in await found.pending(task_id)]
+        task = await _find(found, task_id)
+        waiting = [pending for _, pending in await found.pending(task.id)]
         if json:
             say(json_text.dumps({**_row(task), "pending": jsonable(waiting)}))
-            for event in await found.stored_events(task_id):
+            for event in await found.stored_events(task.id):
                 say_line(encode_event(event))
         else:
             say(json_text.dumps(_row(task), indent=2))
             for file in await _files_of(found, task):
                 say_line(file)
             for pending in waiting:
-                say(_waits(task_id, pending, where))
+                say(_waits(task.id, pending, where))
         await found.close()
 
     anyio.run(main)
@@ -166,7 +183,7 @@ def _waits(task_id: str, pending: Pending, where: str) -> str:
 
 def tasks_cancel(task_id: str, /, *, where: Where = DEFAULT) -> int:
     """Cancel a task."""
-    return _do(where, lambda found: found.cancel(task_id), "cancelled", "it had ended already")
+    return _do(where, task_id, Orchestrator.cancel, "cancelled", "it had ended already")
 
 
 def tasks_dead(
@@ -219,7 +236,7 @@ def tasks_retry(
     if task_id is not None:
         if agent is not None or owner is not None:
             raise UsageError("--agent and --owner choose among --dead; give either them or an id.")
-        return _do(where, lambda found: found.retry(task_id), "queued again", "it has not failed")
+        return _do(where, task_id, Orchestrator.retry, "queued again", "it has not failed")
 
     async def main() -> None:
         found = existing(where)
@@ -268,7 +285,7 @@ def tasks_prune(
 
 def tasks_steer(task_id: str, message: str, /, *, where: Where = DEFAULT) -> int:
     """Put a message into a task."""
-    return _do(where, lambda found: found.steer(task_id, message), "sent", "")
+    return _do(where, task_id, lambda found, task: found.steer(task, message), "sent", "")
 
 
 def tasks_answer(
@@ -294,17 +311,17 @@ def tasks_answer(
 
     async def main() -> int:
         found = existing(where)
-        task = await found.status(task_id)
-        waiting = [pending for _, pending in await found.pending(task_id)]
+        task = await _find(found, task_id)
+        waiting = [pending for _, pending in await found.pending(task.id)]
         pending = find_call(waiting, call)
         if pending is None:
             known = ", ".join(pending.call_id for pending in waiting)
             these = f"; these do: {known}" if known else ""
             raise UsageError(
-                f"Call {call!r} of task {task_id} ({task.status}) does not wait{these}."
+                f"Call {call!r} of task {task.id} ({task.status}) does not wait{these}."
             )
         value = await answer_value(pending, answer, reject)
-        outcome = await found.answer(task_id=task_id, tool_call_id=pending.call_id, result=value)
+        outcome = await found.answer(task_id=task.id, tool_call_id=pending.call_id, result=value)
         await found.close()
         if outcome == "accepted":
             say("accepted")
@@ -341,10 +358,10 @@ async def _leave_on_interrupt(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-def _do(where: str, act: Any, yes: str, no: str) -> int:
+def _do(where: str, task_id: str, act: Any, yes: str, no: str) -> int:
     async def main() -> int:
         found = existing(where)
-        done = await act(found)
+        done = await act(found, (await _find(found, task_id)).id)
         say(yes if done else no)
         await found.close()
         return exits.DONE if done else exits.FAILED

@@ -345,6 +345,12 @@ class Queue:
         rows = await self._rows(select(TASKS).where(TASKS.c.id == task_id))
         return _task(rows[0]) if rows else None
 
+    async def beginning_with(self, start: str, limit: int) -> list[str]:
+        """The ids that begin so, in order: the one that is no longer than `start` first."""
+        begins = TASKS.c.id.startswith(start, autoescape=True)
+        rows = await self._rows(select(TASKS).where(begins).order_by(TASKS.c.id).limit(limit))
+        return [row.id for row in rows]
+
     async def find(self, where: Mapping[str, Any], limit: int, search: Search = ANY) -> list[Task]:
         """Tasks whose columns have these values, newest first; `UsageError` when `after` is unknown."""
         query = select(TASKS).where(*_has(where)).limit(limit)

@@ -101,6 +101,7 @@ function TurnView({ turn, place, id, live, actions }: Omit<Props, "blocks"> & { 
   const thinking = turn.writing && !turn.text && !turn.reasoning && !turn.calls.length;
   return (
     <article class="turn" aria-label={`Turn of ${turn.agent}`} aria-busy={turn.writing}>
+      {turn.isStep && <p class="note">{turn.agent}</p>}
       {turn.reasoning && (
         <details class="reasoning">
           <summary><Icon name="think" /> {turn.writing && !turn.text ? "Thinking…" : "Thought"}</summary>

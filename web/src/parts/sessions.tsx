@@ -10,7 +10,7 @@ import { StatusMark } from "./status";
 const SHOWN = 200;
 
 export function SessionList({ current, onNew }: { current?: string; onNew(): void }) {
-  const { sessions } = useShared();
+  const { sessions, unread } = useShared();
   const [wanted, setWanted] = useState("");
   const found = sessions.filter((session) => !session.by_hand && fits(session, wanted));
   return (
@@ -31,7 +31,7 @@ export function SessionList({ current, onNew }: { current?: string; onNew(): voi
               </a>
             </li>
           ))}
-          {found.length === 0 && <li class="quiet empty">{wanted ? "Nothing fits." : "Nothing here yet."}</li>}
+          {found.length === 0 && <li class="quiet empty">{unread.sessions ? "Could not be read." : wanted ? "Nothing fits." : "Nothing here yet."}</li>}
         </ul>
       </nav>
     </aside>

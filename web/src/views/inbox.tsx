@@ -17,7 +17,7 @@ const KINDS: Record<PendingKind, { word: string; icon: IconName }> = {
 };
 
 export function InboxView() {
-  const { pending } = useShared();
+  const { pending, unread } = useShared();
   const [kind, setKind] = useState<PendingKind | "">("");
   // What the person has begun to answer stays, with a word, when somebody else answers first.
   const [begun, setBegun] = useDraft<OpenCall[]>("inbox/begun", []);
@@ -34,7 +34,7 @@ export function InboxView() {
     <div class="page-view">
       <header class="bar">
         <h1>Inbox</h1>
-        <span class="quiet" role="status">{count(pending.length, "call")} waiting</span>
+        <span class="quiet" role="status">{unread.pending ? "Not known" : `${count(pending.length, "call")} waiting`}</span>
       </header>
       <div class="scroll" tabIndex={0} role="group" aria-label="Waiting calls">
         <div class="column">
@@ -48,7 +48,7 @@ export function InboxView() {
           {cards.current.map((call) => (
             <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
           ))}
-          {!cards.current.some(isShown) && <Empty />}
+          {!unread.pending && !cards.current.some(isShown) && <Empty />}
         </div>
       </div>
     </div>
