@@ -462,7 +462,9 @@ async def test_the_four_tools_work_and_a_choice_is_waited_for() -> None:
     memory, notes = _texts(paused)
     assert "Rufus" in memory
     assert "buy milk" in notes
-    assert "Has a dog called Rufus" in model.requests[-1].instructions
+    # What has come into the instructions since the first turn is told at the end of the conversation.
+    told = [m.text for m in model.requests[-1].history if isinstance(m, UserMessage)]
+    assert any("Has a dog called Rufus" in text for text in told)
     names = [spec.name for spec in model.requests[-1].tools]
     assert names == ["save", "load_memory", "load_artifacts", "get_user_choice"]
     assert isinstance(get_user_choice, LongRunningFunctionTool)
