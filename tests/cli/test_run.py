@@ -4,10 +4,12 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -360,6 +362,15 @@ sys.exit(7)
 """
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What is started takes interrupts, whatever the shell that has started the tests says."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_program_that_was_loaded_before_finds_what_one_finds_that_starts_by_itself(
     tmp_path: Path,
 ) -> None:

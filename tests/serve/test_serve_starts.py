@@ -385,12 +385,13 @@ async def test_an_answered_session_with_which_another_process_has_just_gone_on_g
     [asked] = (await paying.runner.run("go", user_id="local", session_id="s")).pending
     await paying.runner.answer("s", asked.call_id, Approve())
     other = Runner(paying.runner.agent, store=store)
-    load, tried = store.load, anyio.Event()
+    load, begun, tried = store.load, anyio.Event(), anyio.Event()
 
     async def finished_first(scope: Scope) -> Any:
-        if not tried.is_set():
-            tried.set()
+        if not begun.is_set():
+            begun.set()
             await other.resume("s")
+            tried.set()
         return await load(scope)
 
     monkeypatch.setattr(type(store), "load", staticmethod(finished_first))

@@ -150,7 +150,7 @@ def approve(
     answers = [event["answer"] for event in events if event["type"] == "pending_answered"]
     assert len(answers) == 1 + left
     [result] = [event["result"] for event in events if event["type"] == "tool_ended"]
-    return answers[0], result["content"][0]["text"]
+    return answers[0], result["content"][-1]["text"]
 
 
 def test_a_large_number_is_shown_and_edited_as_it_is(page: Page, address: str) -> None:

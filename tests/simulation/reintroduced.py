@@ -334,17 +334,6 @@ def forget_claims_that_failed() -> AbstractContextManager[Any]:
     return patch.object(_worker.Worker, "_claim", claim)
 
 
-def forget_new_debts() -> AbstractContextManager[Any]:
-    """A task that is given up while a worker gives back what it owes stays its own for ever."""
-
-    async def give_back(self: Any) -> None:
-        async with self._holding:
-            await self._queue.give_back(self.name, set(self._running))
-            self._owes = False
-
-    return patch.object(_worker.Worker, "_give_back", give_back)
-
-
 def stop_at_a_failed_node() -> AbstractContextManager[Any]:
     """A workflow that stopped at a node never tries it again, whoever wants it to."""
     return patch.object(_graph, "_may_go_on", lambda *_: False)
@@ -353,7 +342,7 @@ def stop_at_a_failed_node() -> AbstractContextManager[Any]:
 def drop_answers_at_a_cancel() -> AbstractContextManager[Any]:
     """A task that is cancelled closes the calls that were answered together with the others."""
 
-    async def abandon(job: Any, reason: str) -> None:
+    async def abandon(job: Any, reason: str, *, keep_open: bool = False) -> None:
         for address, call in _start._open_calls(job.run):
             _start._give_up(job.run, address, call, f"This call was not answered: {reason}.")
         _start.settle_turn(job.run.log, job.run.path)
@@ -613,14 +602,6 @@ DEFECTS = [
         shows="stuck",
         seed=105,
         within=150,
-    ),
-    Defect(
-        name="a task that is given up while others are given back is forgotten",
-        scenario=SCENARIOS["steering_and_cancel"],
-        patch=forget_new_debts,
-        shows="stuck",
-        seed=12031,
-        within=0,
     ),
     Defect(
         name="a deferred call whose process died is never repeated",

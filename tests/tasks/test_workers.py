@@ -57,6 +57,27 @@ async def test_a_worker_that_is_silent_is_crossed_out_and_learns_of_it(
     assert roll.beat_now("alive")
 
 
+async def test_a_task_that_is_given_up_while_others_are_given_back_is_given_back_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+    made.register(Agent(name="a"))
+    worker = made.worker()
+    given_back: list[Any] = []
+
+    async def meanwhile(name: str, but: Any, why: Any) -> None:
+        given_back.append(why)
+        if len(given_back) == 1:
+            worker._owes, worker._given_up = True, {"late": "the database was away"}
+
+    monkeypatch.setattr(made.queue, "give_back", meanwhile)
+    worker._owes, worker._given_up = True, {"early": "the database was away"}
+    while worker._owes:
+        await worker._give_back()
+    assert given_back == [{"early": "the database was away"}, {"late": "the database was away"}]
+    await made.close()
+
+
 async def test_a_worker_signs_in_under_a_name_that_no_copy_of_it_has(url: str) -> None:
     orchestrator = Orchestrator(url)
     orchestrator.register(Agent(name="a", model=ScriptedModel()))

@@ -16,7 +16,14 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
     They are compared as the JSON that they are written as: to Python, 1 and True are the same.
     """
-    return list(_changes(old, new))
+    return list(_changes(old, new)) or list(_whole(old, new))
+
+
+def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """What is no parameter's and nobody's else: an empty list of parameters, and none."""
+    was, now = _said(old.get("parameters")), _said(new.get("parameters"))
+    if was != now:
+        yield f"parameters: {was} is now {now}"
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
