@@ -13,7 +13,6 @@ from toolwright.tools._json_schema import checked_parser
 from toolwright.tools._output import to_output
 from toolwright.tools._overrides import refuse_uncalled
 from toolwright.tools._tool import Output, Tool
-from toolwright.tools._waiting import with_later_update
 
 __all__ = ["BaseTool"]
 
@@ -69,7 +68,11 @@ class BaseTool(Sealed, ABC):
             idempotent=self.idempotent,
             is_enabled=_never if declared is None else None,
         )
-        return with_later_update(made) if self.is_long_running else made
+        if not self.is_long_running:
+            return made
+        from toolwright.tools._waiting import with_later_update  # noqa: PLC0415 - few need it
+
+        return with_later_update(made)
 
 
 def _never(_: ReadonlyContext) -> bool:
