@@ -185,13 +185,15 @@ class _Looking:
         if seen < _WINDOW:
             return
         # Thousands may be of a few who are at their limit: rather than look at each of them, it is
-        # asked who else is in line.
-        for column in limits.full:
-            for priority, name in self._turns(column, limits):
-                query = _of_one(column, name is None, self.suspect, self._is_choosy)
-                full = {f"full_{at}": list(limits.full.get(at, ())) for at in (_OWNER, _KEY)}
-                only = {_PRIORITY: priority, column: name, "most": self.line.slots}
-                yield from self._ready(query, **only, **full).all()
+        # asked who else is in line, by key if any is full, since each task has one or none.
+        column = _KEY if limits.full[_KEY] else _OWNER
+        if not limits.full.get(column):
+            return
+        for priority, name in self._turns(column, limits):
+            query = _of_one(column, name is None, self.suspect, self._is_choosy)
+            full = {f"full_{at}": list(limits.full.get(at, ())) for at in (_OWNER, _KEY)}
+            only = {_PRIORITY: priority, column: name, "most": self.line.slots}
+            yield from self._ready(query, **only, **full).all()
 
     def _turns(self, column: str, limits: _Limits) -> Iterator[tuple[int, str | None]]:
         """Those who have something in line, by priority, but for the full ones; None for no key."""
@@ -284,4 +286,4 @@ def _turns(name: str, suspect: bool, choosy: bool) -> Any:
     after = least.where(column > turns.c.name).correlate(turns).scalar_subquery()
     turns = turns.union_all(select(after).where(turns.c.name.is_not(None)))
     wanted = turns.c.name.not_in(bindparam("full", expanding=True))
-    return select(turns.c.name).where(wanted).limit(_WINDOW)
+    return select(turns.c.name).where(turns.c.name.is_not(None), wanted).limit(_WINDOW)
