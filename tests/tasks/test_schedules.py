@@ -13,7 +13,7 @@ from sqlalchemy import literal
 from toolwright import Agent
 from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
-from toolwright.tasks import Orchestrator, Task
+from toolwright.tasks import Orchestrator, Task, _schedule
 from toolwright.tasks._bell import LATER
 from toolwright.tasks._schedule import next_tick
 from toolwright.testing import ScriptedModel
@@ -188,6 +188,23 @@ async def test_a_tick_whose_task_cannot_be_enqueued_is_told_and_the_next_ones_co
         assert "may take 5" in fired["a"].problem
         clock.set("2026-11-16 07:01:00")
         assert all(one.task_id for one in await fire(made))
+
+
+async def test_a_schedule_whose_times_cannot_be_told_here_is_left_to_other_workers(
+    url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Orchestrator(url) as made, Orchestrator(url) as other:
+        made.register(Agent(name="a"))
+        await made.schedule("a", "x", cron="* * * * *", timezone="Europe/Berlin")
+        await made.schedule("a", "x", cron="* * * * *", name="utc")
+        clock.set("2026-11-16 07:00:00")
+        with monkeypatch.context() as poor:
+            poor.setattr(_schedule, "ZoneInfo", lambda name: {"UTC": UTC}[name])
+            fired = {one.name: one for one in await fire(made)}
+            assert "left to other workers" in fired["a"].problem
+            assert fired["utc"].task_id is not None
+            assert await fire(made) == []
+        assert [one.name for one in await fire(other) if one.task_id] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, select, update
 
 from toolwright.backends.sql import Database
 from toolwright.errors import UsageError
@@ -79,6 +79,8 @@ class Schedules:
         self._database = database
         self._agents = agents
         self._max_payload = max_payload
+        self._left_to_others: list[str] = []
+        """Those whose times cannot be told here: a time zone is not known, or a package is missing."""
 
     async def put(
         self,
@@ -148,20 +150,28 @@ class Schedules:
 
     async def _seconds_left(self) -> float | None:
         nearest = select(func.min(SCHEDULES.c.next_at) - self._database.clock())
+        nearest = nearest.where(SCHEDULES.c.name.not_in(self._left_to_others))
         return await self._database.read(lambda connection: connection.execute(nearest).scalar())
 
     def _fire_one(self, connection: Connection) -> Fired | None:
         # By the clock that all workers share; and the tick is moved on in the transaction that
         # starts its task, so that no other worker sees it again.
         now = connection.execute(select(self._database.clock())).scalar_one()
-        row = _locked(connection, self._database, SCHEDULES.c.next_at <= now)
+        is_due = and_(SCHEDULES.c.next_at <= now, SCHEDULES.c.name.not_in(self._left_to_others))
+        row = _locked(connection, self._database, is_due)
         if row is None:
             return None
-        tick = _last_tick(row.cron, row.timezone, row.next_at, now)
+        try:
+            tick = _last_tick(row.cron, row.timezone, row.next_at, now)
+            following = next_tick(row.cron, row.timezone, now)
+        except (ImportError, KeyError, OSError, ValueError) as error:
+            self._left_to_others.append(row.name)
+            why = f"{type(error).__name__}: {error}. It is left to other workers."
+            return Fired(name=row.name, task_id=None, problem=why)
         task_id, problem = self._start(connection, row, now - tick)
         seen_to = update(SCHEDULES).where(SCHEDULES.c.name == row.name)
         values = {
-            "next_at": next_tick(row.cron, row.timezone, now), "last_at": tick,
+            "next_at": following, "last_at": tick,
             "last_task": task_id or row.last_task, "problem": problem,
         }  # fmt: skip
         connection.execute(seen_to.values(**values))
