@@ -39,6 +39,7 @@ LEFT_OUT = (
     "tests/docs",
     "tests/packaging",
     "tests/serve/test_serve_openapi.py",
+    "tests/serve/test_workbench_mounted.py",
     "tests/test_wall_of_shame.py",
     "tests/sources/mcp/test_other_servers.py",
     "tests/sources/mcp/test_mcp_config_file.py",

@@ -17,6 +17,8 @@ from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._words import Word
 from toolwright.builtin.bash.programs import all_programs
 
+SYSTEM = "/usr/bin:/bin"
+"""Where the jail has its programs from."""
 SHELL_ONLY = frozenset(
     [
         "cd",
@@ -90,7 +92,7 @@ REAL = {
     name: program
     for name, program in distinct_rows()
     if program.options
-    and shutil.which(name.split()[0])
+    and shutil.which(name.split()[0], path=SYSTEM)
     and name.split()[0] not in SHELL_ONLY | LEFT_OUT
 }
 
@@ -263,7 +265,7 @@ def test_a_program_that_can_look_up_hosts_is_not_said_to_read_whatever_its_words
     reaching = {
         name
         for name, program in all_programs().items()
-        if (path := shutil.which(name, path="/usr/bin:/bin"))
+        if (path := shutil.which(name, path=SYSTEM))
         and program.base not in ("network", "code")
         and LOOKS_UP.search(Path(path).read_bytes())
     }
@@ -292,7 +294,7 @@ TAME = {
     for name, program in all_programs().items()
     if program.is_tame
     and not program.anything
-    and shutil.which(name)
+    and shutil.which(name, path=SYSTEM)
     and name not in SHELL_ONLY | LEFT_OUT
 }
 
