@@ -29,6 +29,7 @@ def read_words(program: Program, words: Sequence[Word], start: int = 1) -> Readi
             reading.arguments += range(position, len(words))
             break
         if word.text == "--":
+            reading.dashes = position
             reading.arguments += range(position + 1, len(words))
             break
         if not word.could_be_option:
