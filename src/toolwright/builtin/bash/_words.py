@@ -16,6 +16,9 @@ _GLOB = re.compile(r"\\.|(?P<glob>[*?]|\[[!^]?[A-Za-z0-9_.-]+\])", re.S)
 _NO_DASH = re.compile(r"\[([a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_.])+\]")
 """A set of characters that has no dash in it, in whatever order the language has them."""
 
+_HOME_INSIDE = re.compile(r"[A-Za-z_]\w*=(.*:)?~")
+"""What looks like an assignment is one to bash as far as it expands a `~` in it."""
+
 
 class Refused(Exception):
     """The command line holds something this reader does not vouch for; the text says what."""
@@ -87,6 +90,8 @@ def bare_word(source: str, *, first: bool = True) -> Word:
         raise Refused(f"{source!r} holds an expansion; write the value itself, or quote it with ''")
     if re.search(r"[\s;&|<>()'\"]|\\\Z", _ESCAPED.sub("", source)):
         raise Refused(f"{source!r} is not understood; quote it with ''")
+    if first and _HOME_INSIDE.match(source):
+        raise Refused(f"{source!r} holds a '~' that the shell would read; write the whole path")
     if first and source.startswith("~"):
         return _home_word(source)
     if re.search(r"[*?\[\]]", _GLOB.sub("", source)):
