@@ -1,5 +1,6 @@
 """Who is refused when it is made holds and hides nothing, and leaves nothing open."""
 
+import json
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,7 @@ from toolwright.sources import (
     PluginToolset,
     StdioConnectionParams,
     StdioServerParameters,
+    mcp_toolsets,
 )
 from toolwright.testing import ScriptedModel
 
@@ -86,6 +88,24 @@ async def a_runner_with_a_second_address_that_is_none(place: Path) -> None:
     Runner(agent, store=f"sqlite:///{place}/records/s.db", artifacts="nowhere://x")
 
 
+async def a_plugin_with_a_time_that_is_none(place: Path) -> None:
+    settings: Any = {"handshake_timeout": "soon"}
+    PluginToolset("/bin/cat", [str(place)], **settings)
+
+
+async def servers_in_a_file_of_which_one_is_wrong(place: Path) -> None:
+    first, second = {"command": "cat", "args": [str(place)]}, {"command": "cat", "nobody": "knows"}
+    servers = {"mcpServers": {"first": first, "second": second}}
+    (place / "mcp.json").write_text(json.dumps(servers))
+    mcp_toolsets(place / "mcp.json")
+
+
+async def servers_in_a_file_with_a_setting_that_is_none(place: Path) -> None:
+    servers = {"mcpServers": {"first": {"command": "cat", "args": [str(place)]}}}
+    (place / "mcp.json").write_text(json.dumps(servers))
+    mcp_toolsets(place / "mcp.json", nobody="knows")
+
+
 async def credentials_with_a_key_that_is_none(place: Path) -> None:
     SqliteCredentials(place / "records" / "c.db", keys=["short"])
 
@@ -99,6 +119,9 @@ REFUSED: list[Callable[[Path], Awaitable[None]]] = [
     a_tool_without_what_is_required,
     tools_whose_sandbox_is_refused,
     a_runner_with_a_second_address_that_is_none,
+    a_plugin_with_a_time_that_is_none,
+    servers_in_a_file_of_which_one_is_wrong,
+    servers_in_a_file_with_a_setting_that_is_none,
     credentials_with_a_key_that_is_none,
 ]
 
