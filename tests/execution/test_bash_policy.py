@@ -425,7 +425,7 @@ def test_a_pattern_that_cannot_become_another_option_is_allowed(command: str, ru
 @pytest.mark.parametrize(
     "command",
     [
-        "ls *", "ls -*", "ls ?x", "ls [!a]*", "ls [^a]*", "ls [a-]*", "ls [-a]", "ls [+--]x", "ls ''*",
+        "ls *", "ls *$?", "ls ''*$?", "ls -*", "ls ?x", "ls [!a]*", "ls [^a]*", "ls [a-]*", "ls [-a]", "ls [+--]x", "ls ''*",
         "ls '-'*", "ls [a-Z]x", "echo *", "python3 *", "mytool *", "mytool -- *", "ls * -- x",
         "env -- *", "sort -o* f", "sort --output=* f", "sort --compress-program=* f", "ls --unknown=*",
         "dd if=~/x", "echo a=~", "echo PATH=a:~/bin", "find . -name *.py", "find -- *", "uniq -- *", "date -- *", "git add -- *", "printf -- *", "tar -- *",
@@ -437,6 +437,19 @@ def test_what_could_become_an_option_or_more_is_refused(command: str) -> None:
                "tar", "less", "strings", "rsync", "sed")  # fmt: skip
     assert not BashToolPolicy(allowed).check(command, sandboxed=True).allowed
     assert not BashToolPolicy().check(command).read_only
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ''\\#", 'cat a"b"\\;c', "cat 'a'\\|b", "cat [a]\\nb", "cat a$?\\;b",
+        "cat \\\\\t\n\\\n^", "cat a\n\\\nb", "cat \\ \n", "cat a \\ ", "cat \n\\#", "cat a\\", "[ a=b ]", "[ a ]b",
+        "cat a\\\nb", "! \\\ncat f \\ ",
+    ],
+)  # fmt: skip
+def test_words_that_the_parser_tears_apart_are_refused(command: str) -> None:
+    policy = BashToolPolicy(("cat", "["))
+    assert not policy.check(command).allowed, policy.check(command).checked
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ async def test_the_proxy_of_a_sandbox_that_is_refused_ends(
 async def test_an_executor_that_is_closed_lets_records_be_kept_where_it_was(
     tmp_path: Path,
 ) -> None:
-    async with BestExecutor(tmp_path):
+    executor = BestExecutor(tmp_path)
+    async with executor:
         with pytest.raises(UsageError, match=r"records|replace"):
             own.hide_directory(tmp_path)
     own.hide_directory(tmp_path)
