@@ -127,7 +127,7 @@ def _with_next(
         raise NotCovered(f"{option.names[-1]!r} of {program.name!r} has no value")
     value = words[position + 1]
     if value.several:
-        raise NotCovered(f"{value.source!r} could be several words; write the value itself")
+        raise NotCovered(f"{value.source!r} could be several words; quote it with ''")
     if program.rereads and value.could_be_option:
         raise NotCovered(f"{value.source!r} could be an option of {program.name!r}, not the value of "
                          f"{option.names[-1]!r}; attach it to that")  # fmt: skip
