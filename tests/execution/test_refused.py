@@ -32,15 +32,19 @@ pytestmark = pytest.mark.anyio
 
 
 def registered() -> list[object]:
-    """All that is known of programs, records and guests, and this process's temporary directories."""
-    ours = f"toolwright-{os.getpid():x}-"
+    """All that is known of programs, records and guests."""
     return [
         [dict(said) for said in own._said],
         list(own._relied_on),
         list(_temporary._guests),
         dict(_temporary._were_guests),
-        sorted(n for n in os.listdir(_temporary.temporary_root()) if n.startswith(ours)),
     ]
+
+
+def directories() -> set[str]:
+    """This process's temporary directories; those of tests before may go at any time."""
+    names = os.listdir(_temporary.temporary_root())
+    return {name for name in names if name.startswith(f"toolwright-{os.getpid():x}-")}
 
 
 def server(*args: str) -> StdioConnectionParams:
@@ -131,12 +135,13 @@ async def test_who_is_refused_holds_nothing(
     tmp_path: Path, refused: Callable[[Path], Awaitable[None]]
 ) -> None:
     _best_executor._capabilities()  # Found out once, by opening a sandbox.
-    before = registered()
+    before, known = registered(), directories()
     with pytest.raises((UsageError, TypeError)) as told:
         await refused(tmp_path)
     if refused is not a_sandbox_without_what_is_required:  # It was there, and has gone.
         assert registered() == before, told.value
     assert registered()[:3] == before[:3]
+    assert directories() - known == set()
 
 
 @pytest.mark.parametrize("kind", ["mcp", "plugin"])
@@ -210,10 +215,11 @@ async def test_a_sandbox_whose_proxy_does_not_listen_leaves_nothing(
 
     monkeypatch.setattr(_os_sandbox, "HostProxy", deaf)
     await Bubblewrap().probe()
-    before = registered()
+    before, known = registered(), directories()
     with pytest.raises(StoreError):
         await OsSandbox.open(tmp_path, Bubblewrap(), allow_hosts=["localhost"])
     assert registered() == before
+    assert directories() - known == set()
 
 
 async def test_the_proxy_of_a_sandbox_that_is_refused_ends(
