@@ -94,6 +94,7 @@ def test_what_runs_has_the_words_that_the_shell_reads_in_the_original(tmp_path: 
         (line, verdict.checked)
         for line in quoted_lines(1500 * TIMES)
         if (verdict := policy.check(line, sandboxed=True)).allowed
+        and " & " not in verdict.checked  # Who is shown first is chance.
     ]
     assert len(pairs) > 200, len(pairs)
     done = subprocess.run(

@@ -443,7 +443,7 @@ def test_what_could_become_an_option_or_more_is_refused(command: str) -> None:
     "command",
     [
         "cat ''\\#", 'cat a"b"\\;c', "cat 'a'\\|b", "cat [a]\\nb", "cat a$?\\;b",
-        "cat \\\\\t\n\\\n^", "cat a\n\\\nb", "cat \\ \n", "cat a \\ ", "cat \n\\#", "cat a\\", "[ a=b ]", "[ a ]b",
+        "cat \\\\\t\n\\\n^", "cat a\n\\\nb", "cat a \\\n\n\\\n | cat", "cat a\n\\\n && cat", "cat \\ \n", "cat a \\ ", "cat \n\\#", "cat a\\", "[ a=b ]", "[ a ]b",
         "cat a\\\nb", "! \\\ncat f \\ ",
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Agent, Runner, _temporary
+from toolwright import _temporary
 from toolwright.backends import PortableSandbox
 from toolwright.backends import _own_paths as own
 from toolwright.backends.auth import SqliteCredentials
@@ -26,7 +26,6 @@ from toolwright.sources import (
     StdioServerParameters,
     mcp_toolsets,
 )
-from toolwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
@@ -87,11 +86,6 @@ async def tools_whose_sandbox_is_refused(place: Path) -> None:
         await tools.close()
 
 
-async def a_runner_with_a_second_address_that_is_none(place: Path) -> None:
-    agent = Agent(name="a", model=ScriptedModel("Hi."))
-    Runner(agent, store=f"sqlite:///{place}/records/s.db", artifacts="nowhere://x")
-
-
 async def a_plugin_with_a_time_that_is_none(place: Path) -> None:
     settings: Any = {"handshake_timeout": "soon"}
     PluginToolset("/bin/cat", [str(place)], **settings)
@@ -122,7 +116,6 @@ REFUSED: list[Callable[[Path], Awaitable[None]]] = [
     an_executor_with_settings_that_are_none,
     a_tool_without_what_is_required,
     tools_whose_sandbox_is_refused,
-    a_runner_with_a_second_address_that_is_none,
     a_plugin_with_a_time_that_is_none,
     servers_in_a_file_of_which_one_is_wrong,
     servers_in_a_file_with_a_setting_that_is_none,

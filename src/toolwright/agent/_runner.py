@@ -54,7 +54,6 @@ from toolwright.backends import (
     questions_beside,
     waited_for,
 )
-from toolwright.backends._own_paths import unless_refused
 from toolwright.concurrency import close_all, first_cause, in_io_thread
 from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
 from toolwright.messages import (
@@ -127,17 +126,16 @@ class Runner(Sealed):
         self._guards = compiled("the runner", policy)
         self._more_hooks: tuple[Hooks, ...] = ()
         self.app_name = app_name
-        with unless_refused():
-            self.store = open_store(store)
-            kept = _credential_store(credentials)
-            flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
-            self._own_memory = backends.open_memory(memory) if isinstance(memory, str) else None
-            self.services = Services(
-                artifacts=_artifact_service(artifacts),
-                memory=self._own_memory or _memory_service(memory),
-                credentials=kept,
-                auth=flows,
-            )
+        self.store = open_store(store)
+        kept = _credential_store(credentials)
+        flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
+        self._own_memory = backends.open_memory(memory) if isinstance(memory, str) else None
+        self.services = Services(
+            artifacts=_artifact_service(artifacts),
+            memory=self._own_memory or _memory_service(memory),
+            credentials=kept,
+            auth=flows,
+        )
         self.deps = deps
         self._going = Going()
 

@@ -30,7 +30,7 @@ _JOINED = _WORDS - {"command_substitution", "process_substitution"}
 """Kinds of words whose parts touch each other."""
 _OVER_LINES = _JOINED | {"program", "list", "pipeline", "compound_statement", "subshell",
                          "command_substitution"}  # fmt: skip
-"""What may go on behind the end of a line."""
+"""What may go on behind the end of a line, though not with an operator."""
 
 
 def refuse_unreadable(source: str) -> None:
@@ -97,7 +97,8 @@ def _refuse_misread_words(node: Node, data: bytes) -> None:
             gap = data[before.end_byte : child.start_byte].replace(b"\\\n", b"")
             touch = before.end_byte == child.start_byte and node.type not in _JOINED
             torn = touch and _ends_in_word(before, -1) and _ends_in_word(child, 0)
-            if torn or (b"\n" in gap and node.type not in _OVER_LINES):
+            goes_on = node.type in _OVER_LINES and child.type not in _SEPARATE | {"|&"}
+            if torn or (b"\n" in gap and not goes_on):
                 read = data[before.start_byte : child.end_byte].decode("utf-8", "replace")
                 raise Refused(
                     f"{read[:60]!r} is not understood; quote each word as a whole with ''"
