@@ -8,9 +8,10 @@ import stat
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import Protocol
 
 __all__ = [
     "forget_guests",
@@ -35,17 +36,23 @@ _OTHER_ROOTS = ("/var/tmp", "$XDG_RUNTIME_DIR", "$HOME/.cache")  # noqa: S108
 _guests: list[Path] = []
 """Real directories that guests of this process can write to."""
 _were_guests: dict[Path, None] = {}
-"""The same, and those of guests that have gone: the links that they made have not."""
+"""Those of guests that have gone: the links that they made have not."""
 _roots: set[Path] = set()
 """Where this process has made temporary directories."""
 
 
-def keep_out_of(places: Iterable[Path]) -> Callable[[], None]:
-    """Make no temporary files in these real directories, until what is returned is called."""
+class _Leave(Protocol):
+    def __call__(self, *, refused: bool = False) -> None: ...
+
+
+def keep_out_of(places: Iterable[Path]) -> _Leave:
+    """Make no temporary files in these real directories, until what is returned is called.
+
+    A guest that was `refused` has never been there.
+    """
     added = list(places)
     _guests.extend(added)
-    _were_guests.update(dict.fromkeys(added))
-    return partial(_let_go, added)
+    return partial(_leave, added)
 
 
 def forget_guests() -> None:
@@ -56,13 +63,16 @@ def forget_guests() -> None:
 
 def guest_places(*, gone: bool = False) -> tuple[Path, ...]:
     """The real directories that guests of this process can write to; those that could, with `gone`."""
-    return tuple(dict.fromkeys(_were_guests if gone else _guests))
+    return tuple(dict.fromkeys((*_guests, *_were_guests) if gone else _guests))
 
 
-def _let_go(places: list[Path]) -> None:
+def _leave(places: list[Path], *, refused: bool = False) -> None:
     while places:
+        place = places.pop()
         with contextlib.suppress(ValueError):  # Whoever forgets all of them forgets these, too.
-            _guests.remove(places.pop())
+            if not refused and place in _guests:
+                _were_guests[place] = None
+            _guests.remove(place)
 
 
 def temporary_root() -> Path:

@@ -66,6 +66,45 @@ def lines(count: int) -> list[str]:
     return made
 
 
+def quoted_lines(count: int) -> list[str]:
+    """Random words, quoted in all ways, behind a program that shows what it gets."""
+    chance = random.Random(23 + SEED)
+    pieces = [
+        "a", "b", "ab", "\\", "\\", "\\\n", "\\ ", "\\\\", "'", '"', "'a'", '"b"', " ", " ", "\n", "\t", "-", "*", "?",
+        "[a]", "[a-z]", "[", "]", "{", "}", "{a}", "~", "!", "#", "=", "$?", '"$?"', "^", ",", ":", "@", "%", "+",
+        "/", ";", "|", "(", ")", "\\'", '\\"', "show ", "; show ", "| show ", "&& show ", "|| show ", "$(show a)",
+        '"$(show b)"', "`show a`", "\\n", "\\;", "\\|", "\\#", "a\\\nb", "\\\n ", " \\\n", "TZ=UTC ", "''", '""',
+        "$'a'", "é", "-a", "0", "2", "\\\t",
+    ]  # fmt: skip
+    return ["show " + "".join(chance.choices(pieces, k=chance.randint(1, 7))) for _ in range(count)]
+
+
+_SHOWN = """show() { printf '<%s>' "$@"; echo; }
+command_not_found_handle() { printf '?%s?' "$@"; echo; }
+PATH=/nowhere
+while IFS= read -r -d '' line; do (eval "$line") < /dev/null 2> /dev/null; printf '\\0'; done
+"""
+
+
+def test_what_runs_has_the_words_that_the_shell_reads_in_the_original(tmp_path: Path) -> None:
+    for name in ("a", "b", "ab"):
+        (tmp_path / name).touch()
+    policy = BashToolPolicy(("show",))
+    pairs = [
+        (line, verdict.checked)
+        for line in quoted_lines(1500 * TIMES)
+        if (verdict := policy.check(line, sandboxed=True)).allowed
+        and " & " not in verdict.checked  # Who is shown first is chance.
+    ]
+    assert len(pairs) > 200, len(pairs)
+    done = subprocess.run(
+        ["bash", "-c", _SHOWN], input="\0".join(text for pair in pairs for text in (*pair,)) + "\0",
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    shown = done.stdout.split("\0")
+    assert [pair for at, pair in enumerate(pairs) if shown[2 * at] != shown[2 * at + 1]] == []
+
+
 def option_lines(count: int) -> list[str]:
     """Random options of each program, together, apart, with and without values, in any order."""
     chance = random.Random(21 + SEED)

@@ -401,12 +401,144 @@ def test_continued_lines_and_here_documents_run_as_the_shell_reads_them(
     assert "syntax error" not in outputs[1].stderr
 
 
-def test_a_pattern_in_an_options_value_is_refused_with_what_works() -> None:
-    policy = BashToolPolicy(("grep",))
-    assert policy.check("grep -r x --include=*.txt .").reason.endswith(
-        "quote it: '--include=*.txt'"
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("grep -r x --include=*.txt .", "grep -r x '--include=*.txt' ."),
+        ("grep -r x --include=[a-z]*.py .", "grep -r x '--include=[a-z]*.py' ."),
+        ("ls -I*.pyc", "ls '-I*.pyc'"),
+        ("ls [a-z]*", "ls [a-z]*"),
+        ("ls [A-Za-z0-9_.]x", "ls [A-Za-z0-9_.]x"),
+        ("ls -- *.py -x*", "ls -- *.py '-x*'"),
+        ("ls -- -* ?", "ls -- -* ?"),
+        ("ls src/[!a]*", "ls src/[!a]*"),
+        ("ls \\*[a-z]", "ls '*'[a-z]"),
+        ("tr [a-z] [A-Z]", "tr [a-z] [A-Z]"),
+        ("env LC_ALL=C ls -- *", "env LC_ALL=C ls -- *"),
+    ],
+)
+def test_a_pattern_that_cannot_become_another_option_is_allowed(command: str, runs: str) -> None:
+    verdict = BashToolPolicy(("grep", "ls", "tr", "env")).check(command)
+    assert (verdict.read_only, verdict.checked) == (True, runs), verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls *", "ls *$?", "ls ''*$?", "ls -*", "ls ?x", "ls [!a]*", "ls [^a]*", "ls [a-]*", "ls [-a]", "ls [+--]x", "ls ''*",
+        "ls '-'*", "ls [a-Z]x", "echo *", "python3 *", "mytool *", "mytool -- *", "ls * -- x",
+        "env -- *", "sort -o* f", "sort --output=* f", "sort --compress-program=* f", "ls --unknown=*",
+        "dd if=~/x", "echo a=~", "echo PATH=a:~/bin", "find . -name *.py", "find -- *", "uniq -- *", "date -- *", "git add -- *", "printf -- *", "tar -- *",
+        "less -- *", "strings -- *", "rsync -- * x", "sed -- *", "ls *[[:alpha:]]",
+    ],
+)  # fmt: skip
+def test_what_could_become_an_option_or_more_is_refused(command: str) -> None:
+    allowed = ("dd", "ls", "echo", "python3", "mytool", "env", "sort", "find", "uniq", "date", "git", "printf",
+               "tar", "less", "strings", "rsync", "sed")  # fmt: skip
+    assert not BashToolPolicy(allowed).check(command, sandboxed=True).allowed
+    assert not BashToolPolicy().check(command).read_only
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ''\\#", 'cat a"b"\\;c', "cat 'a'\\|b", "cat [a]\\nb", "cat a$?\\;b",
+        "cat \\\\\t\n\\\n^", "cat a\n\\\nb", "cat a \\\n\n\\\n | cat", "cat a\n\\\n && cat", "cat \\ \n", "cat a \\ ", "cat \n\\#", "cat a\\", "[ a=b ]", "[ a ]b",
+        "cat a\\\nb", "! \\\ncat f \\ ",
+    ],
+)  # fmt: skip
+def test_words_that_the_parser_tears_apart_are_refused(command: str) -> None:
+    policy = BashToolPolicy(("cat", "["))
+    assert not policy.check(command).allowed, policy.check(command).checked
+
+
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        ("ls *.py", "'./*.py' for files"),
+        ("find . -name *.py", "quote a pattern that find is to match"),
+        ("for f in a; do ls; done", "use plain commands, pipes, lists and redirections"),
+        ("if ls; then ls; fi", "use plain commands, pipes, lists and redirections"),
+        ("ls $HOME", "write the value itself"),
+        ("A=1 ls", "leave it out, or have it listed with the program"),
+        ("source x", "changes what later commands do"),
+    ],
+)
+def test_a_refusal_says_what_works_instead(command: str, instead: str) -> None:
+    assert instead in BashToolPolicy(("ls", "find", "source")).check(command).reason
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("ls; echo $?", 'ls ; echo "$?"'),
+        ('echo "rc=$?"', "echo rc=\"$?\"''"),
+        ("[ $? -eq 0 ]", "'[' \"$?\" -eq 0 ']'"),
+        ("sh -c 'exit $?'", "sh -c 'exit \"$?\"'"),
+    ],
+)
+def test_how_a_command_ended_can_be_asked_for(command: str, runs: str) -> None:
+    policy = BashToolPolicy(("ls", "echo", "[", "sh", "exit", "printf", "eval", "find", "env"))
+    assert (policy.check(command).checked, policy.check(command).read_only) == (runs, True)
+    for other in ("$?", "printf $?", "eval $?", "env $?", "find $? -delete", "ls > $?", "echo $??$x",
+                  "find . -maxdepth $?"):  # fmt: skip
+        assert not policy.check(other).allowed, other
+    assert not BashToolPolicy(("echo",), blocked_operators=("$",)).check("echo $?").allowed
+
+
+HARMLESS = [
+    "LC_ALL=C", "LC_ALL=", "LANG=en_US.UTF-8", "LC_COLLATE=POSIX", "LANGUAGE=en:de_DE", "TZ=UTC",
+    "TZ=Europe/Berlin", "TZ=CET-1CEST", "NO_COLOR=1", "FORCE_COLOR=0", "COLUMNS=120", "TERM=dumb",
+    "PAGER=cat", "GIT_PAGER=cat", "GIT_PAGER=", "GIT_EDITOR=true", "GIT_AUTHOR_NAME='Ada L; $(id)'",
+    "GIT_COMMITTER_DATE='2024-01-01 00:00'", "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1",
+    "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", "PYTHONWARNINGS=error", "PIP_NO_INPUT=1", "CI=true",
+    "NODE_ENV=test", "RUST_BACKTRACE=full", "SOURCE_DATE_EPOCH=0", "TIME_STYLE=long-iso",
+]  # fmt: skip
+HARMFUL = [
+    "A=1", "PATH=.", "LD_PRELOAD=x", "LC_ALL=../x", "LC_ALL=ja_JP.SJIS", "LC_ALL=zh_TW", "LC_ALL=x/y",
+    "LANG=C.GBK", "LANGUAGE=../x", "TZ=/etc/x", "TZ=:x", "TZ=a/../../x", "TERM=../x", "COLUMNS=a", "PAGER=id",
+    "GIT_PAGER='cat; id'", "GIT_EDITOR=id", "GIT_DIR=x", "GIT_TRACE=/tmp/x", "PYTHONPATH=.",
+    "PYTHONSTARTUP=x", "PYTHONIOENCODING=x", "PYTHONWARNINGS=error::evil.X", "PYTHONINSPECT=1",
+    "NODE_OPTIONS=x", "LESS=+!id", "LESSOPEN='|id'", "POSIXLY_CORRECT=1", "TAR_OPTIONS=x", "BASH_ENV=x",
+    "ENV=x", "PS4=x", "IFS=x", "TMPDIR=.", "HOME=.", "DEBUG=../x", "LC_ALL='C\nx'", "lc_all=C", "XLC_ALL=C",
+    "LC_ALL=$(ls)", "LC_ALL=`ls`", "LC_ALL=~", "LC_ALL=C*", "LC_ALL+=C", "LC_ALL[0]=C", "LC_ALL=(C)",
+    "LC_ALL=C\\\nX", "LC_ALL=$?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", HARMLESS)
+def test_a_variable_that_is_known_to_be_harmless_may_be_set(variable: str) -> None:
+    policy = BashToolPolicy(("ls", "env", "git"))
+    for command in (f"{variable} ls", f"env {variable} TZ=UTC ls", f"{variable} git log"):
+        assert policy.check(command).read_only, command
+    assert not policy.check(f"{variable} id").allowed
+    assert not policy.check(f"{variable}").allowed
+
+
+@pytest.mark.parametrize("variable", HARMFUL)
+def test_any_other_variable_is_refused(variable: str) -> None:
+    policy = BashToolPolicy(("ls", "env", "sh"))
+    for command in (
+        f"{variable} ls",
+        f"TZ=UTC {variable} ls",
+        f"env {variable} ls",
+        f"env TZ=UTC {variable} ls",
+        f"sh -c '{variable.replace(chr(39), '')} ls'",
+    ):
+        assert not policy.check(command, sandboxed=True).allowed, command
+        assert not BashToolPolicy().check(command).read_only, command
+
+
+def test_a_prefix_may_spell_out_a_variable() -> None:
+    policy = BashToolPolicy(("PYTHONPATH=src pytest -q", "A=1 B=2 ls", "cat"))
+    assert (
+        policy.check("PYTHONPATH=src pytest -q tests").checked == "PYTHONPATH=src pytest -q tests"
     )
-    assert policy.check("grep -r x '--include=*.txt' .").allowed
+    assert policy.check("A=1 B=2 ls -l").allowed
+    for other in ("pytest -q", "PYTHONPATH=. pytest -q", "PYTHONPATH=src pytest", "PYTHONPATH=src cat f",
+                  "PYTHONPATH=src A=1 pytest -q", "A=1 ls", "B=2 A=1 ls", "A=1 B=2 cat f",
+                  "A=1 B=2 id", "PYTHONPATH=src"):  # fmt: skip
+        assert not policy.check(other).allowed, other
 
 
 @pytest.mark.parametrize("unit", ["<<<", "a|", ")", "a=(", "@a", "}|"])

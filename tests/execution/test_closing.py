@@ -209,6 +209,91 @@ async def test_a_process_that_was_being_started_while_its_session_ended_is_stopp
     assert slow.job.stopped
 
 
+class Places:
+    """Opens real executors, and knows which are open."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+        self.open_now: list[LocalExecutor] = []
+
+    async def open(self, *args: Any, **named: Any) -> LocalExecutor:
+        places = self
+
+        class Place(LocalExecutor):
+            async def close(self) -> None:
+                await anyio.lowlevel.checkpoint()  # As an executor that has something to wait for.
+                await super().close()
+                places.open_now = [one for one in places.open_now if one is not self]
+
+        self.open_now.append(Place(self._workspace))
+        return self.open_now[-1]
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    places = Places(tmp_path)
+    monkeypatch.setattr(_best_executor, "open_executor", places.open)
+    return places
+
+
+async def test_the_sandbox_of_a_background_command_is_closed_with_its_session(
+    places: Places,
+) -> None:
+    async with BestExecutor() as executor:
+        tools: Any = ProcessTools(executor)
+        for session in ("one", "other"):
+            await tools.start_process("sleep 60", SimpleNamespace(session=session))
+        assert len(places.open_now) == 2
+        with anyio.fail_after(30):
+            await tools.stop_all("one")
+        assert len(places.open_now) == 1
+    assert places.open_now == []
+
+
+@pytest.mark.parametrize("how", ["waited for", "another started"])
+async def test_the_sandbox_of_a_background_command_that_has_ended_is_closed(
+    places: Places, how: str
+) -> None:
+    async with BestExecutor() as executor:
+        job = await executor.start("echo hello")
+        with anyio.fail_after(30):
+            if how == "waited for":
+                await job.wait()
+                assert places.open_now == []
+            else:
+                while job.poll() is None:
+                    await anyio.lowlevel.checkpoint()
+                await executor.start("sleep 60")
+                assert len(places.open_now) == 1
+        assert job.read() == "hello\n"
+        assert (await job.stop()).ok
+
+
+async def test_the_sandbox_of_a_command_that_cannot_be_started_is_closed(places: Places) -> None:
+    async with BestExecutor() as executor:
+        with pytest.raises(UsageError, match="empty"):
+            await executor.start("")
+        assert places.open_now == []
+
+
+async def test_the_sandbox_of_a_cancelled_command_is_closed(places: Places) -> None:
+    async with BestExecutor() as executor:
+        seen: list[str] = []
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+
+                def cancel(stream: str, text: str) -> None:
+                    seen.append(text)
+                    group.cancel_scope.cancel()
+
+                async def run() -> None:
+                    await executor.run("echo begun; sleep 60", on_output=cancel)
+
+                group.start_soon(run)
+        assert seen
+        assert places.open_now == []
+
+
 async def test_who_closes_a_sandbox_that_is_being_closed_waits_until_it_is(tmp_path: Path) -> None:
     sandbox = await open_sandbox(tmp_path)
     found: list[bool] = []

@@ -16,8 +16,17 @@ from tests.serve._workbench import bench_runner
 from toolwright import Agent, AgentTool, FunctionTool, Rule, Runner, ToolContext, rules
 from toolwright.backends import MemoryStore
 from toolwright.errors import StoreError
-from toolwright.messages import ModelMessage, ToolCall
+from toolwright.messages import (
+    ModelMessage,
+    ModelReplied,
+    RunEnded,
+    RunStarted,
+    TextDelta,
+    TextPart,
+    ToolCall,
+)
 from toolwright.serve import ServeSettings, create_app
+from toolwright.serve.agui import Translator
 from toolwright.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio
@@ -367,3 +376,17 @@ async def test_answers_that_were_taken_before_one_failed_are_gone_on_with() -> N
                 while len(paid) < 2:
                     await anyio.lowlevel.checkpoint()
     assert sorted(paid) == [1, 2]
+
+
+@pytest.mark.parametrize("streamed", [[], [TextDelta(text="Well, ")]])
+def test_a_run_that_goes_on_after_its_process_died_begins_once(streamed: list[TextDelta]) -> None:
+    reply = ModelReplied(message=ModelMessage(parts=(TextPart(text="Done."),)))
+    log = [RunStarted(), *streamed, RunStarted(), reply, RunEnded(status="done")]
+    translator = Translator("t", "r")
+    shown = [translated for event in log for translated in translator.translate(event)]
+    kinds = [event.type.value for event in shown]
+    assert kinds.count("RUN_STARTED") == 1
+    assert kinds[0] == "RUN_STARTED"
+    assert kinds[-1] == "RUN_FINISHED"
+    message = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
+    assert kinds[1:-1] == message * (1 + len(streamed))

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -40,6 +41,7 @@ __all__ = [
     "records_below",
     "rely_on",
     "searched_for_modules",
+    "unless_refused",
     "way_to",
     "without_guests",
 ]
@@ -76,6 +78,11 @@ _links: dict[Path, None] = {}
 """Links by which any of these was named."""
 _relied_on: list[Path] = []
 """Real paths that sandboxes of this program mount: no guest of another may replace them."""
+_said: tuple[dict[Path, Any], ...] = (
+    _programs, _directories, _databases, _alone, _searched, _links,
+)  # fmt: skip
+_saying = threading.RLock()
+"""Whoever says something may take it back; nobody else says anything meanwhile."""
 _RUN = "read-only: this program runs from it, and what is written would run"
 _KEPT = "closed: this program keeps its own records in it"
 
@@ -121,7 +128,8 @@ def hold_program(path: str | os.PathLike[str], *, alone: bool = False) -> None:
 
 def searched_for_modules(directory: str | os.PathLike[str]) -> None:
     """Say that a program that this one starts looks there for what it loads: it is warned of."""
-    _searched[Path(directory).resolve()] = None
+    with _saying:
+        _searched[Path(directory).resolve()] = None
 
 
 def hide_directory(path: str | os.PathLike[str]) -> Path:
@@ -157,24 +165,36 @@ def _rely_no_more(paths: list[Path]) -> None:
 
 def forget_all() -> None:
     """Forget what was said, as at the start of a program: for tests, which are many programs in one."""
-    for said in (_programs, _directories, _databases, _alone, _searched, _links, _relied_on):
+    for said in (*_said, _relied_on):
         said.clear()
     forget_guests()
 
 
+@contextlib.contextmanager
+def unless_refused() -> Iterator[None]:
+    """Take back what is said in this block if it fails: who is refused when it is made holds nothing."""
+    with _saying:
+        before = [dict(said) for said in _said]
+        try:
+            yield
+        except BaseException:
+            # Path by path: others look at these meanwhile, and must not find them empty.
+            for said, earlier in zip(_said, before, strict=True):
+                for path in said.keys() - earlier.keys():
+                    del said[path]
+                said.update(earlier)
+            raise
+
+
+@unless_refused()
 def _take_up(*added: tuple[dict[Path, Any], Mapping[Path, Any]]) -> None:
     """Remember paths, unless a sandbox that is open could not keep them: then it says so now."""
-    new = [(known, path) for known, paths in added for path in paths if path not in known]
-    for known, paths in added:
-        known.update(paths)
-    try:
-        for place in guest_places() if new else ():
-            held_below(place)
-            hidden_below(place)
-    except UsageError:
-        for known, path in new:
-            del known[path]
-        raise
+    is_new = any(path not in said for said, paths in added for path in paths)
+    for said, paths in added:
+        said.update(paths)
+    for place in guest_places() if is_new else ():
+        held_below(place)
+        hidden_below(place)
 
 
 def _parts_of(file: Path) -> Iterator[tuple[Path, Path]]:

@@ -60,9 +60,9 @@ class ExecuteBashTool(BaseTool):
         super().__init__(name=name, description=_DESCRIPTION)
         self.workspace = Path(workspace or ".").absolute()
         self.policy = policy or BashToolPolicy()
-        self.executor: Executor = executor or BestExecutor(self.workspace)
-        self._place = described_place(self.executor.capabilities)
+        self.executor: Executor = executor or BestExecutor(self.workspace, require=require)
         demand(self.executor, *require)
+        self._place = described_place(self.executor.capabilities)
 
     def _get_declaration(self) -> ToolSpec:
         command = {"type": "string", "description": "The bash command to run."}

@@ -6,7 +6,12 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from toolwright.backends._own_paths import hold_program, searched_for_modules, without_guests
+from toolwright.backends._own_paths import (
+    hold_program,
+    searched_for_modules,
+    unless_refused,
+    without_guests,
+)
 
 __all__ = ["hold_started", "safe_path"]
 
@@ -31,6 +36,7 @@ _IN_LISTS = re.compile(r"[=:;,@]")
 _IN_TEXTS = re.compile(r"[\s'\"`;&|()<>=:,]+")
 
 
+@unless_refused()
 def hold_started(
     command: str,
     args: Sequence[str],

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolwright._private import make_parents
-from toolwright.backends._own_paths import hide_directory
+from toolwright.backends._own_paths import hide_directory, unless_refused
 from toolwright.errors import StoreError, UsageError
 
 __all__ = ["KEY_VARIABLE", "encryption_key", "key_bytes", "key_from_file", "new_key"]
@@ -29,6 +29,7 @@ def encryption_key(environ: Mapping[str, str] = os.environ) -> str:
     return environ.get(KEY_VARIABLE) or key_from_file(_default_path(environ))
 
 
+@unless_refused()
 def key_from_file(path: str | Path) -> str:
     """The key in a file that only its owner may read; made on first use."""
     path = Path(path)

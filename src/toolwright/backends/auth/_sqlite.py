@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.backends._own_paths import hide_database
+from toolwright.backends._own_paths import hide_database, unless_refused
 from toolwright.backends.auth._codec import decode, encode, place
 from toolwright.backends.auth._keys import encryption_key, key_bytes
 from toolwright.concurrency import in_io_thread
@@ -42,8 +42,9 @@ class SqliteCredentials(Sealed):
         if str(path) == ":memory:":
             raise UsageError("Credentials that need not be kept go to MemoryCredentials().")
         self._path = Path(path)
-        hide_database(self._path)
-        self._ciphers = [AESGCM(key_bytes(key)) for key in keys or (encryption_key(),)]
+        with unless_refused():
+            hide_database(self._path)
+            self._ciphers = [AESGCM(key_bytes(key)) for key in keys or (encryption_key(),)]
 
     async def load(self, scope: Scope, key: str) -> Any:
         """What is saved under `key`, or None; `StoreError` when no key opens it."""

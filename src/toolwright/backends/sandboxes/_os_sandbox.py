@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -92,38 +93,42 @@ class OsSandbox(Sealed):
         self.limits = limits
         # Walls that were written before there was this question cannot answer it.
         self._holds = getattr(walls, "holds_below", False)
-        places = (workspace, *(Path(path).resolve() for path in writable))
-        self._let_go = (keep_out_of(places), rely_on(Path(path).resolve() for path in readable))
-        try:
-            self._home = temporary_directory()
-        except FileNotFoundError as error:
-            self._release()
-            raise UsageError(str(error)) from error
-        self._packages = self._home / "packages"
-        self._scratch = self._home / "scratch"
-        for directory in (self._packages, self._scratch):
-            directory.mkdir()
-        hosts = _with_secrets(allow_hosts, secrets or {})
-        self._room = Room(
-            workspace=workspace,
-            scratch=self._scratch,
-            packages=self._packages,
-            readable=tuple(Path(path).absolute() for path in readable),
-            open_ends=open_ends,
-            writable=places[1:],
-            network=network,
-            proxy=self._home / "proxy" if hosts.all else None,
-        )
-        self._proxy = HostProxy(self._room.proxy, hosts) if self._room.proxy else None
-        packages = walls.packages(self._room)
-        self._env = {
-            **walls.environment(self._room),
-            "PATH": f"{PYTHON.parent}:{packages}/bin:/usr/local/bin:/usr/bin:/bin",
-            "PYTHONPATH": packages,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **self._stand_ins(secrets or {}),
-            **_harmless(env),
-        }
+        places = (workspace, *map(_real, writable))
+        with ExitStack() as undo:  # Who is refused holds nothing.
+            leave, rely_no_more = keep_out_of(places), rely_on(map(_real, readable))
+            self._let_go = (leave, rely_no_more)
+            undo.callback(rely_no_more)
+            undo.callback(leave, refused=True)
+            self._home = _new_home()
+            undo.callback(remove_tree, self._home)
+            self._packages = self._home / "packages"
+            self._scratch = self._home / "scratch"
+            for directory in (self._packages, self._scratch):
+                directory.mkdir()
+            hosts = _with_secrets(allow_hosts, secrets or {})
+            self._room = Room(
+                workspace=workspace,
+                scratch=self._scratch,
+                packages=self._packages,
+                readable=tuple(Path(path).absolute() for path in readable),
+                open_ends=open_ends,
+                writable=places[1:],
+                network=network,
+                proxy=self._home / "proxy" if hosts.all else None,
+            )
+            self._proxy = HostProxy(self._room.proxy, hosts) if self._room.proxy else None
+            if self._proxy:
+                undo.callback(self._proxy.close)
+            packages = walls.packages(self._room)
+            self._env = {
+                **walls.environment(self._room),
+                "PATH": f"{PYTHON.parent}:{packages}/bin:/usr/local/bin:/usr/bin:/bin",
+                "PYTHONPATH": packages,
+                "PYTHONDONTWRITEBYTECODE": "1",
+                **self._stand_ins(secrets or {}),
+                **_harmless(env),
+            }
+            undo.pop_all()
         self._local = LocalExecutor(workspace, limits=limits)
         self._running = Running()
         self._python = WarmPython(self._start_python, pauses=True)
@@ -429,6 +434,17 @@ class OsSandbox(Sealed):
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This sandbox is closed; open another one.")
+
+
+def _real(path: str | Path) -> Path:
+    return Path(path).resolve()
+
+
+def _new_home() -> Path:
+    try:
+        return temporary_directory()
+    except FileNotFoundError as error:
+        raise UsageError(str(error)) from error
 
 
 def _some(paths: Sequence[Path], workspace: Path) -> str:

@@ -74,7 +74,6 @@ class PortableSandbox(Sealed):
             raise UsageError(f"The workspace {str(workspace)!r} is not a directory; make it first.")
         # Its interpreters reach the same files by links and renamed directories.
         check_writable([directory], _NAME, holds_below=False)
-        self._let_go = keep_out_of([directory])
         self.limits = limits or Limits()
         self._env = dict(env or {})
         self._hosts = [f"{scheme}://{host}" for host in allow_hosts for scheme in ("https", "http")]
@@ -82,6 +81,7 @@ class PortableSandbox(Sealed):
         self._running = Running()
         self._python = MontyPython(directory, _WORKSPACE)
         self._closed = False
+        self._let_go = keep_out_of([directory])  # Last: who is refused holds nothing.
 
     @classmethod
     async def open(
@@ -187,8 +187,10 @@ class PortableSandbox(Sealed):
     async def close(self) -> None:
         """End the interpreters."""
         self._closed = True
-        self._let_go()
-        await close_all([self._python.close, self._running.close])
+        try:
+            await close_all([self._python.close, self._running.close])
+        finally:
+            self._let_go()
 
     async def __aenter__(self) -> Self:
         return self

@@ -88,6 +88,7 @@ class HostProxy:
         self._thread.start()
         self._ready.wait(10)
         if not self._listens:
+            self._stop.set()
             raise StoreError(
                 f"The proxy for the sandbox's hosts cannot listen on {str(socket)!r}: "
                 f"{self._problem or 'it did not start in time'}. Make sure that there is room for "

@@ -69,6 +69,8 @@ class Reading:
     """Those that were given, with their values."""
     arguments: list[int] = field(default_factory=list)
     """Positions of the words that are not options."""
+    dashes: int | None = None
+    """Where `--` stands; what is behind it is no option."""
     command: int | None = None
     """Where a command begins that this program runs."""
     commands: list[tuple[int, int]] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """Judge every command that a line could run, and write the line out again as it was understood."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -11,7 +12,8 @@ from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._redirects import Redirects
 from toolwright.builtin.bash._script import Redirect, Script, SimpleCommand
 from toolwright.builtin.bash._syntax import read_script
-from toolwright.builtin.bash._words import NotCovered, Refused, Word
+from toolwright.builtin.bash._variables import is_harmless, refusal_of
+from toolwright.builtin.bash._words import NotCovered, Refused, Word, option_like
 from toolwright.builtin.bash.programs import known_program
 from toolwright.builtin.bash.readers._find import found_paths
 
@@ -67,7 +69,7 @@ class Judge:
 
     def _code(self, command: str) -> str:
         script = read_script(command)
-        operators = script.all_operators()
+        operators = script.all_operators() | ({"$?"} if "$?" in command else set())
         _refuse_operators(self._terms.blocked, operators, command)
         if self._shell != "bash" and operators & _HERE:
             raise Refused(f"input that is written into the code of {self._shell!r} is not judged; "
@@ -98,34 +100,42 @@ class Judge:
                 return self._redirects.rendered(piece)
             case SimpleCommand():
                 self.found.append(piece.argv)
-                return " ".join(self._word(word) for word in self._command(piece.words))
+                words = self._command(piece.words, given=piece.assignments)
+                variables = [f"{name}={shlex.quote(value)}" for name, value in piece.variables]
+                return " ".join([*variables, *(self._word(word) for word in words)])
 
     def _word(self, word: Word) -> str:
         parts = (p if isinstance(p, str) else f"$( {self._script(p)} )" for p in word.parts)
         return "".join(parts)
 
-    def _command(self, words: tuple[Word, ...], more_arguments: bool = False) -> tuple[Word, ...]:
-        """Judge one command; returns the words to run in its place."""
+    def _command(
+        self, words: tuple[Word, ...], *, more_arguments: bool = False, given: Sequence[str] = ()
+    ) -> tuple[Word, ...]:
+        """Judge one command, with the assignments before it; returns the words to run in its place."""
         try:
-            return self._covered(words, more_arguments)
+            return self._covered(words, more_arguments, given)
         except NotCovered:
             if not self._terms.allows_all:
                 raise
             self._changes = True
             return words
 
-    def _covered(self, words: tuple[Word, ...], more_arguments: bool) -> tuple[Word, ...]:
-        spelled_out = self._refuse_program(words)
+    def _covered(
+        self, words: tuple[Word, ...], more_arguments: bool, given: Sequence[str]
+    ) -> tuple[Word, ...]:
+        spelled_out = self._refuse_program(words, given)
         name = words[0].text or ""
         program = known_program(name)
         if name == "eval" and not more_arguments:
             return (words[0], Word.literal(self._code(" ".join(_plain_texts(words[1:])))))
         if program is None:
+            _refuse_loose_patterns(words, None)
             self._refuse_unknown(name)
             return words
         if more_arguments and not program.is_tame and program.base != "code":
             raise NotCovered(f"{name!r} would get arguments that are not known before it runs")
         reading = _read(program, words)
+        _refuse_loose_patterns(words[: reading.command], reading.dashes)
         self._refuse_effects(program, reading, spelled_out)
         self._at_once = self._at_once or reading.at_once
         if name == "cd":
@@ -135,17 +145,27 @@ class Judge:
         inner = self._inner_commands(reading, words)
         return (inner[0], *(Word.literal(text) for text in program.quiet), *inner[1:])
 
-    def _refuse_program(self, words: Sequence[Word]) -> int:
-        """How many words an allowed prefix spells out."""
+    def _refuse_program(self, words: Sequence[Word], given: Sequence[str]) -> int:
+        """How many words an allowed prefix spells out, not counting the assignments before them."""
         program = words[0].text
         if program is None:
             raise Refused(f"the program {words[0].source!r} is not named plainly")
         texts = [word.text for word in words]
-        lengths = [len(p) for p in self._terms.prefixes if texts[: len(p)] == list(p)]
+        with_given = [prefix[len(given) :] for prefix in self._terms.prefixes
+                      if given and len(prefix) > len(given) and prefix[: len(given)] == given]  # fmt: skip
+        allowed = [p for p in with_given if texts[: len(p)] == list(p)]
+        self._refuse_variables(given if not allowed else ())
+        lengths = [len(p) for p in (*allowed, *self._terms.prefixes) if texts[: len(p)] == list(p)]
         if not lengths and not self._terms.allows_all:
             allowed = ", ".join(" ".join(prefix) for prefix in self._terms.prefixes)
             raise Refused(f"{program!r} is not allowed like this; allowed are: {allowed}")
         return max(lengths, default=0)
+
+    def _refuse_variables(self, given: Sequence[str]) -> None:
+        for assignment in given:
+            name, _, value = assignment.partition("=")
+            if not is_harmless(name, value):
+                raise NotCovered(refusal_of(assignment))
 
     def _refuse_unknown(self, name: str) -> None:
         self._changes = True
@@ -206,6 +226,13 @@ def _read(program: Program, words: tuple[Word, ...]) -> Reading:
     if program.anything or program.base in ("code", "shell"):
         return Reading(purpose=program.base, base=program.base)
     return read_words(program, words)
+
+
+def _refuse_loose_patterns(words: Sequence[Word], dashes: int | None) -> None:
+    """A pattern that could match a file named like an option may stand behind `--` only."""
+    for word in words[:dashes]:
+        if word.several and word.could_be_option:
+            raise option_like(word.source)
 
 
 def _plain_texts(words: Sequence[Word]) -> list[str]:

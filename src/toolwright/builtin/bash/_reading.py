@@ -29,6 +29,7 @@ def read_words(program: Program, words: Sequence[Word], start: int = 1) -> Readi
             reading.arguments += range(position, len(words))
             break
         if word.text == "--":
+            reading.dashes = position
             reading.arguments += range(position + 1, len(words))
             break
         if not word.could_be_option:
@@ -126,7 +127,7 @@ def _with_next(
         raise NotCovered(f"{option.names[-1]!r} of {program.name!r} has no value")
     value = words[position + 1]
     if value.several:
-        raise NotCovered(f"{value.source!r} could be several words; write the value itself")
+        raise NotCovered(f"{value.source!r} could be several words; quote it with ''")
     if program.rereads and value.could_be_option:
         raise NotCovered(f"{value.source!r} could be an option of {program.name!r}, not the value of "
                          f"{option.names[-1]!r}; attach it to that")  # fmt: skip

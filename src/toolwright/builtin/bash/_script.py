@@ -35,6 +35,13 @@ class SimpleCommand:
     """One program or builtin and its arguments."""
 
     words: tuple[Word, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    """Names and values that are set for this command alone."""
+
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        """What stands before the program."""
+        return tuple(f"{name}={value}" for name, value in self.variables)
 
     @property
     def argv(self) -> tuple[str, ...]:

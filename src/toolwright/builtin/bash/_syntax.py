@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from toolwright.builtin.bash._here_documents import put_back, taken_out
 from toolwright.builtin.bash._script import INPUT, OUTPUT, Redirect, Script, SimpleCommand
 from toolwright.builtin.bash._tree import Node, parsed, refuse_unreadable, text_of
+from toolwright.builtin.bash._variables import refusal_of
 from toolwright.builtin.bash._words import Refused, Word, bare_word, unescape_double
 
 __all__ = ["read_script"]
 
 _WORDS = frozenset({"word", "number", "string", "raw_string", "concatenation",
-                    "command_substitution", "process_substitution"})  # fmt: skip
+                    "command_substitution", "process_substitution", "simple_expansion"})  # fmt: skip
 _SEPARATORS = {";": " ; ", "&": " & ", "\n": " ; "}
 _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
@@ -105,6 +106,7 @@ def _enclosed(node: Node, opening: str, closing: str, script: Script) -> None:
 
 def _command(node: Node, script: Script) -> None:
     words: list[Word] = []
+    variables: list[tuple[str, str]] = []
     here: list[Redirect] = []
     for child in node.children:
         if child.type == "command_name":
@@ -119,13 +121,21 @@ def _command(node: Node, script: Script) -> None:
         elif child.type in ("file_redirect", "herestring_redirect"):
             raise Refused("a redirection stands between arguments; write it behind them")
         elif child.type == "variable_assignment":
-            raise Refused(f"the assignment {text_of(child)!r} could change what a program does")
+            variables.append(_assignment(child))
         else:
             raise Refused(f"{child.type.replace('_', ' ')} {text_of(child)[:60]!r} is not judged; "
                           "write the value itself, or quote it with ''")  # fmt: skip
     if not words or words[0].text is None:
         raise Refused(f"the program in {text_of(node)[:60]!r} is not named plainly")
-    script.pieces += [SimpleCommand(tuple(words)), *here]
+    script.pieces += [SimpleCommand(tuple(words), tuple(variables)), *here]
+
+
+def _assignment(node: Node) -> tuple[str, str]:
+    name, equals, *value = node.children
+    word = _word(value[0]) if value else Word.literal("")
+    if name.type != "variable_name" or equals.type != "=" or word.text is None:
+        raise Refused(refusal_of(text_of(node)))
+    return text_of(name), word.text
 
 
 def _test_words(node: Node) -> Iterator[Word]:
@@ -205,6 +215,8 @@ def _word(node: Node, *, first: bool = True) -> Word:
             return _concatenation(node)
         case "command_substitution":
             return _substitution(node)
+        case "simple_expansion" if source == "$?":
+            return Word(source, ('"$?"',), dashless=True)  # A number.
         case _:
             raise Refused(f"{node.type.replace('_', ' ')} {source[:60]!r} is not judged; "
                           "write the value itself, or quote it with ''")  # fmt: skip
@@ -214,12 +226,17 @@ def _concatenation(node: Node) -> Word:
     source = text_of(node)
     # A pair of braces expands to nothing but itself when there is one thing in it, as in HEAD@{1}.
     itself = not re.search(r"[{}]", _ONE_THING.sub("", source))
-    parts = [
-        Word.literal(text_of(child))
-        if itself and text_of(child) in ("{", "}")
-        else _word(child, first=index == 0)
-        for index, child in enumerate(node.children)
-    ]
+    parts: list[Word] = []
+    bare = ""
+    for child in node.children:
+        text = text_of(child)
+        if child.type in ("word", "number") and not (itself and text in ("{", "}")):
+            bare += text  # To the parser, brackets and what is in them are words of their own.
+            continue
+        parts += [bare_word(bare, first=not parts)] if bare else []
+        bare = ""
+        parts.append(Word.literal(text) if itself and text in ("{", "}") else _word(child))
+    parts += [bare_word(bare, first=not parts)] if bare else []
     return Word.join(parts, source)
 
 
@@ -228,14 +245,14 @@ def _string(node: Node) -> Word:
     inner = [child for child in node.children if child.type not in ('"', "string_content")]
     if not inner:
         return Word.literal(unescape_double(source[1:-1]))
-    if any(child.type != "command_substitution" for child in inner):
+    if any(child.type != "command_substitution" and text_of(child) != "$?" for child in inner):
         raise Refused(f"{source[:60]!r} holds an expansion; write the value itself")
     parts: list[Word] = []
     position = 1
     data = source.encode("utf-8", "surrogatepass")
     for child in inner:
         start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-        parts += [_quoted_piece(data[position:start]), _substitution(child)]
+        parts += [_quoted_piece(data[position:start]), _word(child)]
         position = end
     return Word.join([*parts, _quoted_piece(data[position:-1])], source)
 

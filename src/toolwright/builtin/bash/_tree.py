@@ -20,6 +20,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
 _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
 """Tokens that no word joins, wherever a line is continued behind them."""
+_PUNCTUATION = _SEPARATE | {";;", "|&", "(", ")", "<", ">", ">>", "<<<", ">&", "&>", "&>>", ">|", "\n",
+                            "`", "$(", "<(", ">("}  # fmt: skip
+"""Tokens that a word may touch."""
+_WORDS = frozenset({"word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
+                    "concatenation", "simple_expansion", "expansion", "command_substitution",
+                    "process_substitution", "arithmetic_expansion", "variable_assignment"})  # fmt: skip
+_JOINED = _WORDS - {"command_substitution", "process_substitution"}
+"""Kinds of words whose parts touch each other."""
+_OVER_LINES = _JOINED | {"program", "list", "pipeline", "compound_statement", "subshell",
+                         "command_substitution"}  # fmt: skip
+"""What may go on behind the end of a line, though not with an operator."""
 
 
 def refuse_unreadable(source: str) -> None:
@@ -39,6 +50,7 @@ def parsed(source: str) -> Node:
     if root.has_error:
         raise Refused("it is not well-formed shell, or not as far as the parser can tell")
     _refuse_gaps(root, data)
+    _refuse_misread_words(root, data)
     return root
 
 
@@ -69,6 +81,39 @@ def _refuse_gaps(root: Node, data: bytes) -> None:
         if leaf.type == "comment" and "\n" in text_of(leaf):
             raise Refused(f"the comment {text_of(leaf)[:60]!r} is not understood; leave it out")
         position, before = max(position, leaf.end_byte), leaf.type
+    rest = data[position:].decode("utf-8", "replace")
+    if not _BETWEEN.fullmatch(rest):
+        raise Refused(f"{rest.strip() or rest!r} at the end is not understood")
+
+
+def _refuse_misread_words(node: Node, data: bytes) -> None:
+    """What stands together is one word to the shell, and a line's end is the end of a command.
+
+    The parser tears some words apart at a backslash, and passes over lines' ends before one.
+    """
+    before = None
+    for child in node.children:
+        if before is not None:
+            gap = data[before.end_byte : child.start_byte].replace(b"\\\n", b"")
+            touch = before.end_byte == child.start_byte and node.type not in _JOINED
+            torn = touch and _ends_in_word(before, -1) and _ends_in_word(child, 0)
+            goes_on = node.type in _OVER_LINES and child.type not in _SEPARATE | {"|&"}
+            if torn or (b"\n" in gap and not goes_on):
+                read = data[before.start_byte : child.end_byte].decode("utf-8", "replace")
+                raise Refused(
+                    f"{read[:60]!r} is not understood; quote each word as a whole with ''"
+                )
+        _refuse_misread_words(child, data)
+        before = child
+
+
+def _ends_in_word(node: Node, end: int) -> bool:
+    """Whether what a node begins (0) or ends (-1) with is a word, or a part of one."""
+    if node.type in _WORDS:
+        return True
+    if node.children:
+        return _ends_in_word(node.children[end], end)
+    return node.type not in _PUNCTUATION
 
 
 def _leaves(node: Node) -> Iterator[Node]:

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolwright.builtin.bash._script import Script
 
-__all__ = ["NotCovered", "Refused", "Word", "bare_word", "unescape_double"]
+__all__ = ["NotCovered", "Refused", "Word", "bare_word", "option_like", "unescape_double"]
 
-_GLOB = re.compile(r"[*?]|\[[!^]?[A-Za-z0-9_.-]+\]")
 _ESCAPED = re.compile(r"\\(.)", re.S)
+_GLOB = re.compile(r"\\.|(?P<glob>[*?]|\[[!^]?[A-Za-z0-9_.-]+\])", re.S)
+_NO_DASH = re.compile(r"\[([a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_.])+\]")
+"""A set of characters that has no dash in it, in whatever order the language has them."""
+
+_HOME_INSIDE = re.compile(r"[A-Za-z_]\w*=(.*:)?~")
+"""What looks like an assignment is one to bash as far as it expands a `~` in it."""
 
 
 class Refused(Exception):
@@ -37,6 +42,8 @@ class Word:
     """What it certainly begins with, when the whole is not certain."""
     several: bool = False
     """Whether it can become more than one argument."""
+    dashless: bool = False
+    """Whether it begins with no dash, though it is not certain with what."""
 
     @classmethod
     def literal(cls, text: str) -> "Word":
@@ -53,10 +60,9 @@ class Word:
         if len(certain) < len(words):
             start += words[len(certain)].start
         parts = tuple(part for word in words for part in word.parts)
-        joined = cls(source, parts, whole, start, any(word.several for word in words))
-        if joined.several and joined.could_be_option:
-            raise option_like(source)
-        return joined
+        several = any(word.several for word in words)
+        dashless = next((word.dashless for word in words if word.text != ""), False)
+        return cls(source, parts, whole, start, several, dashless)
 
     def holding(self, mark: str) -> "Word":
         """The same word when something unknown is put in the place of `mark`."""
@@ -74,7 +80,7 @@ class Word:
     def could_be_option(self) -> bool:
         """Whether a program could take it, or what it becomes, for an option."""
         if self.text is None:
-            return self.start[:1] in ("", "-")
+            return self.start.startswith("-") or not (self.start or self.dashless)
         return self.text.startswith("-") and self.text != "-"
 
 
@@ -82,13 +88,20 @@ def bare_word(source: str, *, first: bool = True) -> Word:
     """An unquoted word; `first` when it begins its argument."""
     if re.search(r"(?<!\\)(?:\\\\)*[$`{}]", source):
         raise Refused(f"{source!r} holds an expansion; write the value itself, or quote it with ''")
+    if re.search(r"[\s;&|<>()'\"]|\\\Z", _ESCAPED.sub("", source)):
+        raise Refused(f"{source!r} is not understood; quote it with ''")
+    if first and _HOME_INSIDE.match(source):
+        raise Refused(f"{source!r} holds a '~' that the shell would read; write the whole path")
     if first and source.startswith("~"):
         return _home_word(source)
-    if _GLOB.search(_ESCAPED.sub("", source)):
-        return _pattern(source, first=first)
-    if re.search(r"(?<!\\)[*?\[\]]", source):
+    if re.search(r"[*?\[\]]", _GLOB.sub("", source)):
         raise Refused(f"{source!r} holds a pattern that is not understood; quote it with ''")
-    return Word.literal(unescape(source))
+    globs = _globs(source)
+    return _pattern(source, globs, first=first) if globs else Word.literal(unescape(source))
+
+
+def _globs(source: str) -> list[re.Match[str]]:
+    return [found for found in _GLOB.finditer(source) if found["glob"]]
 
 
 def unescape(source: str) -> str:
@@ -103,29 +116,30 @@ def unescape_double(source: str) -> str:
 
 def _home_word(source: str) -> Word:
     name, slash, rest = source.partition("/")
-    if not re.fullmatch(r"~[A-Za-z0-9_-]*", name) or _GLOB.search(rest):
+    if not re.fullmatch(r"~[A-Za-z0-9_-]*", name) or _globs(rest):
         raise Refused(f"{source!r} is not understood; write the whole path")
     return Word(source, (f"{name}{slash}{_quoted(rest)}",), start="/")
 
 
-def _pattern(source: str, *, first: bool) -> Word:
-    """A pattern whose beginning is fixed, so that no file name can turn it into an option."""
-    found = _GLOB.search(source)
-    start = unescape(source[: found.start()]) if found else ""
-    if first and start[:1] in ("", "-"):
-        raise option_like(source)
+def _pattern(source: str, globs: list[re.Match[str]], *, first: bool) -> Word:
+    """A pattern; one that begins with an option is that text, whatever files there are."""
+    start = unescape(source[: globs[0].start()])
+    if first and re.match("-.", start):
+        return Word.literal(unescape(source))
     pieces: list[str] = []
     position = 0
-    for found in _GLOB.finditer(source):
+    for found in globs:
         pieces += [_quoted(source[position : found.start()]), found[0]]
         position = found.end()
-    return Word(source, (*pieces, _quoted(source[position:])), start=start, several=True)
+    dashless = not start and _NO_DASH.match(globs[0][0]) is not None
+    parts = (*pieces, _quoted(source[position:]))
+    return Word(source, parts, start=start, several=True, dashless=dashless)
 
 
-def option_like(source: str) -> Refused:
+def option_like(source: str) -> NotCovered:
     """Why a pattern is refused that could match a file named like an option."""
-    instead = f"quote it: '{source}'" if re.match("-.*=", source) else f"write './{source}'"
-    return Refused(f"the pattern {source!r} could match a file named like an option; {instead}")
+    return NotCovered(f"the pattern {source!r} could match a file named like an option; write "
+                      f"'./{source}' for files, or quote it where the program reads the pattern")  # fmt: skip
 
 
 def _quoted(source: str) -> str:

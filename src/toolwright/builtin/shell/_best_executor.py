@@ -2,11 +2,11 @@
 
 import os
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +24,7 @@ from toolwright.backends.executors import (
     Limits,
     LocalExecutor,
     OnOutput,
+    demand,
 )
 from toolwright.backends.sandboxes import open_executor, open_sandbox
 from toolwright.backends.sandboxes._bwrap_binary import NotNow
@@ -49,22 +50,27 @@ class BestExecutor(Sealed):
         env: Mapping[str, str] | None = None,
         allow_hosts: Sequence[str] = (),
         limits: Limits | None = None,
+        require: Sequence[str] = (),
     ) -> None:
+        """`require` names `Capabilities` without which it is not made."""
         self.workspace = Path(workspace).absolute()
         self.limits = limits or Limits()
         self.capabilities = _capabilities()
+        demand(self, *require)
         # Once: commands of another sandbox could make it a link later.
         self._directory = self.workspace.resolve()
         if self.is_sandbox:  # Told now rather than at the first command.
             check_writable([self._directory], "the sandbox", holds_below=True)
-            # Between commands, too: who keeps records there is told when that begins.
-            weakref.finalize(self, keep_out_of([self._directory]))
         else:
             warn_of_no_walls(self.capabilities.notes[-1])
         self._env = dict(env or {})
         self._allow_hosts = tuple(allow_hosts)
         self._opened: list[Executor] = []
+        self._jobs: list[_PlacedJob] = []
         self._closed = False
+        # Between commands, too: who keeps records there is told when that begins.
+        places = [self._directory] if self.is_sandbox else []
+        self._let_go = weakref.finalize(self, keep_out_of(places))
 
     @property
     def is_sandbox(self) -> bool:
@@ -105,8 +111,15 @@ class BestExecutor(Sealed):
         limits: Limits | None = None,
     ) -> Job:
         """Run a command in the background until this executor is closed."""
+        await self._leave_ended()
         place = await self._place()
-        return await place.start(command, cwd=cwd, env=env, limits=limits)
+        try:
+            job = await place.start(command, cwd=cwd, env=env, limits=limits)
+        except BaseException:
+            await self._leave(place)
+            raise
+        self._jobs.append(_PlacedJob(job, partial(self._leave, place)))
+        return self._jobs[-1]
 
     async def read_file(self, path: str) -> bytes:
         """A file's content, as a command here would read it."""
@@ -122,7 +135,10 @@ class BestExecutor(Sealed):
         """End what runs, in the background or not."""
         self._closed = True
         opened, self._opened = self._opened, []
-        await close_all([place.close for place in opened])
+        try:
+            await close_all([place.close for place in opened])
+        finally:
+            self._let_go()
 
     async def __aenter__(self) -> Self:
         return self
@@ -153,12 +169,48 @@ class BestExecutor(Sealed):
         try:
             yield place
         finally:
-            self._opened = [other for other in self._opened if other is not place]
-            await place.close()
+            await self._leave(place)
+
+    async def _leave_ended(self) -> None:
+        """Close the places of background commands that have ended by themselves."""
+        ended = [job for job in self._jobs if job.poll() is not None]
+        self._jobs = [job for job in self._jobs if job not in ended]
+        await close_all([job.leave for job in ended])
+
+    async def _leave(self, place: Executor) -> None:
+        """Close a place, cancelled or not."""
+        self._opened = [other for other in self._opened if other is not place]
+        await close_all([place.close])
 
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This executor is closed; make another one.")
+
+
+class _PlacedJob:
+    """A background command that has a place of its own, which is closed with it."""
+
+    def __init__(self, job: Job, leave: Callable[[], Awaitable[None]]) -> None:
+        self.id = job.id
+        self._job = job
+        self.leave = leave
+
+    def read(self) -> str:
+        return self._job.read()
+
+    def poll(self) -> Finished | None:
+        return self._job.poll()
+
+    async def wait(self) -> Finished:
+        finished = await self._job.wait()
+        await self.leave()
+        return finished
+
+    async def stop(self) -> Finished:
+        try:
+            return await self._job.stop()
+        finally:
+            await self.leave()
 
 
 @cache

@@ -80,7 +80,7 @@ class Translator:
             return []
         match event:
             case RunStarted():
-                return [self._started()]
+                return self._run_started()
             case TextDelta(text=text):
                 opening = self._switch("text")
                 return [*opening, TextMessageContentEvent(message_id=self._id, delta=text)]
@@ -117,6 +117,14 @@ class Translator:
     @property
     def _id(self) -> str:
         return f"{self._run}-{self._message}"
+
+    def _run_started(self) -> list[BaseEvent]:
+        """The run begins, or goes on after a process died in the middle: to a front end it is one."""
+        if not self._begun:
+            return [self._started()]
+        broken_off = self._switch("")
+        self._streamed = False
+        return broken_off
 
     def _started(self) -> BaseEvent:
         return RunStartedEvent(thread_id=self._thread, run_id=self._run, protocol_version=_VERSION)

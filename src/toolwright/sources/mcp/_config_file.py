@@ -11,6 +11,7 @@ from typing import Any
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import COMMENT_MARKS, is_disabled, read_mcp_file
 from toolwright._mcp_variables import directory_of, fill_in, is_variable
+from toolwright.backends._own_paths import unless_refused
 from toolwright.errors import UsageError
 from toolwright.models import MODEL_KEYS
 from toolwright.sources.mcp._params import (
@@ -43,6 +44,7 @@ _NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?-]")
 _ALSO_CALLED = {"local": "stdio", "streamablehttp": "http"}
 
 
+@unless_refused()
 def mcp_toolsets(path: str | Path, *, prefix: bool = True, **settings: Any) -> list[McpToolset]:
     """One toolset for each server in an `mcp.json`, in its order; disabled ones are left out.
 

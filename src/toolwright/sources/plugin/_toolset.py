@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from toolwright.backends._own_paths import unless_refused
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
@@ -64,20 +65,21 @@ class PluginToolset(Toolset):
         self._variant = f"#{digest_of(str(path), list(args))[:16]}{digest_of_plain(env or {})}"
         self._call_timeout = call_timeout
         self._required = required
-        command = ChildCommand(
-            command=self._path,
-            args=tuple(args),
-            env=dict(env or {}),
-            cwd=cwd,
-            name=f"Plugin {self.name!r}",
-            max_line=max_line,
-            sandbox=sandbox,
-        )
-        self._plugin: Reopening[PluginSession] = Reopening(
-            partial(running_plugin, command, handshake_timeout),
-            command.name,
-            timeout=handshake_timeout + 5,
-        )
+        with unless_refused():
+            command = ChildCommand(
+                command=self._path,
+                args=tuple(args),
+                env=dict(env or {}),
+                cwd=cwd,
+                name=f"Plugin {self.name!r}",
+                max_line=max_line,
+                sandbox=sandbox,
+            )
+            self._plugin: Reopening[PluginSession] = Reopening(
+                partial(running_plugin, command, handshake_timeout),
+                command.name,
+                timeout=handshake_timeout + 5,
+            )
         self._made: tuple[tuple[ToolSpec, ...], list[Tool]] = ((), [])
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from toolwright.builtin.bash._grammar import Program, Reading, Use, names
+from toolwright.builtin.bash._variables import is_harmless, refusal_of
 from toolwright.builtin.bash._words import NotCovered, Word
 
 __all__ = [
@@ -108,11 +109,15 @@ def read_shell(program: Program, words: Sequence[Word], reading: Reading) -> Non
 
 
 def read_env(program: Program, words: Sequence[Word], reading: Reading) -> None:
-    """An assignment could change what a program does."""
-    for position in [] if reading.command is None else [reading.command]:
-        if "=" in (words[position].text or ""):
-            raise NotCovered(f"the assignment {words[position].source!r} could change what a "
-                             "program does")  # fmt: skip
+    """Assignments stand before the command, each of which could change what that does."""
+    while reading.command is not None:
+        name, equals, value = (words[reading.command].text or "").partition("=")
+        if not equals:
+            return
+        if not is_harmless(name, value):
+            raise NotCovered(refusal_of(words[reading.command].source))
+        following = reading.command + 1
+        reading.command = following if following < len(words) else None
 
 
 def read_command(program: Program, words: Sequence[Word], reading: Reading) -> None:

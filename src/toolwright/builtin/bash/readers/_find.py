@@ -88,7 +88,8 @@ def _after_paths(words: Sequence[Word]) -> int:
 
 def _certain(word: Word) -> str:
     if word.text is None:
-        raise NotCovered(f"{word.source!r} could become a part of find's expression")
+        raise NotCovered(f"{word.source!r} could become a part of find's expression; quote a pattern "
+                         "that find is to match")  # fmt: skip
     return word.text
 
 
