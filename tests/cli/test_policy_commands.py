@@ -115,6 +115,49 @@ def test_a_misspelt_rule_of_any_agent_is_found_without_a_run(
     assert does(monkeypatch, *words, "paying_by_rules:right") == 0
 
 
+FLOW = """
+from toolwright import LoopAgent, SequentialAgent, tool
+from toolwright.agent import START, Workflow
+from paying_by_rules import Paying, clerk
+
+@tool
+def gap(x):
+    'It'
+
+def flow(rule="pay"):
+    inner = LoopAgent(name="loop", sub_agents=[clerk("second", Paying(), gap, rule=rule)])
+    return SequentialAgent(name="w", sub_agents=[clerk("first", Paying()), inner])
+
+right, wrong = flow(), flow("pya")
+graph = Workflow(name="g", nodes={"gap": gap, "flow": flow()}, edges=[(START, "gap"), ("gap", "flow")])
+nobody = Workflow(name="n", nodes={"gap": gap}, edges=[(START, "gap")])
+"""
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_the_tools_of_a_workflows_steps_are_checked_each_for_itself(
+    locked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    paying: Path,
+) -> None:
+    (paying.parent / "flow_by_rules.py").write_text(FLOW)
+    words = ["--locked"] if locked else []
+    assert does(monkeypatch, "lock", "--agent", "flow_by_rules:right") == 0
+    for target in ("right", "graph"):
+        capsys.readouterr()
+        assert does(monkeypatch, "check", *words, "--agent", f"flow_by_rules:{target}") == 0
+        said = capsys.readouterr().out
+        assert "warning: second/gap: its description is vague: 'It'" in said
+        assert "warning: first/pay" in said, "pay has a parameter without a description"
+        assert "first: 1 tools, about" in said
+        assert "second: 2 tools, about" in said
+        assert "tools have this name" not in said
+    assert does(monkeypatch, "check", *words, "--agent", "flow_by_rules:nobody") == 0
+    assert does(monkeypatch, "check", *words, "--agent", "flow_by_rules:wrong") == 1
+    assert "There is no tool 'pya'" in capsys.readouterr().out
+
+
 def test_check_says_which_rules_could_not_be_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
 ) -> None:
