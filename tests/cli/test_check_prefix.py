@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Agent, Compaction, FunctionTool, ModelSettings, Runner, Tool, Toolset
+from toolwright import Agent, Compaction, FunctionTool, ModelSettings, Tool, Toolset
 from toolwright.cli._prompt_prefix import check_prefix
 from toolwright.cli._tools import listed_tools
 from toolwright.testing import ScriptedModel
@@ -21,9 +21,8 @@ def ping(host: str) -> str:
 
 async def found(tools: Sequence[Any], **more: Any) -> list[tuple[str, str]]:
     agent = Agent(name="agent", model=ScriptedModel(), tools=tools, **more)
-    runner = Runner(agent)
-    listed = await listed_tools(runner)
-    findings = check_prefix(agent, listed, await listed_tools(runner))
+    listed = await listed_tools(agent)
+    findings = check_prefix(agent, listed, await listed_tools(agent))
     return [(one.tool, one.message) for one in findings]
 
 

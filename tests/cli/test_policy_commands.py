@@ -115,6 +115,49 @@ def test_a_misspelt_rule_of_any_agent_is_found_without_a_run(
     assert does(monkeypatch, *words, "paying_by_rules:right") == 0
 
 
+FLOW = """
+from toolwright import LoopAgent, SequentialAgent, tool
+from toolwright.agent import START, Workflow
+from paying_by_rules import Paying, clerk
+
+@tool
+def gap(x):
+    'It'
+
+def flow(rule="pay"):
+    inner = LoopAgent(name="loop", sub_agents=[clerk("second", Paying(), gap, rule=rule)])
+    return SequentialAgent(name="w", sub_agents=[clerk("first", Paying()), inner])
+
+right, wrong = flow(), flow("pya")
+graph = Workflow(name="g", nodes={"gap": gap, "flow": flow()}, edges=[(START, "gap"), ("gap", "flow")])
+nobody = Workflow(name="n", nodes={"gap": gap}, edges=[(START, "gap")])
+"""
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_the_tools_of_a_workflows_steps_are_checked_each_for_itself(
+    locked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    paying: Path,
+) -> None:
+    (paying.parent / "flow_by_rules.py").write_text(FLOW)
+    words = ["--locked"] if locked else []
+    assert does(monkeypatch, "lock", "--agent", "flow_by_rules:right") == 0
+    for target in ("right", "graph"):
+        capsys.readouterr()
+        assert does(monkeypatch, "check", *words, "--agent", f"flow_by_rules:{target}") == 0
+        said = capsys.readouterr().out
+        assert "warning: second/gap: its description is vague: 'It'" in said
+        assert "warning: first/pay" in said, "pay has a parameter without a description"
+        assert "first: 1 tools, about" in said
+        assert "second: 2 tools, about" in said
+        assert "tools have this name" not in said
+    assert does(monkeypatch, "check", *words, "--agent", "flow_by_rules:nobody") == 0
+    assert does(monkeypatch, "check", *words, "--agent", "flow_by_rules:wrong") == 1
+    assert "There is no tool 'pya'" in capsys.readouterr().out
+
+
 def test_check_says_which_rules_could_not_be_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paying: Path
 ) -> None:
@@ -175,6 +218,59 @@ def test_a_lock_holds_until_something_moves(
     assert does(monkeypatch, "check", "--locked") not in (0, None)
     assert "skill:tidy: SKILL.md has changed" in capsys.readouterr().out
     assert does(monkeypatch, "check") == 0
+
+
+ODD_LOCKS: dict[str, bytes] = {
+    "empty": b"",
+    "no JSON": b"<<<<<<< HEAD\n{}",
+    "JSON of another shape": b"[1]",
+    "a binary file": bytes(range(256)),
+    "another encoding": '{"version": 1, "sources": {}}'.encode("utf-16"),
+    "deep": b"[" * 100_000,
+    "no fields": b"{}",
+    "no sources": b'{"version": 1}',
+    "a yes as the version": b'{"version": true, "sources": {}}',
+    "two versions": b'{"version": 2, "version": 1, "sources": {}}',
+    "an empty source": b'{"version": 1, "sources": {"\\u001b[2Jmcp:a": {}}}',
+}
+
+
+@pytest.mark.parametrize("what", ODD_LOCKS)
+def test_an_odd_lock_file_is_one_clear_line(
+    what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    (here / "toolwright.lock").write_bytes(ODD_LOCKS[what])
+    assert does(monkeypatch, "check", "--locked") == 2
+    out, err = capsys.readouterr()
+    [line] = err.splitlines()
+    assert (line.startswith("toolwright.lock"), out, "\x1b" in line) == (True, "", False)
+    assert " no lock" in line
+
+
+@pytest.mark.parametrize(
+    "place", ["tidy", "nowhere/x.lock", "agent.yaml/x.lock", "x\0.lock", "x" * 300]
+)
+def test_a_lock_that_cannot_be_written_or_read_is_one_clear_line(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (("lock",), ("check", "--locked")):
+        assert does(monkeypatch, *words, "--file", place) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith(place.replace("\0", "\\u0000"))
+
+
+def test_a_lock_holds_whatever_text_a_server_writes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    (here / "half_pairs.py").write_text(
+        "from toolwright import tool\n"
+        "@tool\ndef pay(cents: int) -> str:\n    'Pay \\ud800 \\U0001f600 é.'\n    return ''\n"
+        "pay = pay.replace(source='mcp:\\udfff')\n"
+    )
+    monkeypatch.setattr("sys.path", [str(here), *sys.path])
+    assert does(monkeypatch, "lock", "--agent", "half_pairs:pay") == 0
+    assert does(monkeypatch, "check", "--locked", "--agent", "half_pairs:pay") == 0
+    assert "é" in (here / "toolwright.lock").read_text(encoding="utf-8")
 
 
 def test_what_is_explained_is_what_the_commands_do(

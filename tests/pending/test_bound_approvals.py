@@ -29,6 +29,7 @@ from toolwright.messages import Pending, ToolSpec, decode_event
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     Args,
+    Decision,
     Output,
     Toolset,
     digest_of_arguments,
@@ -193,6 +194,41 @@ async def test_a_tools_own_question_cannot_be_remembered() -> None:
     with pytest.raises(UsageError, match=r"asked every time.*still waits"):
         await answered(runner, paused, Approve(remember=True))
     assert len(await runner.pending()) == 1
+
+
+BY_FILE: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...], bool]] = {
+    "the same": (("a", "b"), ("b", "a"), True),
+    "fewer": (("a", "b"), ("a",), True),
+    "more": (("a",), ("a", "b"), False),
+    "others": (("a", "b"), ("c",), False),
+    "none": (("a", "b"), (), False),
+    "one as a whole": ("a, b", "a", False),
+    "one of one": (("a", "b"), "a", False),
+}
+
+
+@pytest.mark.parametrize("case", BY_FILE)
+@pytest.mark.parametrize("remember", [False, "arguments", "session", "user"])
+async def test_an_approval_about_several_things_covers_fewer_of_them_and_no_others(
+    case: str, remember: Any
+) -> None:
+    before, after, is_covered = BY_FILE[case]
+    about = [before]
+
+    async def policy(tool: Tool, args: Args, ctx: ToolContext) -> Decision:
+        return Decision(verdict="ask", about=about[0])
+
+    model = ScriptedModel(*[call("delete", name="x"), "."] * 2)
+    tool = deleting("a's").replace(confirm=())
+    runner = Runner(Agent(name="a", model=model, tools=[tool], policy=policy))
+    asked = await runner.run("go", session_id="s")
+    if not remember:  # What is approved changes before it runs.
+        about[0] = after
+    done = await answered(runner, asked, Approve(remember=remember))
+    if remember:
+        about[0] = after
+        done = await runner.run("again", session_id="s")
+    assert done.status == ("done" if is_covered else "paused")
 
 
 @pytest.mark.parametrize("remember", ["always", "tool", 1, ["session"]])

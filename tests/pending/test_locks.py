@@ -134,6 +134,17 @@ async def test_what_is_no_lock_is_refused_and_never_taken_for_an_empty_one(
         moved_since(lock, await lock_of(agent(Server(send="Sends."))))
 
 
-async def test_a_lock_without_sources_is_none() -> None:
-    with pytest.raises(UsageError, match="no lock"):
-        moved_since({"version": 1}, LOCK)
+@pytest.mark.parametrize(
+    "wrong",
+    [{"version": 1}, {"sources": {}}, {**LOCK, "version": True}, {**LOCK, "version": 1.0},
+     {**LOCK, "version": "1"}, {**LOCK, "version": 2}, [LOCK], None, "x", 1,
+     {**LOCK, "sources": {"mcp:mail": {}}}, {**LOCK, "sources": {"mcp:mail": {"others": {}}}},
+     {**LOCK, "sources": {"mcp:mail": {"tools": {}, "others": {}}}},
+     {**LOCK, "sources": {"mcp:mail": {"files": {"main": None}}}},
+     {**LOCK, "sources": {"mcp:mail": {"files": {"main": ["1"]}}}}],
+    ids=str,
+)  # fmt: skip
+def test_what_no_lock_could_be_is_refused(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"no lock.*toolwright lock"):
+        moved_since(wrong, LOCK)
+    assert moved_since({**LOCK, "note": "ours"}, LOCK) == []

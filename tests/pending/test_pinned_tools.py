@@ -98,7 +98,7 @@ async def test_one_answer_accepts_the_update_of_a_whole_server() -> None:
     asked = await runner.run("go", session_id="s")
     done = await answered(runner, asked, Approve(remember="source"))
     assert done.status == "done"
-    assert ran[-2:] == ["read to None", "wipe to None"]
+    assert sorted(ran[-2:]) == ["read to None", "wipe to None"]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,39 @@ async def test_a_yes_to_a_whole_server_is_to_what_it_had_when_the_question_was_a
     assert after.status == "paused"
     assert {*moved} <= {pending.name for pending in after.pending}
     assert ran[2:] == ["send to ann"], "what was asked about runs, the rest is asked about"
+
+
+async def test_a_yes_to_a_whole_server_covers_one_that_has_less_by_now() -> None:
+    server = Server(send="Sends.", read="Reads.", look="Looks.")
+    calls = [call("read"), call("wipe"), call("look")]
+    runner = sending(server, [SEND, call("read")], ".", SEND, calls[:1], ".", calls, ".", calls)
+    await runner.run("go", session_id="s")
+    update = {"send": "Sends more.", "read": "Reads more.", "wipe": "Wipes.", "look": "Looks on."}
+    server.said = update
+    asked = await runner.run("go", session_id="s")
+    server.said = {name: update[name] for name in ("send", "read")}
+    assert (await answered(runner, asked, Approve(remember="source"))).status == "done"
+    server.said = update
+    assert (await runner.run("go", session_id="s")).status == "done", "all of it was accepted"
+    assert sorted(ran[4:]) == ["look to None", "read to None", "wipe to None"]
+    server.said = {**update, "read": "Reads.", "look": "Looks."}
+    again = await runner.run("go", session_id="s")
+    assert {pending.name for pending in again.pending} == {"read", "look"}, "not as before it"
+
+
+async def test_a_used_tool_that_was_accepted_while_it_was_away_is_asked_about_as_it_was_before() -> (
+    None
+):
+    server = Server(send="Sends.", read="Reads.")
+    runner = sending(server, [SEND, call("read")], ".", SEND, ".", call("read"), ".")
+    await runner.run("go", session_id="s")
+    server.said = {"send": "Sends more.", "read": "Reads more."}
+    asked = await runner.run("go", session_id="s")
+    server.said = {"send": "Sends more."}
+    await answered(runner, asked, Approve(remember="source"))
+    server.said = {"send": "Sends more.", "read": "Reads."}
+    again = await runner.run("go", session_id="s")
+    assert [pending.name for pending in again.pending] == ["read"]
 
 
 async def test_an_update_is_accepted_only_where_there_is_one() -> None:

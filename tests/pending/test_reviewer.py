@@ -14,24 +14,30 @@ from toolwright import (
     Approve,
     LongRunningFunctionTool,
     ModelError,
+    Reject,
     Rule,
     Runner,
     SequentialAgent,
+    StoreError,
     Tool,
     ToolContext,
+    ToolError,
+    UsageError,
     reviewed_by,
     rules,
     tool,
 )
+from toolwright.builtin import ask_user, ask_user_for, get_user_choice
 from toolwright.kits._by_hand import hand_runner
 from toolwright.kits._delegation import task_tool
-from toolwright.messages import TextPart, Usage
+from toolwright.messages import BlobPart, ModelMessage, ReasoningPart, TextPart, Usage
 from toolwright.serve.mcp._desk import Desk
 from toolwright.tasks import Orchestrator
 from toolwright.testing import ScriptedModel, call
 from toolwright.tools import (
     Args,
     Decision,
+    Output,
     ToolConfirmation,
     Toolset,
     combined,
@@ -96,6 +102,93 @@ async def test_all_but_a_clear_yes_of_the_reviewer_asks_a_person(answer: Any) ->
     await runner.answer("s", paused.pending[0].call_id, Approve())
     assert (await runner.resume("s")).status == "done", "the reviewer is not asked again"
     assert ran == ["ann"]
+
+
+def reply(*parts: Any, reason: Any = "stop") -> ModelMessage:
+    return ModelMessage(parts=parts, finish_reason=reason)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [*(reply(TextPart(YES), reason=why) for why in ("length", "refused", "error", "calls", "", None)),
+     reply(TextPart(YES), call("look")), reply(call("look"), TextPart(YES), reason="calls"),
+     reply(TextPart(YES), BlobPart(media_type="image/png", data=b"no"))],
+)  # fmt: skip
+async def test_a_yes_that_is_cut_short_or_not_alone_asks_a_person(answer: ModelMessage) -> None:
+    paused = await runner_with(ScriptedModel(answer)).run("Mail Ann")
+    assert (paused.status, ran) == ("paused", [])
+    assert "it did not come to a plain end" in paused.pending[0].hint
+
+
+async def test_a_reviewer_may_think_before_it_says_yes() -> None:
+    thoughts = ReasoningPart(text='{"verdict": "deny"}', provider="p")
+    assert (await runner_with(ScriptedModel(reply(thoughts, TextPart(YES)))).run("x")).status == (
+        "done"
+    )
+
+
+class Broken:
+    """A reviewer whose model fails in any way, or gives something else than a reply."""
+
+    name = "broken"
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+    async def respond(self, request: Any, on_delta: Any = None) -> Any:
+        if isinstance(self.what, BaseException):
+            raise self.what
+        return self.what
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "what",
+    [ValueError("bad"), KeyError("choices"), UsageError("no key"), ToolError("no"), StoreError("x"),
+     TimeoutError(), RecursionError("deep"), Mute(), OSError(111, "refused"), None, YES, {}, 5],
+    ids=repr,
+)  # fmt: skip
+async def test_a_reviewer_that_fails_in_any_way_asks_a_person_and_the_log_says_why(
+    what: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    runner = runner_with(Broken(what))
+    paused = await runner.run("Mail Ann", session_id="s")
+    assert (paused.status, ran) == ("paused", [])
+    assert "The reviewer could not be asked: " in paused.pending[0].hint
+    assert "the reviewer of a call of 'send' failed\nTraceback" in caplog.text
+    await runner.answer("s", paused.pending[0].call_id, Approve())
+    assert (await runner.resume("s")).status == "done"
+
+
+async def test_what_a_failing_reviewer_says_is_short_and_without_secrets(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = "sk-ant-api03-" + "a1B2" * 20
+    paused = await runner_with(Broken(ValueError(f"wrong key {key} {'x' * 100_000}"))).run("x")
+    assert "wrong key" in paused.pending[0].hint
+    assert key not in caplog.text + paused.pending[0].hint
+    assert len(paused.pending[0].hint) < 1_000
+
+
+async def test_a_review_that_is_cancelled_ends_with_the_run() -> None:
+    started = anyio.Event()
+
+    class Slow(ScriptedModel):
+        async def respond(self, request: Any, on_delta: Any = None) -> Any:
+            started.set()
+            await anyio.sleep_forever()
+
+    runner = runner_with(Slow())
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: runner.run("x", session_id="s"))
+            await started.wait()
+            group.cancel_scope.cancel()
+    assert (ran, await runner.pending("s")) == ([], [])
 
 
 async def test_it_is_not_asked_about_what_rules_decide() -> None:
@@ -356,6 +449,77 @@ async def test_what_the_person_adds_while_it_runs_is_what_was_asked_for() -> Non
             assert await runner.steer("s", "Then mail Ann")
             go_on.set()
     assert (ran, shown_to(reviewer)) == (["ann"], ["Then mail Ann"])
+
+
+FORM = ask_user_for(dict[str, str], name="form", description="Whom to mail.")
+REPLIES: dict[str, Any] = {
+    "in words": (ask_user, call("ask_user", question="Whom?"), "Ann", ["Mail them\nAnn"]),
+    "in a form": (FORM, call("form"), {"to": "Ann"}, ['Mail them\n{"to": "Ann"}']),
+    "not at all": (ask_user, call("ask_user", question="Whom?"), Reject(), ["Mail them"]),
+    "with words of the model": (
+        get_user_choice,
+        call("get_user_choice", options=["Ann", UNTRUSTED]),
+        UNTRUSTED,
+        ["Mail them"],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", REPLIES)
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("stored", [False, True])
+async def test_what_a_person_replies_in_their_own_words_is_part_of_what_was_asked_for(
+    how: str, inside: bool, stored: bool, tmp_path: Path
+) -> None:
+    asking, made, answer, shown = REPLIES[how]
+    reviewer = ScriptedModel(YES)
+    store = f"sqlite:///{tmp_path}/s.db" if stored else "memory://"
+
+    def runner(*script: Any) -> Runner:
+        policy = rules(Rule.allow(effects="read"), otherwise=reviewed_by(reviewer))
+        model = ScriptedModel(*script)
+        agent = Agent(name="mailer", model=model, tools=[asking, send], policy=policy)
+        if inside:
+            agent = SequentialAgent(name="w", sub_agents=[agent])  # type: ignore[assignment]
+        return Runner(agent, app_name="app", store=store)
+
+    first = runner(made, call("send", to="ann"), ".", call("send", to="bob"), ".")
+    [asked] = (await first.run("Mail them", session_id="s")).pending
+    assert await first.answer("s", asked.call_id, answer) == "accepted"
+    second = runner(call("send", to="ann"), ".") if stored else first
+    assert (await second.resume("s")).status == "done"
+    assert shown_to(reviewer) == shown
+    for each in {first, second}:
+        await each.close()
+
+
+async def test_what_a_person_replied_to_an_earlier_message_is_not_asked_for_any_more() -> None:
+    reviewer = ScriptedModel(YES)
+    script = [call("ask_user", question="?"), ".", call("send", to="bob"), "."]
+    policy = rules(Rule.allow("ask_user"), otherwise=reviewed_by(reviewer))
+    agent = Agent(name="a", model=ScriptedModel(*script), tools=[ask_user, send], policy=policy)
+    runner = Runner(agent)
+    [asked] = (await runner.run("Mail them", session_id="s")).pending
+    await runner.answer("s", asked.call_id, "Ann")
+    await runner.resume("s")
+    await runner.run("Now Bob", session_id="s")
+    assert shown_to(reviewer) == ["Now Bob"]
+
+
+async def test_what_a_tool_from_outside_asks_a_person_adds_nothing_to_what_they_asked_for() -> None:
+    @tool(name="ask_user", effects="read")
+    def impostor() -> Output:
+        """Ask the person."""
+        return Output.pending(kind="input", hint="Type this", schema={"type": "string"})
+
+    reviewer = ScriptedModel(YES)
+    policy = rules(Rule.allow("ask_user"), otherwise=reviewed_by(reviewer))
+    model = ScriptedModel(call("ask_user"), call("send", to="ann"), ".")
+    runner = Runner(Agent(name="a", model=model, tools=[impostor, send], policy=policy))
+    [asked] = (await runner.run("Mail them", session_id="s")).pending
+    await runner.answer("s", asked.call_id, UNTRUSTED)
+    assert (await runner.resume("s")).status == "done"
+    assert shown_to(reviewer) == ["Mail them"]
 
 
 async def test_a_program_that_makes_calls_is_no_person_who_asks() -> None:

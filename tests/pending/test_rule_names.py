@@ -424,6 +424,38 @@ async def test_what_is_remembered_while_a_name_may_be_misspelt_does_not_answer_i
     assert "Rule.ask('drop_table'" in asked.rule
 
 
+@pytest.mark.parametrize("remember", [False, "arguments", "session", "user"])
+async def test_a_yes_while_two_names_may_be_misspelt_holds_when_one_of_them_still_may(
+    remember: Any,
+) -> None:
+    server, model = away(), ScriptedModel(*[call("drop_table", name="x"), "."] * 3)
+    policy = rules(Rule.deny("look"), Rule.deny("wipe"), otherwise="allow")
+    agent = Agent(name="a", model=model, tools=[drop_table, server, away()], policy=policy)
+    runner = Runner(agent)
+    [asked] = (await runner.run("go", session_id="s")).pending
+    assert "'look', 'wipe'" in asked.hint
+    await runner.answer("s", asked.call_id, Approve(remember=remember))
+    server.tool = OUTSIDE.replace(spec=replace(OUTSIDE.spec, name="look"))
+    assert ((await runner.resume("s")).status, ran) == ("done", ["x"])
+    again = await runner.run("again", session_id="s")
+    assert again.status == ("done" if remember else "paused")
+
+
+async def test_a_yes_while_one_name_may_be_misspelt_does_not_hold_for_another() -> None:
+    model = ScriptedModel(*[call("drop_table", name="x"), "."] * 2)
+    tools = [drop_table, away()]
+    runners = [
+        Runner(Agent(name="a", model=model, tools=tools, policy=rules(*denied, otherwise="allow")))
+        for denied in ([Rule.deny("look")], [Rule.deny("look"), Rule.deny("wipe")])
+    ]
+    [asked] = (await runners[0].run("go", session_id="s")).pending
+    await runners[0].answer("s", asked.call_id, Approve(remember="session"))
+    assert (await runners[0].resume("s")).status == "done"
+    store = runners[0].store
+    later = Runner(runners[1].agent, store=store)
+    assert (await later.run("again", session_id="s")).status == "paused"
+
+
 async def test_a_toolset_that_has_nothing_has_answered() -> None:
     class Empty(Toolset):
         async def get_tools(self, readonly_context: Any = None) -> list[Tool]:

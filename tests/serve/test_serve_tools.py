@@ -2,18 +2,30 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
 from tests.serve._agents import chatting, wiping
 
-from toolwright import Agent, Hooks, Runner, tool
+from toolwright import (
+    Agent,
+    AgentTool,
+    Hooks,
+    Rule,
+    Runner,
+    SequentialAgent,
+    Tool,
+    Toolset,
+    rules,
+    tool,
+)
 from toolwright.backends import MemoryArtifacts
 from toolwright.backends.files import FilesystemBackend
 from toolwright.serve import ServeSettings, create_app
 from toolwright.testing import ScriptedModel
-from toolwright.tools import ToolContext
+from toolwright.tools import ToolContext, guarded
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +46,43 @@ async def test_tools_are_listed_with_their_schema_and_what_they_cost() -> None:
     assert (wipe["name"], wipe["description"]) == ("wipe", "Wipe a target for good.")
     assert add["parameters"]["required"] == ["a", "b"]
     assert 20 < add["tokens"] < 100
+
+
+class Listed(Toolset):
+    """Its tools are known when it is listed."""
+
+    async def get_tools(self, readonly_context: Any = None) -> list[Tool]:
+        @tool
+        def pay(cents: int) -> str:
+            """Pay what they ask for."""
+            return "paid"
+
+        return [pay]
+
+
+def misspelt(where: str, name: str) -> Runner:
+    policy = rules(Rule.deny(name), otherwise="allow")
+    of_agent = policy if where in ("agent", "helper", "step") else None
+    tools = [guarded(Listed(), policy)] if where == "toolset" else [Listed()]
+    agent: Any = Agent(
+        name="a", description="a", model=ScriptedModel(), tools=tools, policy=of_agent
+    )
+    if where == "helper":
+        agent = Agent(name="b", model=ScriptedModel(), tools=[AgentTool(agent)])
+    if where == "step":
+        agent = SequentialAgent(name="w", sub_agents=[agent])
+    return Runner(agent, policy=policy if where == "runner" else None)
+
+
+@pytest.mark.parametrize("where", ["agent", "helper", "step", "runner", "toolset"])
+async def test_a_misspelt_rule_is_told_to_whoever_lists_the_tools(where: str) -> None:
+    async with client(misspelt(where, "pya")) as http:
+        refused = await http.get("/api/tools")
+    assert refused.status_code == 400
+    assert "There is no tool 'pya'" in refused.json()["detail"]
+    assert "near names: pay" in refused.json()["detail"]
+    async with client(misspelt(where, "pay")) as http:
+        assert (await http.get("/api/tools")).status_code == 200
 
 
 async def test_a_tool_is_run_by_hand_without_asking_the_model() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import time
-import traceback
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from toolwright.agent._answers import (
     next_step,
 )
 from toolwright.agent._credentials import credential_for, look_again
+from toolwright.agent._exception_text import message_without_secrets, trace_without_secrets
 from toolwright.agent._gate import (
     FUNCTION,
     as_called,
@@ -44,7 +44,6 @@ from toolwright.messages import (
     ToolEnded,
     ToolResult,
     ToolStarted,
-    redact,
 )
 from toolwright.tools import (
     Args,
@@ -57,10 +56,6 @@ from toolwright.tools import (
 )
 
 __all__ = ["answer_calls"]
-
-_LONGEST_TOLD = 32_768
-"""Letters of an exception that are told: it may have any number, and the loop waits."""
-_MARGIN = 4_000
 
 logger = logging.getLogger("toolwright")
 
@@ -362,25 +357,14 @@ def _told(run: Run, call: ToolCall, error: BaseException) -> Output:
     """What the model reads of an exception: type and message, secrets taken out, no traceback."""
     if isinstance(error, ToolError):
         unknown = error.outcome_unknown
-        told = _redacted(run, message_of(error))
+        told = message_without_secrets(run.redactor, message_of(error))
         return Output(text=told, status="error", outcome_unknown=unknown)
-    logger.error("tool %r raised\n%s", call.name, _trace(run, error))
+    logger.error("tool %r raised\n%s", call.name, trace_without_secrets(run.redactor, error))
     if run.agent.on_tool_error == "raise" and run.shared.failure is None:
         run.shared.failure = error
-    return Output(text=_redacted(run, named_message_of(error)), status="error")
-
-
-def _redacted(run: Run, message: str) -> str:
-    """The message without secrets, and without what is too long to be looked through for them."""
-    # With some more at first: what looks like a secret at the cut is not told by half.
-    return redact(run.redactor.beginning(message, _LONGEST_TOLD + _MARGIN))[:_LONGEST_TOLD]
-
-
-def _trace(run: Run, error: BaseException) -> str:
-    """The traceback, without secrets, as a log file can hold it."""
-    trace = "".join(traceback.format_exception(error))
-    told = redact(run.redactor.ending(trace, _LONGEST_TOLD + _MARGIN))[-_LONGEST_TOLD:]
-    return told.encode(errors="backslashreplace").decode()
+    return Output(
+        text=message_without_secrets(run.redactor, named_message_of(error)), status="error"
+    )
 
 
 def _conclude(
@@ -409,7 +393,11 @@ def _conclude(
         noted=True if note else None,
     )
     record.end(result, ctx.taken_actions())
-    trace = None if error is None or isinstance(error, ToolError) else _trace(run, error)
+    trace = (
+        None
+        if error is None or isinstance(error, ToolError)
+        else trace_without_secrets(run.redactor, error)
+    )
     run.emit(
         ToolEnded,
         path=ctx.path,

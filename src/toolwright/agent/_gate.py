@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from toolwright.agent._log import CallRecord
-from toolwright.agent._pins import accept, change_of, pin_used, state_of_source
+from toolwright.agent._pins import accept, change_of, note_asked, pin_used
 from toolwright.agent._rules import Guard
 from toolwright.agent._run import Run
 from toolwright.errors import ArgumentError
@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 RULE, OWN, AS_CALLED = "rule", "own", "as-called"
+_AND = "+"
 FUNCTION = ""
 """The function as the one whose turn it is; hooks have the names of their places."""
 _CANNOT_BE_APPROVED = (
@@ -92,8 +93,8 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         ctx.answers, ctx.tool_confirmation = (), None
     heard = await until_denied(_opinions(run, tool, ctx))
     changed = change_of(run, tool) if tool.source else None
-    lasting = _about(said for said, _ in heard)
-    about = lasting if changed is None else f"{lasting}{changed.about}"
+    lasting = _about(heard)
+    about = lasting if changed is None else [f"{each}{changed.about}" for each in lasting]
     given = _approval(run, record, tool, ctx, (RULE, AS_CALLED), about) if record.answers else None
     # Set after the policies, which could set it, too.
     ctx.approval = None if given is None else _confirmation(*given)
@@ -111,7 +112,7 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         elif not _is_remembered(run, subject, digest):
             if reason := _unstable(run, record, tool, ctx, subject):
                 return _denied(replace(decision, reason=reason))
-            source = state_of_source(tool) if changed is not None else ""
+            source = note_asked(ctx, tool) if changed is not None else ""
             again = _why_again(run, record, ctx, subject)
             return _question(tool, decision, f"{RULE}:{subject}:{source}:{digest}", again)
     if tool.source:
@@ -119,10 +120,19 @@ async def gate(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     return None
 
 
-def _about(decisions: Iterable[Decision]) -> str:
-    """What all of them bind an approval to, those that allow the call too: it is about that as well."""
-    found = [decision.about for decision in decisions if decision.about]
-    return digest_of(*found) if found else ""
+def _about(heard: Iterable[tuple[Decision, str]]) -> list[str]:
+    """What all of them bind an approval to, those that allow the call too: it is about that as well.
+
+    One thing, or several, of which an approval covers fewer as well.
+    """
+    one, several = list[str](), set[str]()
+    for said, whose in heard:
+        if isinstance(said.about, str):
+            one += [said.about] if said.about else []
+        else:
+            several |= {digest_of(whose, each) for each in said.about}
+    whole = digest_of(*one) if one else ""
+    return [f"{whole}{each}" for each in sorted(several)] or [whole]
 
 
 async def decisions(run: Run, tool: Tool, ctx: ToolContext) -> list[Decision]:
@@ -167,7 +177,10 @@ def _while_unresolved(said: Decision, guard: Guard, tool: Tool) -> Decision:
         return said
     listed = ", ".join(names)
     return Decision(
-        verdict="ask", reason=_UNRESOLVED.format(listed), rule=f"a rule for {listed}", about=listed
+        verdict="ask",
+        reason=_UNRESOLVED.format(listed),
+        rule=f"a rule for {listed}",
+        about=tuple(names),
     )
 
 
@@ -175,10 +188,9 @@ def _pin(run: Run, tool: Tool, ctx: ToolContext, given: tuple[Pending, Approve] 
     """Note how a tool from outside is, now that it may run."""
     if change_of(run, tool) is None:
         return pin_used(ctx, tool)
-    whole = given is not None and given[1].remember == "source"
-    # A yes is to what there was to see: what the source has changed since is asked about.
-    unmoved = given is not None and given[0].question.split(":")[2] == state_of_source(tool)
-    return accept(ctx, tool, whole=whole and unmoved)
+    if given is not None and given[1].remember == "source":
+        return accept(ctx, tool, as_asked=given[0].question.split(":")[2])
+    return accept(ctx, tool)
 
 
 def give_turn(
@@ -191,7 +203,7 @@ def give_turn(
     ctx.asker = asker
     if not record.answers:
         return
-    subject, _ = _bound_to(run, tool, ctx, asker)
+    subject, _ = _bound_to(run, tool, ctx, [asker])
     # Of credentials and results it is not noted who asked; they are the function's.
     own = (subject, "") if asker == FUNCTION else (subject,)
     ctx.answers = [
@@ -199,7 +211,7 @@ def give_turn(
         for asked, answer in record.answers
         if _kind(asked) not in (RULE, AS_CALLED) and _asked_by(asked) in own
     ]
-    given = _approval(run, record, tool, ctx, (OWN,), asker)
+    given = _approval(run, record, tool, ctx, (OWN,), [asker])
     ctx.tool_confirmation = None if given is None else _confirmation(*given)
 
 
@@ -207,7 +219,7 @@ def as_own_question(
     run: Run, tool: Tool, ctx: ToolContext, request: PendingRequest
 ) -> PendingRequest:
     """The request of a tool or of a hook around it, bound to who asks it about what."""
-    subject, digest = _bound_to(run, tool, ctx, ctx.asker)
+    subject, digest = _bound_to(run, tool, ctx, [ctx.asker])
     return replace(request, question=f"{OWN}:{subject}::{digest}")
 
 
@@ -245,7 +257,7 @@ def _unstable(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext, subjec
         asked
         for asked, answer in record.answers
         if isinstance(answer, Approve) and answer.arguments is None
-        and _kind(asked) in (RULE, AS_CALLED) and asked.question.split(":")[1] == subject
+        and _kind(asked) in (RULE, AS_CALLED) and _is_about(asked, subject)
     ]  # fmt: skip
     if len(yes) < _ENOUGH:
         return ""
@@ -258,7 +270,7 @@ def _why_again(run: Run, record: CallRecord, ctx: ToolContext, subject: str) -> 
         (asked.arguments, answer.arguments)
         for asked, answer in record.answers
         if isinstance(answer, Approve) and answer.arguments is not None
-        and _kind(asked) in (RULE, AS_CALLED) and asked.question.split(":")[1] == subject
+        and _kind(asked) in (RULE, AS_CALLED) and _is_about(asked, subject)
     ]  # fmt: skip
     if not changes:
         return ""
@@ -318,10 +330,13 @@ def _approvals(
         yield asked, answer, wanted
 
 
-def _bound_to(run: Run, tool: Tool, ctx: ToolContext, about: str = "") -> tuple[str, str]:
-    """Two digests: of who calls which tool, and of its arguments."""
+def _bound_to(
+    run: Run, tool: Tool, ctx: ToolContext, about: Sequence[str] = ("",)
+) -> tuple[str, str]:
+    """Two digests: of who calls which tool, one for each thing that is about, and of its arguments."""
     listed = "" if tool.listing is None else tool.listing.key
-    subject = digest_of(list(run.names), tool.fingerprint, listed, about)
+    who = (list(run.names), tool.fingerprint, listed)
+    subject = _AND.join(digest_of(*who, each) for each in about)
     digest = digest_of_arguments(ctx.arguments, partial(_seal, run, ctx))
     return subject, f"{ONCE}{digest}" if run.unseen(ctx.arguments) else digest
 
@@ -331,6 +346,12 @@ def _seal(run: Run, ctx: ToolContext) -> str:
     if SEAL not in run.table.values:
         ctx.state.note(SEAL, secrets.token_hex(32))
     return str(run.table.values[SEAL])
+
+
+def _is_about(asked: Pending, subject: str) -> bool:
+    """Whether a question was about all of the subject; it may have been about more."""
+    covered = asked.question.split(":")[1]
+    return set(subject.split(_AND)) <= set(covered.split(_AND))
 
 
 def _kind(pending: Pending) -> str:
@@ -350,7 +371,7 @@ def _approval(
     tool: Tool,
     ctx: ToolContext,
     kinds: tuple[str, ...],
-    about: str = "",
+    about: Sequence[str],
 ) -> tuple[Pending, Approve] | None:
     """The latest approval that was given for exactly this: path, tool, arguments and question."""
     subject, digest = _bound_to(run, tool, ctx, about)
@@ -359,11 +380,11 @@ def _approval(
     for asked, answer, wanted in _approvals(run, record, tool, called):
         if _kind(asked) not in kinds or asked.question.count(":") != 3:
             continue  # Another question, or one of a version that bound less to it.
-        _, covered, _, shown = asked.question.split(":")
-        if covered != subject:
+        if not _is_about(asked, subject):
             continue
         if answer.arguments is None:
             # What is known as a secret may be others by now; the arguments are the same.
+            shown = asked.question.rpartition(":")[2]
             fits = digest.removeprefix(ONCE) == shown.removeprefix(ONCE)
         else:
             # Arguments that a person has written are bound like those shown: what runs is what
@@ -400,6 +421,10 @@ def _question(tool: Tool, decision: Decision, question: str, again: str) -> Outp
 
 
 def _is_remembered(run: Run, subject: str, digest: str) -> bool:
+    return all(_is_noted(run, one, digest) for one in subject.split(_AND))
+
+
+def _is_noted(run: Run, subject: str, digest: str) -> bool:
     known = run.table.values
     here = _here(run, subject)
     keys = (here, f"{here}:{digest}", f"user:{APPROVED}{subject}")
@@ -413,10 +438,11 @@ def _here(run: Run, subject: str) -> str:
 
 def _remember(run: Run, ctx: ToolContext, answer: Approve, bound: tuple[str, str]) -> None:
     subject, digest = bound
-    match answer.remember:
-        case "arguments" if not digest.startswith(ONCE):
-            ctx.state.note(f"{_here(run, subject)}:{digest}", True)
-        case "session" | True:
-            ctx.state.note(_here(run, subject), True)
-        case "user":
-            ctx.state.note(f"user:{APPROVED}{subject}", True)
+    for one in subject.split(_AND):
+        match answer.remember:
+            case "arguments" if not digest.startswith(ONCE):
+                ctx.state.note(f"{_here(run, one)}:{digest}", True)
+            case "session" | True:
+                ctx.state.note(_here(run, one), True)
+            case "user":
+                ctx.state.note(f"user:{APPROVED}{one}", True)

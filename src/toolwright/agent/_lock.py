@@ -1,5 +1,6 @@
 """Write down how everything is that an agent has from outside, and say what has moved since."""
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
@@ -11,7 +12,10 @@ from toolwright.tools import Tool, difference, digest_of, each_by_name
 
 __all__ = ["lock_of", "moved_since"]
 
+_VERSION = 1
 _TOOLS, _FILES = "tools", "files"
+_KINDS: dict[str, tuple[type, str]] = {_TOOLS: (Mapping, "definitions"), _FILES: (str, "digests")}
+"""What a source may have, and of what type each of these is."""
 
 
 async def lock_of(agent: AgentNode) -> dict[str, Any]:
@@ -32,7 +36,7 @@ async def lock_of(agent: AgentNode) -> dict[str, Any]:
     digests = [await toolset.file_digests() for toolset in reached.listed]
     for source, files in each_by_name(pair for found in digests for pair in found.items()):
         sources.setdefault(source, {})[_FILES] = files
-    return {"version": 1, "sources": sources}
+    return {"version": _VERSION, "sources": sources}
 
 
 def _by_source(tools: list[Tool]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -60,23 +64,35 @@ def _by_source(tools: list[Tool]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((source, listed) for source, others in joined.items() for listed in others)
 
 
-def moved_since(lock: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def moved_since(lock: Any, now: Mapping[str, Any]) -> list[str]:
     """What is not as the lock says, one line for each change; `UsageError` when it is no lock."""
     return list(_moved(_sources(lock), _sources(now)))
 
 
-def _sources(lock: Mapping[str, Any]) -> Mapping[str, Any]:
+def _sources(lock: Any) -> Mapping[str, Mapping[str, Any]]:
+    """What a lock has; `UsageError` for all that `lock_of` does not make."""
+    if not isinstance(lock, Mapping):
+        raise _no_lock(f"it has a {type(lock).__name__} in place of an object")
+    version = lock.get("version")
+    if type(version) is not int or version != _VERSION:  # To Python, True is 1, too.
+        raise _no_lock(f"its version is {reprlib.repr(version)}, where {_VERSION} was expected")
     sources = lock.get("sources")
-    parts = sources.values() if isinstance(sources, Mapping) else [None]
-    for part in parts:
-        named = [part.get(_TOOLS, {}), part.get(_FILES, {})] if isinstance(part, Mapping) else []
-        is_whole = named and all(isinstance(things, Mapping) for things in named)
-        if not is_whole or not all(isinstance(tool, Mapping) for tool in named[0].values()):
-            raise UsageError(
-                "This is no lock: it has an object of 'sources', each with 'tools' or 'files' by "
-                "name. Write it again with `toolwright lock`."
-            )
-    return sources or {}
+    if not isinstance(sources, Mapping):
+        raise _no_lock("it has no object of 'sources'")
+    for name, parts in sources.items():
+        if not isinstance(parts, Mapping) or not parts or parts.keys() - {*_KINDS}:
+            raise _no_lock(f"source {name!r} is no object of {' and '.join(map(repr, _KINDS))}")
+        for part, things in parts.items():
+            kind, word = _KINDS[part]
+            if not isinstance(things, Mapping) or not all(
+                isinstance(thing, kind) for thing in things.values()
+            ):
+                raise _no_lock(f"{part!r} of source {name!r} is no object of {word}")
+    return sources
+
+
+def _no_lock(why: str) -> UsageError:
+    return UsageError(f"This is no lock: {why}. Write it again with `toolwright lock`.")
 
 
 def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

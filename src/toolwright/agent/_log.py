@@ -1,5 +1,6 @@
 """The events of one session while it runs: numbered, handed to listeners, stored, and read back."""
 
+import json
 import logging
 import re
 import time
@@ -19,6 +20,7 @@ from toolwright.messages import (
     AuthConfig,
     CancelRequested,
     Event,
+    Given,
     History,
     HistoryCompacted,
     Message,
@@ -215,8 +217,9 @@ class Log:
         self.spent: dict[str, Spent] = {}
         """What was used up before this process read the log, by path."""
         self.asked: UserMessage | None = None
-        """What whoever started the session's runs, or steered them, said last; never an answer of
-        the outside, a summary or another message that a model or a tool has a part in."""
+        """What whoever started the session's runs, or steered them, said last, and has answered in
+        their own words since; never another answer of the outside, a summary or another message that
+        a model or a tool has a part in."""
         self.is_stopped = False
         """Whether a person has stopped the latest run, as far as the log was read back."""
         self.inbox: list[Waiting] = []
@@ -463,10 +466,19 @@ class Log:
 
     def note_answer(self, address: str, answer: StoredAnswer) -> None:
         """The log has an answer to the question at `address`."""
-        self.record(call_of(address)).take(answer)
+        record = self.record(call_of(address))
+        record.take(answer)
         self.owed.add(address)
+        if record.pending is not None and record.pending.own_words and isinstance(answer, Given):
+            self._hear(answer.value)
         if isinstance(answer, SignedIn):
             self.brought[address] = answer.key
+
+    def _hear(self, said: Any) -> None:
+        """A person has added something to what they asked for."""
+        if self.asked is not None:
+            text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+            self.asked = UserMessage((*self.asked.parts, TextPart(text)))
 
     def told(self, address: str) -> None:
         """The conversation knows the outcome of a call that it did not wait for."""

@@ -27,7 +27,7 @@ from toolwright.tools import (
     pinned_files,
 )
 
-__all__ = ["accept", "change_of", "pin_listed", "pin_used", "state_of_source"]
+__all__ = ["accept", "change_of", "note_asked", "pin_listed", "pin_used"]
 
 
 async def pin_listed(run: Any, outside: Sequence[Tool], toolsets: Sequence[Toolset]) -> None:
@@ -130,7 +130,7 @@ def change_of(run: RunInside, tool: Tool) -> Decision | None:
 def pin_used(ctx: ToolContext, tool: Tool) -> None:
     """Note how a tool is that is used for the first time, and what else its source has."""
     values, key, now = ctx.run.table.values, _key(tool), _original(tool)
-    if tool.placeholder or _used_key(key, now) in values:
+    if tool.placeholder or values.get(_used_key(key, now)) is not None:
         return
     known = values.get(_listed_key(key), {})
     if now.name_there not in known:
@@ -138,25 +138,44 @@ def pin_used(ctx: ToolContext, tool: Tool) -> None:
     ctx.state.note(_used_key(key, now), _definition(now))
 
 
-def accept(ctx: ToolContext, tool: Tool, *, whole: bool) -> None:
-    """Take the tool as it is now; with `whole`, all tools of its source."""
+def note_asked(ctx: ToolContext, tool: Tool) -> str:
+    """Note all that its source has while a person is asked about the tool; a digest of it."""
+    marks = {} if tool.listing is None else tool.listing.marks()
+    state = digest_of(marks)
+    ctx.state.note(_asked_key(_key(tool)), {"state": state, "marks": marks})
+    return state
+
+
+def accept(ctx: ToolContext, tool: Tool, *, as_asked: str | None = None) -> None:
+    """Take the tool as it is now; with `as_asked`, the state of its source that a question has shown,
+    all tools of that. A yes is to what there was to see: not where there is something else by now.
+    """
     values, key, now = ctx.run.table.values, _key(tool), _original(tool)
     taken = {now.name_there: now}
-    if whole and tool.listing is not None:
+    shown = _marks_shown(tool, values.get(_asked_key(key)), as_asked)
+    if shown is not None and tool.listing is not None:
         taken = {**tool.listing.tools, **taken}
-    known = values.get(_listed_key(key), {})
-    ctx.state.note(_listed_key(key), {**known, **{name: t.mark for name, t in taken.items()}})
+    marks = {**(shown or {}), **{name: t.mark for name, t in taken.items()}}
+    ctx.state.note(_listed_key(key), {**values.get(_listed_key(key), {}), **marks})
     for other in taken.values():
         if other is now or _used_key(key, other) in values:
             ctx.state.note(_used_key(key, other), _definition(other))
+    for name in marks.keys() - taken.keys():
+        # It is not there now, and was taken by its mark: how it was used before counts no more.
+        ctx.state.note(_used_name(key, name), None)
     here = values.get(_at(ctx.run))
-    if whole and here is not None:
+    if shown is not None and here is not None:
         ctx.state.note(_at(ctx.run), {**here, key: tool.source})
 
 
-def state_of_source(tool: Tool) -> str:
-    """A digest of all that its source has, as far as this tool knows."""
-    return digest_of({} if tool.listing is None else tool.listing.marks())
+def _marks_shown(
+    tool: Tool, noted: Mapping[str, Any] | None, state: str | None
+) -> Mapping[str, str] | None:
+    """What its source had in that state, if all that it has now is of it."""
+    if noted is None or noted["state"] != state:
+        return None
+    now, shown = {} if tool.listing is None else tool.listing.marks(), noted["marks"]
+    return shown if now.items() <= shown.items() else None
 
 
 def _moved(run: RunInside, here: dict[str, str], now: Tool) -> list[str]:
@@ -186,8 +205,16 @@ def _listed_key(key: str) -> str:
     return f"{PINNED}source:{key}"
 
 
+def _asked_key(key: str) -> str:
+    return f"{PINNED}asked:{key}"
+
+
 def _used_key(key: str, original: Tool) -> str:
-    return f"{PINNED}tool:{key}|{original.name_there}"
+    return _used_name(key, original.name_there)
+
+
+def _used_name(key: str, name: str) -> str:
+    return f"{PINNED}tool:{key}|{name}"
 
 
 def _at(run: RunInside) -> str:

@@ -358,6 +358,7 @@ class Run:
             agent=self.agent.name,
             blocking=request.blocking,
             rerun=request.rerun,
+            own_words=request.own_words,
             ran=ran,
             parameters=dict(ctx.parameters) if request.kind == "confirmation" else None,
             rule=request.rule,

@@ -43,7 +43,7 @@ def ask_user(question: str) -> Output:
     Args:
         question: What you need to know.
     """
-    return Output.pending(kind="input", hint=question, schema={"type": "string"})
+    return Output.pending(kind="input", hint=question, schema={"type": "string"}, own_words=True)
 
 
 def ask_user_for(form: Any, *, name: str, description: str) -> Tool:
@@ -55,6 +55,8 @@ def ask_user_for(form: Any, *, name: str, description: str) -> Tool:
 
     @tool(name=name, description=description, effects="read")
     def fill_in(question: str = "") -> Output:
-        return Output.pending(kind="input", hint=question or description, schema=schema)
+        return Output.pending(
+            kind="input", hint=question or description, schema=schema, own_words=True
+        )
 
     return fill_in

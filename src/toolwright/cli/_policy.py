@@ -86,23 +86,35 @@ def lock(agent: AgentOption = None, *, file: FileOption = Path(LOCK_FILE)) -> in
             return await lock_of(runner.agent)
 
     found = anyio.run(main)
-    file.write_text(json_text.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    text = json_text.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
+    try:
+        # As JSON escapes it: half of a pair, which a server may write, has no other form in a file.
+        file.write_bytes(f"{text}\n".encode(errors="backslashreplace"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be written: {_why(error)}.") from error
     say(f"{file}: {len(found['sources'])} sources")
     return exits.DONE
 
 
 async def moved(runner: Runner, file: Path) -> list[str]:
     """What is not as the lock file says."""
-    return moved_since(_read(file), await lock_of(runner.agent))
-
-
-def _read(file: Path) -> dict[str, Any]:
+    locked = _read(file)
+    now = await lock_of(runner.agent)
     try:
-        locked = read_json(file.read_text())
+        return moved_since(locked, now)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+
+
+def _read(file: Path) -> Any:
+    try:
+        return read_json(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{file} cannot be read; write it with `toolwright lock`.") from error
+        told = f"{file} cannot be read ({_why(error)}); write it with `toolwright lock`."
+        raise UsageError(told) from error
     except ValueError as error:
         raise UsageError(f"{file} is no lock file: {error}.") from error
-    if not isinstance(locked, dict) or locked.get("version") != 1:
-        raise UsageError(f"{file} is no lock file of this version; write it again.")
-    return locked
+
+
+def _why(error: OSError | ValueError) -> str:
+    return str(error.strerror if isinstance(error, OSError) else error)

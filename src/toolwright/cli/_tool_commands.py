@@ -1,13 +1,14 @@
 """`toolwright tools` and `toolwright check`."""
 
 import json as json_text
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
 from cyclopts import Parameter
 
-from toolwright.agent import Runner
+from toolwright.agent import Agent, Runner
 from toolwright.cli import _exit as exits
 from toolwright.cli._check import Finding, check_tools, token_cost
 from toolwright.cli._options import USER, AgentOption, JsonOption
@@ -16,13 +17,13 @@ from toolwright.cli._policy import LOCK_FILE, moved
 from toolwright.cli._prompt_prefix import check_prefix
 from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import (
+    agents_of,
     all_tools,
     all_warnings,
     call_tool,
     find_tool,
     listed_tools,
     parse_pairs,
-    the_agent,
 )
 from toolwright.errors import UsageError
 
@@ -111,6 +112,7 @@ def check(
 ) -> int:
     """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost.
 
+    Of a workflow, the tools of the agents that are its steps are looked at.
     Rules with names that nothing has are errors, of all agents that it can reach.
     And for what would break a provider's prompt cache: definitions that differ from turn to turn.
     """
@@ -120,16 +122,13 @@ def check(
 
     async def main() -> int:
         async with read_tools(agent) as runner:
-            tools = await listed_tools(runner)
+            agents = agents_of(runner.agent)
+            checked = [await _look_at(one, alone=one is runner.agent) for one in agents]
             misspelt = await _rules(runner)
-            prefix = check_prefix(the_agent(runner), tools, await listed_tools(runner))
-            warnings = await all_warnings(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
             *misspelt,
-            *check_tools(tools),
-            *prefix,
-            *(Finding(level="warning", tool=name, message=text) for name, text in warnings),
+            *(finding for one in checked for finding in one.findings),
             *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]
         for found in findings:
@@ -137,13 +136,35 @@ def check(
             text = f"{found.level}: {found.tool}: {found.message}"
             say_line(json_text.dumps(row) if json else text)
         if not json:
-            total = sum(token_cost(tool) for tool in tools)
-            say(
-                f"{len(tools)} tools, about {total} tokens in every request, {len(findings)} findings"
-            )
+            say(", ".join([*(one.cost for one in checked), f"{len(findings)} findings"]))
         return exits.FAILED if any(f.level == "error" for f in findings) else exits.DONE
 
     return anyio.run(main)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What there is to say of one agent's tools."""
+
+    cost: str
+    findings: list[Finding]
+
+
+async def _look_at(agent: Agent, *, alone: bool) -> _Checked:
+    """Check an agent's tools; where it is a step of a workflow, they are told by its name too."""
+    tools = await listed_tools(agent)
+    prefix = check_prefix(agent, tools, await listed_tools(agent))
+    warnings = [
+        Finding(level="warning", tool=name, message=text)
+        for name, text in await all_warnings(agent)
+    ]
+    findings = [*check_tools(tools), *prefix, *warnings]
+    total = sum(token_cost(tool) for tool in tools)
+    cost = f"{len(tools)} tools, about {total} tokens in every request"
+    if alone:
+        return _Checked(cost, findings)
+    named = [replace(found, tool=f"{agent.name}/{found.tool}") for found in findings]
+    return _Checked(f"{agent.name}: {cost}", named)
 
 
 async def _rules(runner: Runner) -> list[Finding]:

@@ -19,45 +19,45 @@ from toolwright.tools import Tool, without_clashes
 
 __all__ = [
     "HAND",
+    "agents_of",
     "all_tools",
     "all_warnings",
     "call_tool",
     "find_tool",
     "listed_tools",
     "parse_pairs",
-    "the_agent",
 ]
 
 HAND = "hand-"
 """How the ids of sessions begin in which a person has called a tool."""
 
 
-def the_agent(runner: Runner) -> Agent:
-    """The runner's agent; `UsageError` for a workflow."""
-    agent = runner.agent
-    if not isinstance(agent, Agent):
-        raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
-    return agent
+def agents_of(node: Any) -> list[Agent]:
+    """The agent; of a workflow, those that are its steps, at any depth."""
+    if isinstance(node, Agent):
+        return [node]
+    return [agent for step in node.sub_agents for agent in agents_of(step)]
 
 
 async def all_tools(runner: Runner) -> list[Tool]:
     """All tools of the runner's agent, toolsets listed; `UsageError` for a rule that is misspelt."""
-    tools = await listed_tools(runner)
+    agent = runner.agent
+    if not isinstance(agent, Agent):
+        raise UsageError(f"{agent.name!r} is a workflow; it has no tools of its own.")
+    tools = await listed_tools(agent)
     await runner.check_rules(user_id=USER)
     return tools
 
 
-async def listed_tools(runner: Runner) -> list[Tool]:
-    """The same, whatever the rules say."""
-    agent = the_agent(runner)
+async def listed_tools(agent: Agent) -> list[Tool]:
+    """The agent's tools, whatever the rules say."""
     listed = [tool for toolset in agent.shelf.toolsets for tool in await toolset.list_tools(None)]
     return without_clashes([*agent.shelf.tools, *listed])
 
 
-async def all_warnings(runner: Runner) -> list[tuple[str, str]]:
+async def all_warnings(agent: Agent) -> list[tuple[str, str]]:
     """What the agent's toolsets say of what they read, each under the name of its kind."""
-    agent = runner.agent
-    toolsets = agent.shelf.toolsets if isinstance(agent, Agent) else ()
+    toolsets = agent.shelf.toolsets
     return [(type(one).__name__, text) for one in toolsets for text in await one.warnings()]
 
 

@@ -99,6 +99,9 @@ class PendingRequest:
     rerun: bool = False
     """True: the tool runs again and finds the answer in `tool_context.answers`; False: a value
     that is answered is the call's result."""
+    own_words: bool = False
+    """Whether the answer is what a person says to the agent, as a message is: whoever judges calls by
+    what was asked for reads it, too."""
     rule: str = ""
     """Which rule asks, in words; empty when the tool itself does."""
     question: str = ""
@@ -135,6 +138,8 @@ class Pending:
     """False: the run goes on, and the answer reaches the conversation later as an update."""
     rerun: bool = False
     """True: the tool runs again with the answer, which is not the call's result."""
+    own_words: bool = False
+    """Whether the answer is what a person says to the agent, as a message is."""
     ran: bool = False
     """Whether the tool's function has run: it came to its end, or to its own question."""
     session_id: str = ""

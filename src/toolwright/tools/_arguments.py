@@ -91,7 +91,10 @@ def load_object(name: str, raw: str) -> Args:
 
 def load_json(text: str) -> Any:
     """The value in `text`; `ValueError` for what is no JSON, as Python's NaN and infinity are none."""
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _refuse(name: str) -> Any:

@@ -24,9 +24,10 @@ class Decision:
     payload: Any = None
     rule: str = ""
     """Which rule decided, in words; filled in by those that have rules."""
-    about: str = ""
+    about: str | tuple[str, ...] = ""
     """What an approval, remembered or not, is bound to besides path, tool and arguments, such as a
-    file's digest; also of a decision that allows the call, when another one asks."""
+    file's digest; also of a decision that allows the call, when another one asks. Of several things,
+    in a tuple, an approval also covers calls that are about fewer of them."""
     review: Callable[[], Awaitable["Decision"]] | None = field(default=None, compare=False)
     """Gives the decision itself, when everybody else allows the call and no person has approved it;
     the `verdict` here is for those who cannot wait for it. Filled in by `reviewed_by`."""

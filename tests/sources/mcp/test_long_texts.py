@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from toolwright import Agent, tool
-from toolwright.agent._dispatch import _redacted
+from toolwright.agent._exception_text import message_without_secrets
 from toolwright.errors import ToolError
 from toolwright.messages import BlobPart, Redactor, ToolEnded
 from toolwright.sources.mcp._content import part_of
@@ -71,8 +71,8 @@ async def test_what_a_tool_raises_is_cut_before_it_is_searched_for_secrets(
 
 
 def test_a_secret_where_the_text_is_cut_is_not_told_by_half() -> None:
-    run: Any = SimpleNamespace(redactor=Redactor(["s3cret" * 10]))
-    told = _redacted(run, "x " * 16_370 + "s3cret" * 10 + "x" * 100_000)
+    redactor = Redactor(["s3cret" * 10])
+    told = message_without_secrets(redactor, "x " * 16_370 + "s3cret" * 10 + "x" * 100_000)
     assert told.startswith("x " * 16_370 + "[redacted]xxx")
     assert len(told) == 32_768
     assert "s3c" not in told

@@ -54,10 +54,12 @@ class ToolRoutes(Routes):
         self.runs = bench.runs
         self.user_id = bench.settings.user_id
 
-    @route("GET", "/api/tools", returns=list[ToolInfo])
+    @route("GET", "/api/tools", returns=list[ToolInfo], errors=(400,))
     async def list_tools(self, ask: Ask[Nothing, Nothing]) -> list[ToolInfo]:
-        """The agent's tools."""
-        return [_info(tool) for tool in await self._tools()]
+        """The agent's tools; refused where a rule names something that nothing has."""
+        tools = await self._tools()
+        await self.runner.check_rules(user_id=self.user_id)
+        return [_info(tool) for tool in tools]
 
     @route(
         "POST", "/api/tools/{name}/call", body=CallTool, returns=CallOutcome, errors=(404, 502, 503)
