@@ -1,7 +1,7 @@
 // Everything that waits for a person, from every session and task.
 import { useRef, useState } from "preact/hooks";
 import { AnswerPanel } from "../parts/answer";
-import { useDraft } from "../drafts";
+import { BEGUN_IN_INBOX, isSecret, useDraft } from "../drafts";
 import { Icon, type IconName } from "../parts/icon";
 import { href } from "../router";
 import { useShared } from "../shared";
@@ -17,14 +17,14 @@ const KINDS: Record<PendingKind, { word: string; icon: IconName }> = {
 };
 
 export function InboxView() {
-  const { pending, unread } = useShared();
+  const { pending, unread, known } = useShared();
   const [kind, setKind] = useState<PendingKind | "">("");
   // What the person has begun to answer stays, with a word, when somebody else answers first.
-  const [begun, setBegun] = useDraft<OpenCall[]>("inbox/begun", []);
+  const [begun, setBegun] = useDraft<OpenCall[]>(BEGUN_IN_INBOX, []);
   const latest = useRef(begun);
   const mark = (call: OpenCall, yes: boolean) => {
     latest.current = [...latest.current.filter((other) => keyOf(other) !== keyOf(call)), ...(yes ? [call] : [])];
-    setBegun(latest.current);
+    setBegun(latest.current, latest.current.filter((other) => !isSecret(other.pending)));
   };
   const waiting = new Map(pending.map((call) => [keyOf(call), call]));
   const cards = useRef<OpenCall[]>(begun);
@@ -34,7 +34,7 @@ export function InboxView() {
     <div class="page-view">
       <header class="bar">
         <h1>Inbox</h1>
-        <span class="quiet" role="status">{unread.pending ? "Not known" : `${count(pending.length, "call")} waiting`}</span>
+        <span class="quiet" role="status">{unread.pending ? "Not known" : known && `${count(pending.length, "call")} waiting`}</span>
       </header>
       <div class="scroll" tabIndex={0} role="group" aria-label="Waiting calls">
         <div class="column">
@@ -46,9 +46,9 @@ export function InboxView() {
           </div>
           {/* Hidden, not left out: what is written in a card is still there when it is shown again. */}
           {cards.current.map((call) => (
-            <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={!waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
+            <Waiting key={keyOf(call)} call={call} hidden={!isShown(call)} gone={known && !waiting.has(keyOf(call))} onBegun={(yes) => mark(call, yes)} />
           ))}
-          {!unread.pending && !cards.current.some(isShown) && <Empty />}
+          {known && !unread.pending && !cards.current.some(isShown) && <Empty />}
         </div>
       </div>
     </div>
