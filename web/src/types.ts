@@ -110,7 +110,8 @@ export interface Task {
   reason: string;
 }
 
-export interface OpenCall { place: Place; id: string; title: string; pending: Pending }
+/** With a `problem`, all that is known of `pending` is its id. */
+export interface OpenCall { place: Place; id: string; title: string; pending: Pending; problem: string }
 
 export interface ToolInfo {
   name: string;

@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { AnswerPanel } from "../parts/answer";
 import { BEGUN_IN_INBOX, isSecret, useDraft } from "../drafts";
 import { Icon, type IconName } from "../parts/icon";
+import { LongText } from "../parts/long";
 import { href } from "../router";
 import { useShared } from "../shared";
 import type { OpenCall, PendingKind } from "../types";
@@ -29,7 +30,7 @@ export function InboxView() {
   const waiting = new Map(pending.map((call) => [keyOf(call), call]));
   const cards = useRef<OpenCall[]>(begun);
   cards.current = inPlace(cards.current, waiting, begun.map(keyOf));
-  const isShown = (call: OpenCall) => !kind || call.pending.kind === kind;
+  const isShown = (call: OpenCall) => !kind || !call.problem && call.pending.kind === kind;
   return (
     <div class="page-view">
       <header class="bar">
@@ -70,6 +71,7 @@ interface WaitingProps { call: OpenCall; hidden: boolean; gone: boolean; onBegun
 function Waiting({ call, hidden, gone, onBegun }: WaitingProps) {
   const { pending } = call;
   const { word, icon } = KINDS[pending.kind];
+  if (call.problem) return <Unreadable call={call} hidden={hidden} />;
   const target = call.place === "session" ? href("chat", call.id) : href("runs", "task", call.id);
   return (
     <article class="waiting-card" hidden={hidden} aria-label={`${word}: ${pending.name}`}>
@@ -83,6 +85,24 @@ function Waiting({ call, hidden, gone, onBegun }: WaitingProps) {
         </div>
       </header>
       <AnswerPanel place={call.place} id={call.id} pending={pending} gone={gone} onBegun={onBegun} />
+    </article>
+  );
+}
+
+/** Nobody can answer it here, and it is still there. */
+function Unreadable({ call, hidden }: { call: OpenCall; hidden: boolean }) {
+  const target = call.place === "session" ? href("runs", "session", call.id) : href("runs", "task", call.id);
+  return (
+    <article class="waiting-card" hidden={hidden} aria-label="A call that cannot be read">
+      <header>
+        <span class="mark bad"><Icon name="cross" /></span>
+        <div class="grow">
+          <h2>A call that cannot be read</h2>
+          <p class="quiet small-text">{call.pending.call_id} in <a href={target}>{call.title || call.id}</a></p>
+        </div>
+      </header>
+      <p>It was stored by a newer version, or is damaged, and cannot be answered here. The other calls are not affected.</p>
+      <details class="more"><summary>Details</summary><LongText text={call.problem} /></details>
     </article>
   );
 }
