@@ -238,8 +238,11 @@ def test_a_call_that_leaves_nothing_behind_makes_no_database(desk: Path, state: 
     assert not state.exists()
     assert {file for file in desk.iterdir() if file.name != "__pycache__"} == files
     # What others find is kept, and from then on all of it.
-    for times in (1, 2):
-        assert f"{times} times" in called("note", "key=user:mine")
+    for key in ("user:mine", "app:ours"):
+        for times in (1, 2):
+            assert f"{times} times" in called("note", f"key={key}")
+        for database in state.rglob("*.db*"):
+            database.unlink()
 
 
 def test_a_call_that_waits_makes_a_database_for_its_answer(desk: Path, state: Path) -> None:

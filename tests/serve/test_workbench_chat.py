@@ -3,14 +3,18 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import anyio
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
+from pydantic import WithJsonSchema
+from tests.serve._serving import serving
 from tests.serve._workbench import STORY, Story, bench_runner, wipe, workbench
 
-from toolwright import Agent, Runner, SequentialAgent
+from toolwright import Agent, Runner, SequentialAgent, tool
+from toolwright.serve import ModelChoice, ModelOffer, ServeSettings, create_app
 from toolwright.testing import call
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
@@ -368,6 +372,33 @@ def test_a_draft_whose_call_was_answered_while_the_page_was_reloaded_says_so(pag
         assert "half a" not in page.evaluate("JSON.stringify({...sessionStorage})")
 
 
+@tool(require_confirmation=True)
+def lock(
+    door: str, code: Annotated[str, WithJsonSchema({"type": "string", "writeOnly": True})]
+) -> str:
+    """Lock a door."""
+    return f"{door} is locked"
+
+
+def test_an_edit_of_a_secret_argument_is_kept_in_the_page_and_nowhere_else(page: Page) -> None:
+    story = {"lock": [call("lock", door="front", code="1234"), "Locked."]}
+    agent = Agent(name="smith", model=Story(story), tools=[lock])
+    with workbench(Runner(agent, app_name="workshop")) as address:
+        page.goto(address)
+        say(page, "lock")
+        card = page.get_by_label("Call of lock")
+        card.get_by_role("button", name="Edit").click()
+        card.get_by_label("code").fill("hunter2")
+        talk = page.url
+        page.goto(f"{address}/#/inbox")
+        expect(page.get_by_label("code")).to_have_value("hunter2")
+        page.goto(talk)
+        expect(card.get_by_label("code")).to_have_value("hunter2")
+        assert "hunter2" not in page.evaluate("JSON.stringify({...sessionStorage})")
+        page.reload()
+        expect(card.get_by_role("button", name="Edit")).to_be_visible()
+
+
 def test_a_browser_that_stores_nothing_still_keeps_what_is_written(
     page: Page, address: str
 ) -> None:
@@ -389,6 +420,9 @@ def test_a_stopped_run_can_be_gone_on_with_and_is_not_said_to_be_done(page: Page
         for _ in range(2):
             expect(heard).to_contain_text("Reason: cancelled.")
             expect(page.get_by_text("The agent is done.")).to_have_count(0)
+            box = page.get_by_role("button", name="Go on").bounding_box()
+            assert box is not None
+            assert box["height"] < 40  # one line
             expect(
                 page.get_by_text("a call that was cut off is only repeated").last
             ).to_be_visible()
@@ -398,6 +432,19 @@ def test_a_stopped_run_can_be_gone_on_with_and_is_not_said_to_be_done(page: Page
         expect(page.get_by_text("It came.", exact=True)).to_be_visible()
         expect(page.get_by_role("button", name="Go on")).to_have_count(0)
         expect(page.get_by_text("The agent is done.")).to_be_attached()
+
+
+def test_the_choice_of_a_model_has_its_label_on_one_line(page: Page) -> None:
+    offers = [ModelOffer(title=title, make=Story) for title in ("A recording", "Another")]
+    models = ModelChoice(*offers)
+    runner = Runner(Agent(name="smith", model=models), app_name="workshop")
+    settings = ServeSettings(requests_per_second=0)
+    with serving(create_app(runner, settings=settings, models=models)) as address:
+        page.goto(address)
+        label = page.locator("label[for=model]")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert label.evaluate("e => e.getBoundingClientRect().height") < 30
 
 
 def test_a_call_that_ones_own_message_closes_is_not_said_to_be_answered_elsewhere(

@@ -54,7 +54,8 @@ export const questionOf = (place: Place, id: string, pending: Pending) =>
 export const BEGUN_IN_INBOX = "inbox/begun";
 
 /** Whether what is written for it is nobody else's to see. */
-export const isSecret = ({ kind, schema }: Pending) => kind === "credential" || asksForSecrets(schema ?? null);
+export const isSecret = ({ kind, schema, parameters }: Pending) =>
+  kind === "credential" || asksForSecrets([schema ?? null, parameters ?? null]);
 
 function asksForSecrets(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.some(asksForSecrets);

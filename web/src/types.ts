@@ -46,6 +46,8 @@ export interface Pending {
   payload?: Json;
   arguments: JsonObject;
   schema?: JsonObject;
+  /** What the tool takes, for those who edit the arguments. */
+  parameters?: JsonObject;
   deadline?: number;
   agent: string;
   blocking: boolean;
