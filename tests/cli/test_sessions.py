@@ -256,6 +256,15 @@ def test_a_call_that_waits_makes_a_database_for_its_answer(desk: Path, state: Pa
     assert "order → ok: here" in shown
 
 
+def test_a_call_that_waits_says_so_also_where_nothing_can_be_kept(desk: Path, state: Path) -> None:
+    (desk / "keeper.py").write_text(KEEPER)
+    state.write_text("no directory")
+    words = ("tools", "call", "order", "part=gear", "-a", "keeper:agent")
+    done = here(*words, cwd=desk, check=3)
+    assert json.loads(done.stdout)["status"] == "pending"
+    assert "This one is lost when the program ends." in done.stderr
+
+
 OTHERS = "Other agents have sessions: 'desk' (2); name one of them with --agent."
 
 

@@ -191,12 +191,14 @@ def bench_runner(
     )
 
 
-async def spoil(store: Any, session_id: str, **columns: str) -> None:
-    """What a newer version, or a damaged disk, leaves of a session's pending calls."""
+async def spoil(store: Any, session_id: str, call_id: str = "%", **columns: str) -> None:
+    """What a newer version, or a damaged disk, leaves of a session's pending calls, or of one."""
     changes = ", ".join(f"{column} = :{column}" for column in columns)
     of = "(SELECT key FROM toolwright_sessions WHERE session_id = :session)"
-    update = text(f"UPDATE toolwright_pending SET {changes} WHERE session_key = {of}")
-    values = {"session": session_id, **columns}
+    update = text(
+        f"UPDATE toolwright_pending SET {changes} WHERE call_id LIKE :call AND session_key = {of}"
+    )
+    values = {"session": session_id, "call": call_id, **columns}
     await store.database.write(lambda connection: connection.execute(update, values).rowcount)
 
 

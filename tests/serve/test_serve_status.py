@@ -16,6 +16,7 @@ from toolwright.messages import PendingAnswered
 from toolwright.serve import ServeSettings, create_app
 from toolwright.serve._sessions import Sessions
 from toolwright.serve.live import LiveRuns, Notices
+from toolwright.testing import call
 
 pytestmark = pytest.mark.anyio
 
@@ -124,3 +125,25 @@ async def test_the_list_of_what_waits_says_which_call_cannot_be_read(
         assert listed["bad"]["problem"].startswith(problem)
         assert listed["bad"]["pending"]["call_id"] == "c1-0"
         assert "secret-of-somebody" not in str(listed)
+
+
+async def test_a_session_stands_the_same_in_the_list_and_alone_when_its_call_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    async with bench_runner(f"sqlite:///{tmp_path}/s.db") as runner:
+        await left_waiting(runner)
+        await spoil(runner.store, "late", body="{")
+        assert await statuses(runner) == [{"late": "waiting", "other": "done"}] * 2
+
+
+async def test_nothing_goes_on_with_a_session_of_which_one_call_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    story = {"two": [[call("order_parts", part="a"), call("order_parts", part="b")], "Both."]}
+    async with bench_runner(f"sqlite:///{tmp_path}/s.db", story=story) as runner:
+        await runner.run("two", session_id="s", user_id="u")
+        for pending in await runner.pending("s"):
+            await runner.answer("s", pending.call_id, "here")
+        assert [row.scope.session_id for row in await runner.unfinished()] == ["s"]
+        await spoil(runner.store, "s", "c1-1", answer="{")
+        assert await runner.unfinished() == []
