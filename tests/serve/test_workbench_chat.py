@@ -8,7 +8,7 @@ from typing import Annotated
 import anyio
 import httpx2
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from pydantic import WithJsonSchema
 from tests.serve._serving import serving
 from tests.serve._workbench import STORY, Story, bench_runner, wipe, workbench
@@ -238,6 +238,10 @@ def test_after_a_stop_an_answer_is_kept_until_the_person_goes_on_and_a_message_w
         say(page, "gated")
         page.get_by_role("button", name="Stop").click()
         expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
+        listed = page.get_by_label("Sessions").get_by_role("link").first
+        expect(listed.get_by_label("Stopped")).to_be_visible()
+        # The person is to answer first.
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
         card.get_by_role("button", name="Approve").click()
         expect(kept).to_be_visible()
         say(page, "hello")
@@ -323,10 +327,18 @@ def test_what_is_written_is_still_there_after_a_reload_and_credentials_are_not(p
         page.reload()
         expect(wipe.get_by_label("Arguments")).to_have_value('{"target":')
         assert wipe.get_by_label("Arguments").evaluate("e => !e.checkValidity()")
-        wipe.get_by_label("Arguments").fill('{"target": "attic", "big": 12345678901234567890}')
         page.goto(f"{address}/#/inbox")
-        page.reload()
         card = page.get_by_role("article", name="Approve: wipe")
+        card.get_by_label("Arguments").fill('{"target": "attic", "big": 12345678901234567890}')
+        held: list[Route] = []
+        page.route("**/api/pending", lambda route: held.append(route))
+        page.reload()
+        # Before it is known what waits, nothing is said to be answered.
+        expect(card.get_by_label("Arguments")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="elsewhere")).to_have_count(0)
+        page.unroute("**/api/pending")
+        for route in held:
+            route.continue_()
         expect(card.get_by_label("Arguments")).to_have_value(
             re.compile('"big": 12345678901234567890')
         )
@@ -402,9 +414,13 @@ def test_an_edit_of_a_secret_argument_is_kept_in_the_page_and_nowhere_else(page:
 def test_a_browser_that_stores_nothing_still_keeps_what_is_written(
     page: Page, address: str
 ) -> None:
-    page.add_init_script("Storage.prototype.setItem = () => { throw new Error('no room'); }")
     page.goto(address)
+    page.get_by_label("Message", exact=True).fill("what there was room for")
+    full = "() => { throw new Error('no room'); }"
+    page.evaluate(f"() => {{ Storage.prototype.setItem = {full}; }}")
     page.get_by_label("Message", exact=True).fill("half a mess")
+    # What is older than that would come back after a reload.
+    assert "room for" not in page.evaluate("JSON.stringify({...sessionStorage})")
     page.goto(f"{address}/#/inbox")
     page.goto(f"{address}/#/chat")
     expect(page.get_by_label("Message", exact=True)).to_have_value("half a mess")
