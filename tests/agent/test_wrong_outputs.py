@@ -255,7 +255,11 @@ async def test_one_call_that_cannot_be_read_does_not_hide_the_others(
         with caplog.at_level(logging.WARNING, "toolwright"):
             for _ in range(3):
                 found = await store.open_calls(runner.app_name)
-        assert [row.scope.session_id for row in found] == ["good"]
+        assert [(row.scope.session_id, row.problem[:23]) for row in found] == [
+            ("bad", "Unreadable pending call"),
+            ("good", ""),
+        ]
+        assert [pending.session_id for pending in await runner.pending()] == ["good"]
         assert [r.message.count("'bad'") for r in caplog.records] == [1]
         with pytest.raises(UnreadableError, match="Unreadable pending call"):
             await store.open_calls(runner.app_name, "bad")

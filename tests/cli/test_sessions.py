@@ -206,6 +206,65 @@ def test_reading_makes_no_database_and_says_that_there_is_none(desk: Path, state
     assert not (desk / "none.db").exists()
 
 
+KEEPER = """\
+from toolwright import Agent, ToolContext, deferred_tool
+
+
+def note(key: str, tool_context: ToolContext) -> str:
+    tool_context.state[key] = tool_context.state.get(key, 0) + 1
+    return f"{tool_context.state[key]} times"
+
+
+@deferred_tool
+def order(part: str) -> None:
+    "Order a part."
+
+
+agent = Agent(name="keeper", tools=[note, order])
+"""
+
+
+def test_a_call_that_leaves_nothing_behind_makes_no_database(desk: Path, state: Path) -> None:
+    (desk / "keeper.py").write_text(KEEPER)
+
+    def called(*words: str, check: int = 0) -> str:
+        return here("tools", "call", *words, "-a", "keeper:agent", cwd=desk, check=check).stdout
+
+    files = set(desk.iterdir())
+    called("nope", check=2)
+    called("note", "kee=1", check=1)
+    for key in ("mine", "temp:mine"):  # of its own session, which nobody goes on with
+        assert "1 times" in called("note", f"key={key}")
+    assert not state.exists()
+    assert {file for file in desk.iterdir() if file.name != "__pycache__"} == files
+    # What others find is kept, and from then on all of it.
+    for key in ("user:mine", "app:ours"):
+        for times in (1, 2):
+            assert f"{times} times" in called("note", f"key={key}")
+        for database in state.rglob("*.db*"):
+            database.unlink()
+
+
+def test_a_call_that_waits_makes_a_database_for_its_answer(desk: Path, state: Path) -> None:
+    (desk / "keeper.py").write_text(KEEPER)
+    words = ("tools", "call", "order", "part=gear", "-a", "keeper:agent")
+    asked = json.loads(here(*words, cwd=desk, check=3).stdout)
+    assert [path.stat().st_mode & 0o77 for path in state.rglob("*.db")] == [0]
+    answer = ("sessions", "answer", asked["session"], asked["pending"][0]["call_id"], "here")
+    here(*answer, "-a", "keeper:agent", cwd=desk)
+    shown = here("sessions", "show", asked["session"], "-a", "keeper:agent", cwd=desk).stdout
+    assert "order → ok: here" in shown
+
+
+def test_a_call_that_waits_says_so_also_where_nothing_can_be_kept(desk: Path, state: Path) -> None:
+    (desk / "keeper.py").write_text(KEEPER)
+    state.write_text("no directory")
+    words = ("tools", "call", "order", "part=gear", "-a", "keeper:agent")
+    done = here(*words, cwd=desk, check=3)
+    assert json.loads(done.stdout)["status"] == "pending"
+    assert "This one is lost when the program ends." in done.stderr
+
+
 OTHERS = "Other agents have sessions: 'desk' (2); name one of them with --agent."
 
 

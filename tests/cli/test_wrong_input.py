@@ -14,7 +14,7 @@ from tests.cli.test_run import DESK_AGENT, WIPE, waiting_session
 
 from toolwright import Agent, FunctionTool, Runner, UsageError
 from toolwright.backends import sqlite_address
-from toolwright.cli import _run, _tools, main
+from toolwright.cli import _by_hand, _run, _tools, main
 from toolwright.cli._form import _value
 from toolwright.cli._json import read_json
 from toolwright.cli._places import new_scope
@@ -198,8 +198,8 @@ def test_a_signal_at_the_question_of_a_tool_names_its_session(
 ) -> None:
     async def work(reached: anyio.Event) -> None:
         async with wiping(tmp_path) as runner:
-            monkeypatch.setattr(_tools, "choose_asker", lambda **_: hang_at(reached))
-            await _tools.call_tool(runner, "wipe", {"scope": "x"})
+            monkeypatch.setattr(_by_hand, "choose_asker", lambda **_: hang_at(reached))
+            await _by_hand.call_tool(runner, "wipe", {"scope": "x"})
 
     cancelled(work)
     told = json.loads(capsys.readouterr().out)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from sqlalchemy import text
 from tests.serve._serving import serving
 
 from toolwright import (
@@ -34,7 +35,7 @@ from toolwright.models import Delta, ModelRequest, OnDelta
 from toolwright.serve import ServeSettings, Suggestion, Welcome, create_app
 from toolwright.testing import call
 
-__all__ = ["STORY", "Story", "bench_runner", "wipe", "workbench"]
+__all__ = ["STORY", "Story", "bench_runner", "spoil", "wipe", "workbench"]
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -188,6 +189,17 @@ def bench_runner(
         artifacts=MemoryArtifacts(),
         credentials="memory://",
     )
+
+
+async def spoil(store: Any, session_id: str, call_id: str = "%", **columns: str) -> None:
+    """What a newer version, or a damaged disk, leaves of a session's pending calls, or of one."""
+    changes = ", ".join(f"{column} = :{column}" for column in columns)
+    of = "(SELECT key FROM toolwright_sessions WHERE session_id = :session)"
+    update = text(
+        f"UPDATE toolwright_pending SET {changes} WHERE call_id LIKE :call AND session_key = {of}"
+    )
+    values = {"session": session_id, "call": call_id, **columns}
+    await store.database.write(lambda connection: connection.execute(update, values).rowcount)
 
 
 @contextmanager

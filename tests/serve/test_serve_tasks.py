@@ -8,7 +8,7 @@ import anyio
 import httpx2
 import pytest
 from tests.serve._serving import listening, serving, until
-from tests.serve._workbench import bench_runner
+from tests.serve._workbench import bench_runner, spoil
 
 from toolwright import Agent, Runner
 from toolwright.serve import ServeSettings, create_app
@@ -60,6 +60,25 @@ async def test_a_task_that_waits_is_in_the_inbox_and_goes_on_when_answered(tmp_p
             assert reply.json() == {"outcome": "accepted"}
             await until(frames, "run_ended", status="done")
         assert (await http.post(f"/api/tasks/{task}/answers", json=yes)).status_code in (404, 409)
+
+
+async def test_a_task_whose_call_cannot_be_read_is_named_in_the_inbox(tmp_path: Path) -> None:
+    async with client(tmp_path) as http:
+        tasks = {}
+        for name in ("bad", "good"):
+            tasks[name] = await enqueue(http, "defer")
+            async with listening(http, f"/api/tasks/{tasks[name]}/stream") as frames:
+                await until(frames, "pending_opened")
+                await until(frames, "run_ended", status="paused")
+        orchestrator = Orchestrator(f"sqlite:///{tmp_path}/tasks.db")
+        await spoil(orchestrator.store, tasks["bad"], body="{")
+        waiting = {one["id"]: one for one in (await http.get("/api/pending")).json()}
+        assert await orchestrator.pending() == [
+            (tasks["good"], next(iter(await orchestrator.pending(tasks["good"])))[1])
+        ]
+        await orchestrator.close()
+    assert waiting[tasks["bad"]]["problem"].startswith("Unreadable pending call")
+    assert waiting[tasks["good"]]["problem"] == ""
 
 
 async def test_a_queued_task_is_stopped_and_can_be_tried_again(tmp_path: Path) -> None:

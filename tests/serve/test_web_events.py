@@ -197,3 +197,24 @@ def test_a_run_that_died_anywhere_ends_where_the_next_message_begins(
     """
     )
     assert set(map(tuple, run_sources(script, logs))) == {(1, 0, True)}
+
+
+def test_a_reply_that_was_cut_off_is_shown_once_when_it_is_written_anew() -> None:
+    log: list[dict[str, Any]] = [
+        {"type": "run_started", "message": {"kind": "user", "parts": []}},
+        {"type": "turn_started"},
+        {"type": "text_delta", "text": "half a repl"},
+        {"type": "run_ended", "status": "stopped", "reason": "cancelled", "usage": {}},
+        {"type": "run_started"},
+        {"type": "turn_started"},
+        {"type": "text_delta", "text": "half a reply"},
+    ]
+    events = [{"seq": seq, "at": 0, "agent": "a", **event} for seq, event in enumerate(log, 1)]
+    script = """
+import { Conversation } from "./conversation.ts";
+const talk = new Conversation();
+for (const event of given) talk.apply(event);
+send(talk.blocks.map((block) => block.text ?? block.kind));
+"""
+    assert run_sources(script, events[:4]) == ["said", "half a repl", "ended"]
+    assert run_sources(script, events) == ["said", "half a reply"]

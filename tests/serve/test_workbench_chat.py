@@ -1,14 +1,20 @@
 """The chat in a real browser: text as it comes, calls as cards, stop, retry, branch, plan, files."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import anyio
+import httpx2
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
+from pydantic import WithJsonSchema
+from tests.serve._serving import serving
 from tests.serve._workbench import STORY, Story, bench_runner, wipe, workbench
 
-from toolwright import Agent, Runner, SequentialAgent
+from toolwright import Agent, Runner, SequentialAgent, tool
+from toolwright.serve import ModelChoice, ModelOffer, ServeSettings, create_app
 from toolwright.testing import call
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
@@ -232,6 +238,10 @@ def test_after_a_stop_an_answer_is_kept_until_the_person_goes_on_and_a_message_w
         say(page, "gated")
         page.get_by_role("button", name="Stop").click()
         expect(page.get_by_text("Stopped: cancelled")).to_be_visible()
+        listed = page.get_by_label("Sessions").get_by_role("link").first
+        expect(listed.get_by_label("Stopped")).to_be_visible()
+        # The person is to answer first.
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
         card.get_by_role("button", name="Approve").click()
         expect(kept).to_be_visible()
         say(page, "hello")
@@ -296,6 +306,161 @@ def test_what_is_written_is_still_there_after_a_look_at_other_parts_of_the_page(
     expect(page.get_by_text("You said: hello", exact=True)).to_be_visible()
     expect(page.get_by_label("Message", exact=True)).to_have_value("")
     expect(page.get_by_text("answered elsewhere")).to_have_count(0)
+
+
+def test_what_is_written_is_still_there_after_a_reload_and_credentials_are_not(page: Page) -> None:
+    with workbench() as address:
+        page.goto(address)
+        say(page, "both")
+        order, wipe = page.get_by_label("Call of order_parts"), page.get_by_label("Call of wipe")
+        order.get_by_label("Result of the call").fill('{"price": 1.50')
+        wipe.get_by_role("button", name="Edit").click()
+        wipe.get_by_label("target").fill("half a target")
+        page.get_by_label("Message", exact=True).fill("half a mess")
+        page.reload()
+        expect(order.get_by_label("Result of the call")).to_have_value('{"price": 1.50')
+        expect(wipe.get_by_label("target")).to_have_value("half a target")
+        expect(page.get_by_label("Message", exact=True)).to_have_value("half a mess")
+        # JSON that cannot be read yet is text, and still stops what is to be sent.
+        wipe.get_by_role("button", name="As JSON").click()
+        wipe.get_by_label("Arguments").fill('{"target":')
+        page.reload()
+        expect(wipe.get_by_label("Arguments")).to_have_value('{"target":')
+        assert wipe.get_by_label("Arguments").evaluate("e => !e.checkValidity()")
+        page.goto(f"{address}/#/inbox")
+        card = page.get_by_role("article", name="Approve: wipe")
+        card.get_by_label("Arguments").fill('{"target": "attic", "big": 12345678901234567890}')
+        held: list[Route] = []
+        page.route("**/api/pending", lambda route: held.append(route))
+        page.reload()
+        # Before it is known what waits, nothing is said to be answered.
+        expect(card.get_by_label("Arguments")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="elsewhere")).to_have_count(0)
+        page.unroute("**/api/pending")
+        for route in held:
+            route.continue_()
+        expect(card.get_by_label("Arguments")).to_have_value(
+            re.compile('"big": 12345678901234567890')
+        )
+        expect(page.get_by_text("answered elsewhere")).to_have_count(0)
+
+        page.goto(f"{address}/#/chat")
+        say(page, "sign in")
+        key = page.get_by_label("Key or token")
+        key.fill("hunter2")
+        for _ in range(2):
+            stored = page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+            assert "half a mess" in stored
+            assert "hunter2" not in stored
+            page.reload()
+            expect(key).to_have_value("")
+        page.get_by_role("button", name="Decline").click()
+        expect(page.get_by_role("button", name="Decline")).to_have_count(0)
+        expect(page.get_by_text("it is still here")).to_have_count(0)
+
+
+def test_a_draft_whose_call_was_answered_while_the_page_was_reloaded_says_so(page: Page) -> None:
+    runner = bench_runner()
+    with workbench(runner) as address:
+        page.goto(address)
+        say(page, "defer")
+        card = page.get_by_label("Call of order_parts")
+        card.get_by_label("Result of the call").fill("half a res")
+        session = page.url.rpartition("/")[2]
+        page.goto("about:blank")
+        [waiting] = httpx2.get(f"{address}/api/pending").json()
+        answer = {"kind": "value", "value": "42"}
+        given = {"call_id": waiting["pending"]["call_id"], "answer": answer}
+        httpx2.post(f"{address}/api/sessions/{session}/answers", json=given).raise_for_status()
+        page.goto(f"{address}/#/chat/{session}")
+        expect(card.get_by_role("alert")).to_contain_text("This call was answered elsewhere")
+        expect(card.get_by_label("Result of the call")).to_have_value("half a res")
+        # With the session goes what was written in it.
+        page.get_by_label("Message", exact=True).fill("half a mess")
+        page.goto(f"{address}/#/runs/session/{session}")
+        page.get_by_role("button", name="Delete…").click()
+        page.get_by_role("button", name="Delete it and all").click()
+        expect(page.get_by_text("Nothing has run yet.")).to_be_visible()
+        assert "half a" not in page.evaluate("JSON.stringify({...sessionStorage})")
+
+
+@tool(require_confirmation=True)
+def lock(
+    door: str, code: Annotated[str, WithJsonSchema({"type": "string", "writeOnly": True})]
+) -> str:
+    """Lock a door."""
+    return f"{door} is locked"
+
+
+def test_an_edit_of_a_secret_argument_is_kept_in_the_page_and_nowhere_else(page: Page) -> None:
+    story = {"lock": [call("lock", door="front", code="1234"), "Locked."]}
+    agent = Agent(name="smith", model=Story(story), tools=[lock])
+    with workbench(Runner(agent, app_name="workshop")) as address:
+        page.goto(address)
+        say(page, "lock")
+        card = page.get_by_label("Call of lock")
+        card.get_by_role("button", name="Edit").click()
+        card.get_by_label("code").fill("hunter2")
+        talk = page.url
+        page.goto(f"{address}/#/inbox")
+        expect(page.get_by_label("code")).to_have_value("hunter2")
+        page.goto(talk)
+        expect(card.get_by_label("code")).to_have_value("hunter2")
+        assert "hunter2" not in page.evaluate("JSON.stringify({...sessionStorage})")
+        page.reload()
+        expect(card.get_by_role("button", name="Edit")).to_be_visible()
+
+
+def test_a_browser_that_stores_nothing_still_keeps_what_is_written(
+    page: Page, address: str
+) -> None:
+    page.goto(address)
+    page.get_by_label("Message", exact=True).fill("what there was room for")
+    full = "() => { throw new Error('no room'); }"
+    page.evaluate(f"() => {{ Storage.prototype.setItem = {full}; }}")
+    page.get_by_label("Message", exact=True).fill("half a mess")
+    # What is older than that would come back after a reload.
+    assert "room for" not in page.evaluate("JSON.stringify({...sessionStorage})")
+    page.goto(f"{address}/#/inbox")
+    page.goto(f"{address}/#/chat")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("half a mess")
+
+
+def test_a_stopped_run_can_be_gone_on_with_and_is_not_said_to_be_done(page: Page) -> None:
+    gate = anyio.Event()
+    with workbench(bench_runner(gate=gate)) as address:
+        page.goto(address)
+        say(page, "wait")
+        page.get_by_role("button", name="Stop").click()
+        heard = page.get_by_role("status").filter(has_text="The agent has stopped.")
+        for _ in range(2):
+            expect(heard).to_contain_text("Reason: cancelled.")
+            expect(page.get_by_text("The agent is done.")).to_have_count(0)
+            box = page.get_by_role("button", name="Go on").bounding_box()
+            assert box is not None
+            assert box["height"] < 40  # one line
+            expect(
+                page.get_by_text("a call that was cut off is only repeated").last
+            ).to_be_visible()
+            page.reload()
+        gate.set()
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("It came.", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+        expect(page.get_by_text("The agent is done.")).to_be_attached()
+
+
+def test_the_choice_of_a_model_has_its_label_on_one_line(page: Page) -> None:
+    offers = [ModelOffer(title=title, make=Story) for title in ("A recording", "Another")]
+    models = ModelChoice(*offers)
+    runner = Runner(Agent(name="smith", model=models), app_name="workshop")
+    settings = ServeSettings(requests_per_second=0)
+    with serving(create_app(runner, settings=settings, models=models)) as address:
+        page.goto(address)
+        label = page.locator("label[for=model]")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert label.evaluate("e => e.getBoundingClientRect().height") < 30
 
 
 def test_a_call_that_ones_own_message_closes_is_not_said_to_be_answered_elsewhere(

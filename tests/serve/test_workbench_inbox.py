@@ -1,12 +1,15 @@
 """The inbox in a real browser: approve, edit, reject, choose, fill in, complete; from two windows."""
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, Page, expect
-from tests.serve._workbench import bench_runner, workbench
+from tests.serve._workbench import bench_runner, spoil, workbench
 
 from toolwright.errors import ArgumentError
 from toolwright.messages import Approve
@@ -71,6 +74,26 @@ def test_what_cannot_be_read_is_not_said_to_be_nothing(page: Page, address: str)
     page.clock.run_for(10_000)
     expect(page.get_by_text("The sessions could not be read")).to_have_count(0)
     expect(page.get_by_label("Sessions").get_by_role("link", name="wipe")).to_be_visible()
+
+
+def test_a_call_that_cannot_be_read_is_shown_as_such_beside_the_others(
+    page: Page, tmp_path: Path
+) -> None:
+    runner = bench_runner(f"sqlite:///{tmp_path}/sessions.db")
+    with workbench(runner) as address:
+        begin(address, "wipe")
+        session = begin(address, "defer")
+        page.goto(f"{address}/#/inbox")
+        expect(page.get_by_text("2 calls waiting")).to_be_visible()
+        with start_blocking_portal() as portal:
+            portal.call(partial(spoil, runner.store, session, body="{"))
+        page.reload()
+        card = page.get_by_role("article", name="A call that cannot be read")
+        expect(card.get_by_text("cannot be answered here")).to_be_visible()
+        expect(card.get_by_role("link", name="defer")).to_be_visible()
+        expect(card.get_by_role("button")).to_have_count(0)
+        page.get_by_role("button", name="Approve", exact=True).last.click()
+        expect(page.get_by_text("1 call waiting")).to_be_visible()
 
 
 def test_arguments_are_edited_in_a_form_made_from_the_schema(page: Page, address: str) -> None:

@@ -70,6 +70,17 @@ def test_what_would_be_injected_is_an_ordinary_argument_in_python() -> None:
     assert who(tool_context=None) is None  # type: ignore[bad-argument-type]
 
 
+def test_a_deferred_tool_needs_no_brackets() -> None:
+    @deferred_tool
+    def order(part: str) -> None:
+        """Order a part."""
+
+    result = Agent(
+        name="a", model=ScriptedModel(call("order", part="gear")), tools=[order]
+    ).run_sync("x")
+    assert [(p.name, p.kind, p.deadline) for p in result.pending] == [("order", "result", None)]
+
+
 def test_a_deferred_tool_that_can_be_called_still_waits_when_the_model_calls_it() -> None:
     agent = Agent(name="a", model=ScriptedModel(call("order", item="tea")), tools=[order])
     assert [p.name for p in agent.run_sync("order tea").pending] == ["order"]

@@ -16,6 +16,8 @@ export interface Call {
   progress: string;
   result?: ToolResult;
   pending?: Pending;
+  /** It has asked something, whatever came of that. */
+  asked?: boolean;
   /** It asked something, and ended without an answer. */
   closed?: boolean;
   /** What came of it after the model had gone on without it. */
@@ -90,7 +92,7 @@ export class Conversation {
         if (!path) this.running = true;
         // A step of a workflow reads what the person has said, and the steps before it.
         if (event.message && !this.isStep(path)) this.say(event, event.message.parts, false);
-        else if (!path && this.blocks.at(-1)?.kind === "ended") this.blocks.pop();
+        else if (!path) this.goOn();
         break;
       case "steered":
         if (event.call_id) this.tell(event, event.call_id);
@@ -121,7 +123,7 @@ export class Conversation {
         this.change(join(path, event.call_id), (call) => ({ ...call, progress: addLine(call.progress, event.text) }));
         break;
       case "pending_opened":
-        this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending, update: undefined }));
+        this.change(baseId(event.pending.call_id), (call) => ({ ...call, state: "waiting", pending: event.pending, asked: true, update: undefined }));
         this.merge(event.actions?.state_delta);
         break;
       case "pending_changed":
@@ -153,6 +155,15 @@ export class Conversation {
         this.endRun(event);
         break;
     }
+  }
+
+  /** A run goes on: its end is none any more, and a reply that was cut off is written anew. */
+  private goOn(): void {
+    const last = this.blocks.at(-1);
+    if (last?.kind !== "ended") return;
+    this.blocks.pop();
+    const turn = this.blocks.at(-1);
+    if (last.status === "stopped" && turn?.kind === "turn" && !turn.usage) this.blocks.pop();
   }
 
   private endRun(event: AgentEvent & { type: "run_ended" }): void {

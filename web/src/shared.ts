@@ -13,10 +13,12 @@ interface Shared extends Lists {
   info: Info | null;
   /** Why a list could not be read: what is shown of it is old, or nothing. */
   unread: { [list in keyof Lists]?: string };
+  /** What waits has been read at least once. */
+  known: boolean;
   online: boolean;
 }
 
-let shared: Shared = { info: null, sessions: [], tasks: [], pending: [], unread: {}, online: true };
+let shared: Shared = { info: null, sessions: [], tasks: [], pending: [], unread: {}, known: false, online: true };
 const watchers = new Set<() => void>();
 
 function set(change: Partial<Shared>): void {
@@ -93,7 +95,7 @@ export const refresh = once(async () => {
   const [sessions, pending, tasks] = await Promise.all(
     [tried("sessions", api.sessions()), tried("pending", api.pending()), tried("tasks", wanted)]);
   if (pending) shownRead = read;
-  set({ sessions: sessions ?? shared.sessions, pending: pending ?? shared.pending, tasks: tasks ?? shared.tasks, unread });
+  set({ sessions: sessions ?? shared.sessions, pending: pending ?? shared.pending, tasks: tasks ?? shared.tasks, known: shownRead > 0, unread });
   refreshWhenDue(shared.pending, Object.keys(unread).length > 0);
   // Another page may have chosen another model.
   if (shared.info && shared.info.models.length > 1) await loadInfo();

@@ -46,6 +46,8 @@ export interface Pending {
   payload?: Json;
   arguments: JsonObject;
   schema?: JsonObject;
+  /** What the tool takes, for those who edit the arguments. */
+  parameters?: JsonObject;
   deadline?: number;
   agent: string;
   blocking: boolean;
@@ -110,7 +112,8 @@ export interface Task {
   reason: string;
 }
 
-export interface OpenCall { place: Place; id: string; title: string; pending: Pending }
+/** With a `problem`, all that is known of `pending` is its id. */
+export interface OpenCall { place: Place; id: string; title: string; pending: Pending; problem: string }
 
 export interface ToolInfo {
   name: string;

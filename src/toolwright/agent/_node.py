@@ -58,6 +58,9 @@ class AgentNode(Sealed):
         for child in self.sub_agents:
             child.join(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     def join(self, parent: "AgentNode") -> None:
         """Become a child of `parent`; an agent has one parent at most."""
         if self.parent is not None and self.parent is not parent:

@@ -325,9 +325,11 @@ class Runner(Sealed):
     # -- answering --------------------------------------------------------------------------
 
     async def pending(self, session_id: str | None = None) -> list[Pending]:
-        """The calls that wait for an answer, in one session or in all."""
+        """The calls that wait for an answer, in one session or in all; those of all without any that
+        cannot be read, which the log names."""
         rows = await self.store.open_calls(self.app_name, session_id)
-        return [replace(row.pending, session_id=row.scope.session_id) for row in waited_for(rows)]
+        readable = [row for row in waited_for(rows) if not row.problem]
+        return [replace(row.pending, session_id=row.scope.session_id) for row in readable]
 
     async def answer(self, session_id: str, call_id: str, value: Any, *, key: str = "") -> Answered:
         """Answer a pending call: `Approve()`, `Reject(reason=…)`, a choice, a result, a credential.

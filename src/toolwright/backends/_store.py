@@ -57,6 +57,8 @@ class OpenCall:
     """What was accepted, until the log has it (`PendingAnswered`)."""
     born: float | None = None
     """When its session was made (`SessionRow.created_at`)."""
+    problem: str = ""
+    """Why what is stored of it cannot be read: then all that is known of `pending` is the id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +243,11 @@ class Store(Protocol):
         ...
 
     async def open_calls(self, app_name: str, session_id: str | None = None) -> list[OpenCall]:
-        """Calls not yet closed, answered ones included; of all sessions when none is named."""
+        """Calls not yet closed, answered ones included; of all sessions when none is named.
+
+        `UnreadableError` when one of the named session cannot be read; among those of all sessions
+        it has a `problem`, so that the others can be seen.
+        """
         ...
 
     async def answer(

@@ -14,6 +14,7 @@ from toolwright.agent import Runner
 from toolwright.backends import SessionRow, is_expired, waited_for
 from toolwright.cli import _exit as exits
 from toolwright.cli._answer import RejectOption, answer_value
+from toolwright.cli._by_hand import HAND
 from toolwright.cli._go import LOST
 from toolwright.cli._me import PersonModel
 from toolwright.cli._options import AgentOption, JsonOption, ModelOption, StoreOption
@@ -24,7 +25,6 @@ from toolwright.cli._run import answer_command, chat_command, finish
 from toolwright.cli._shorten import shorten
 from toolwright.cli._show import outcome
 from toolwright.cli._target import Target, open_stored
-from toolwright.cli._tools import HAND
 from toolwright.cli._words import find_call, how_to_answer, question
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright.agent import Agent, BaseAgent, Runner
-from toolwright.backends import sqlite_path
+from toolwright.backends import Store, sqlite_path
 from toolwright.cli._models import choose_model
 from toolwright.cli._options import refuse_empty
 from toolwright.cli._out import note
@@ -19,6 +19,8 @@ from toolwright.tools import Tool, Toolset
 __all__ = [
     "DEFAULT_FILE",
     "Target",
+    "is_made",
+    "made",
     "open_runner",
     "open_stored",
     "open_target",
@@ -74,9 +76,7 @@ def open_stored(target: Target) -> Runner | None:
     """`open_runner` for reading: None, and nothing is made, where no session was ever stored."""
     found = _find(target)
     if found.runner is not None:
-        database = getattr(found.runner.store, "database", None)
-        is_there = database is None or has_tables(str(database), "sessions")
-        return found.runner if is_there else None
+        return found.runner if is_made(found.runner.store) else None
     assert found.agent is not None
     store = target.store or found.store
     if not has_tables(store, "sessions"):
@@ -96,8 +96,24 @@ def read_tools(agent: str | None) -> Runner:
 
 
 def open_tools(agent: str | None) -> Runner:
-    """A runner whose tools are wanted, and whose model is never asked."""
-    return open_runner(Target(agent=agent, model="me"))
+    """A runner whose tools are wanted, and whose model is never asked; its store is not made yet."""
+    found = _find(Target(agent=agent, model="me"))
+    if found.runner is not None:
+        return found.runner
+    assert found.agent is not None
+    return Runner(found.agent, app_name=found.agent.name, store=found.store)
+
+
+def is_made(store: Store) -> bool:
+    """Whether the store is there already; one in memory, and one of somebody's own, always is."""
+    database = getattr(store, "database", None)
+    return database is None or has_tables(str(database), "sessions")
+
+
+def made(store: Store) -> Store | None:
+    """The store, for nobody but this person; None where it cannot be made, which was said."""
+    address = str(getattr(store, "database", ""))
+    return store if not address or _prepared(address) == address else None
 
 
 def open_target(target: str | None, model: str | None) -> Any:

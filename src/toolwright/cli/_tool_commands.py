@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from toolwright.agent import Agent, Runner
 from toolwright.cli import _exit as exits
+from toolwright.cli._by_hand import call_tool
 from toolwright.cli._check import Finding, check_tools, token_cost
 from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
@@ -20,7 +21,6 @@ from toolwright.cli._tools import (
     agents_of,
     all_tools,
     all_warnings,
-    call_tool,
     find_tool,
     listed_tools,
     parse_pairs,

@@ -1,6 +1,7 @@
 """Tools run by hand: a run whose model is the person, so that every rule of a run holds."""
 
 from toolwright.agent import Agent, AgentNode, Hooks, Runner
+from toolwright.backends import Store
 from toolwright.errors import ModelError
 from toolwright.messages import ModelMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from toolwright.models import ModelRequest, OnDelta
@@ -8,8 +9,11 @@ from toolwright.models import ModelRequest, OnDelta
 __all__ = ["hand_runner"]
 
 
-def hand_runner(runner: Runner, *, by_program: bool = False) -> Runner | None:
-    """A runner with the same tools, rules, limits and store; None where the agent has no tools.
+def hand_runner(
+    runner: Runner, *, by_program: bool = False, store: Store | None = None
+) -> Runner | None:
+    """A runner with the same tools, rules, limits and, unless another is given, store; None where the
+    agent has no tools.
 
     Each message to it is one call, written as `name {"argument": …}`. `by_program`: it is not a
     person who writes them.
@@ -29,7 +33,7 @@ def hand_runner(runner: Runner, *, by_program: bool = False) -> Runner | None:
     return Runner(
         by_hand,
         app_name=runner.app_name,
-        store=runner.store,
+        store=runner.store if store is None else store,
         artifacts=services.artifacts,
         memory=services.memory,
         credentials=services.credentials,

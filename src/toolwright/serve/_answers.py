@@ -1,11 +1,12 @@
 """Answers to pending calls, as requests spell them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from toolwright.backends import OpenCall
 from toolwright.errors import ArgumentError, UsageError
 from toolwright.messages import Answered, Given, Pending, Remember
 from toolwright.serve._endpoint import Fields
@@ -17,6 +18,7 @@ __all__ = [
     "GiveAnswer",
     "OpenCallInfo",
     "answer_value",
+    "call_info",
     "refusal_is_a_problem",
     "refuse_unless_accepted",
 ]
@@ -77,6 +79,18 @@ class OpenCallInfo(Fields):
     id: str
     title: str
     pending: Pending
+    problem: str = ""
+    """Why it cannot be read, nor answered here: then all that is known of `pending` is the id."""
+
+
+def call_info(
+    place: Literal["session", "task"], call: OpenCall, titles: Mapping[str, str]
+) -> OpenCallInfo:
+    """An open call as the list of all shows it."""
+    of = call.scope.session_id
+    return OpenCallInfo(
+        place=place, id=of, title=titles.get(of, ""), pending=call.pending, problem=call.problem
+    )
 
 
 def answer_value(body: GiveAnswer) -> Any:

@@ -85,11 +85,13 @@ class Sessions:
 
     async def _open_calls(self, session_id: str | None = None) -> dict[str, list[OpenCall]]:
         """The open calls of one session or of all, by session."""
+        store, app_name = self._runner.store, self._runner.app_name
         try:
-            calls = await self._runner.store.open_calls(self._runner.app_name, session_id)
+            calls = await store.open_calls(app_name, session_id)
         except UnreadableError as error:
+            # It stands as in the list of all, which has what can be known of such a call.
             _log.warning("session %r: %s", session_id, error)
-            return {}
+            calls = await store.open_calls(app_name)
         found: dict[str, list[OpenCall]] = {}
         for call in calls:
             found.setdefault(call.scope.session_id, []).append(call)

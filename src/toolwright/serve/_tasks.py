@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue
 from toolwright.backends import PAGE
 from toolwright.errors import UsageError
 from toolwright.messages import Answered
-from toolwright.serve._answers import OpenCallInfo, refusal_is_a_problem
+from toolwright.serve._answers import OpenCallInfo, call_info, refusal_is_a_problem
 from toolwright.serve._problems import ProblemError
 from toolwright.serve.live import Replayed
 
@@ -98,12 +98,9 @@ class Tasks:
 
     async def waiting(self) -> list[OpenCallInfo]:
         """The calls that wait for an answer."""
-        calls = await self.orchestrator.pending()
+        calls = await self.orchestrator.store.waiting()
         titles = await self._titles() if calls else {}
-        return [
-            OpenCallInfo(place="task", id=task_id, title=titles.get(task_id, ""), pending=pending)
-            for task_id, pending in calls
-        ]
+        return [call_info("task", call, titles) for call in calls]
 
     async def event(self, task_id: str, seq: int) -> Replayed | None:
         """A task's stored event by its number."""

@@ -234,7 +234,7 @@ class Orchestrator(Sealed):
     async def pending(self, task_id: str | None = None) -> Sequence[tuple[str, Pending]]:
         """The calls that wait for an answer, with their task ids."""
         rows = await self.store.waiting(task_id)
-        return [(row.scope.session_id, row.pending) for row in rows]
+        return [(row.scope.session_id, row.pending) for row in rows if not row.problem]
 
     async def cancel(self, task_id: str) -> bool:
         """End a task: at once if nobody runs it, else its worker stops it. False if it had ended.

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from pydantic import BaseModel
 
@@ -43,17 +43,21 @@ def with_deferral(tool: Tool, timeout: float | None = None) -> Tool:
     return tool.replace(run=run)
 
 
-@explained(rest=FunctionTool)
+@overload
+def deferred_tool(func: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
 def deferred_tool(
     timeout: float | None = None, **settings: Any
-) -> Callable[[Callable[P, R]], FunctionTool[P, R]]:
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+@explained(rest=FunctionTool)
+def deferred_tool(timeout: float | Callable[..., Any] | None = None, **settings: Any) -> Any:
     """Make a tool whose function only sets something off; its result is brought from outside.
 
     `timeout` is how many seconds the outside has; then the model is told that nobody answered.
-    The other settings are those of `tool`.
+    Without it, also as plain `@deferred_tool`, it has for ever. The other settings are those of `tool`.
     """
     if callable(timeout):
-        raise UsageError("Write @deferred_tool(timeout=…), with brackets.")
+        return _DeferredFunctionTool(timeout, **settings)
     if timeout is not None and not timeout > 0:
         raise UsageError(f"The timeout of a deferred tool must be positive; got {timeout!r}.")
 

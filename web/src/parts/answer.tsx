@@ -148,7 +148,7 @@ function Confirmation({ at, pending, send }: QuestionProps) {
       void send(mode === "reject" ? { kind: "reject", reason } : { kind: "approve", remember, ...edited });
     }}>
       {mode !== "edit" ? <Facts value={pending.arguments} />
-        : schema ? <SchemaForm schema={schema} value={args} onChange={setArgs} />
+        : schema ? <SchemaForm at={`${at}/form`} schema={schema} value={args} onChange={setArgs} />
         : <p class="quiet" role="status">Reading what the tool takes…</p>}
       <Added pending={pending} args={mode === "edit" ? args : pending.arguments} />
       {mode === "reject" ? (
@@ -215,7 +215,7 @@ function ValueAnswer({ at, pending, send }: QuestionProps) {
       <Facts value={pending.arguments} />
       <Added pending={pending} />
       {asForm ? (
-        <SchemaForm schema={pending.schema!} value={value} onChange={setValue} />
+        <SchemaForm at={`${at}/form`} schema={pending.schema!} value={value} onChange={setValue} />
       ) : (
         <div class="field">
           <label for={field}>{pending.kind === "result" ? "Result of the call (text or JSON)" : "Your answer"}</label>

@@ -141,5 +141,7 @@ function TurnCost({ turn }: { turn: Turn }) {
 /** Only an end that needs a word gets one: a call that waits says so itself. */
 function EndedView({ ended }: { ended: Ended }) {
   if (ended.status !== "stopped") return null;
-  return <p class="note bad-text" role="status">Stopped: {ended.reason || "no reason was given"}</p>;
+  return <p class="note bad-text">Stopped: {whyStopped(ended)}</p>;
 }
+
+export const whyStopped = ({ reason }: Ended) => reason || "no reason was given";

@@ -3,7 +3,7 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import { waits, type Call } from "../conversation";
 import { outputAddress } from "../api";
-import { useDraft } from "../drafts";
+import { isSecret, useDraft } from "../drafts";
 import { isNumber, isObject, stringify } from "../exact";
 import { useAnswered, useCanGoOn } from "../shared";
 import type { Json, Pending, Place } from "../types";
@@ -49,7 +49,7 @@ export const CallCard = memo(({ call, place, id, live }: Props) => {
   );
 });
 
-interface BodyProps extends Props { hidden: boolean; waiting: Pending | undefined; answered: boolean; begun: Pending | null; setBegun(pending: Pending | null): void }
+interface BodyProps extends Props { hidden: boolean; waiting: Pending | undefined; answered: boolean; begun: Pending | null; setBegun(pending: Pending | null, toKeep?: Pending | null): void }
 
 function CallBody({ hidden, call, place, id, live, waiting, answered, begun, setBegun }: BodyProps) {
   const asked = begun ?? waiting;
@@ -58,7 +58,7 @@ function CallBody({ hidden, call, place, id, live, waiting, answered, begun, set
     <div class="call-body" hidden={hidden}>
       {asked ? (
         <AnswerPanel key={asked.call_id} place={place} id={id} pending={asked}
-          gone={asked.call_id !== waiting?.call_id} closed={call.closed} canGoOn={canGoOn} onBegun={(yes) => setBegun(yes ? asked : null)} />
+          gone={call.asked === true && asked.call_id !== waiting?.call_id} closed={call.closed} canGoOn={canGoOn} onBegun={(yes) => setBegun(yes ? asked : null, yes && !isSecret(asked) ? asked : null)} />
       ) : (
         <>
           {answered && <p class="quiet" role="status">Answered. {canGoOn ? "You stopped this run: your answer is kept until you go on." : "The agent goes on with it as soon as nothing else is waited for."}</p>}

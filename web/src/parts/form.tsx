@@ -1,6 +1,7 @@
 // A form made from a JSON Schema and a value; what has no field of its own is edited as JSON.
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { inThree, shortName, SIZES } from "../cut";
+import { dropDrafts, useDraft } from "../drafts";
 import { isObject, own, parse, readNumber, same, stringify } from "../exact";
 import type { Json, JsonObject } from "../types";
 import { inWords, visible } from "../visible";
@@ -8,6 +9,8 @@ import { count } from "../words";
 import { fieldFor, isLongName, linesOf, propertiesOf, readLines, resolve, type Field, type Property } from "./schema";
 
 interface FormProps {
+  /** What drafts are kept by; without it they are not. */
+  at?: string;
   schema: JsonObject;
   value: JsonObject;
   onChange(value: JsonObject): void;
@@ -18,29 +21,38 @@ const MAX_FIELDS = 60;
 /** A schema may contain itself; deeper objects are JSON. */
 const MAX_DEPTH = 4;
 
-export function SchemaForm({ schema, value, onChange }: FormProps) {
+export function SchemaForm({ at, schema, value, onChange }: FormProps) {
   const fields = propertiesOf(resolve(schema, schema));
   const names = Object.keys(value).length;
-  const [raw, setRaw] = useState(names > 0 && fields.length === 0 || names + fields.length > MAX_FIELDS);
+  const [raw, setRaw] = useDraft(below(at, "raw"), names > 0 && fields.length === 0 || names + fields.length > MAX_FIELDS);
+  const texts = below(at, "text");
+  const flip = () => {
+    // What could not be read is not there to be read in another way.
+    if (texts) dropDrafts(texts);
+    setRaw(!raw);
+  };
   return (
     <div class="form">
       <div class="form-mode">
-        <button type="button" class="plain small" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+        <button type="button" class="plain small" aria-pressed={raw} onClick={flip}>
           {raw ? "As a form" : "As JSON"}
         </button>
       </div>
       {raw ? (
-        <JsonField name="Arguments" value={value} object onChange={(v) => onChange(isObject(v) ? v : {})} />
+        <JsonField at={below(texts, "all")} name="Arguments" value={value} object onChange={(v) => onChange(isObject(v) ? v : {})} />
       ) : fields.length + names === 0 ? (
         <p class="quiet">No arguments.</p>
       ) : (
-        <Fields fields={fields} root={schema} value={value} depth={1} onChange={onChange} />
+        <Fields at={below(texts, "of")} fields={fields} root={schema} value={value} depth={1} onChange={onChange} />
       )}
     </div>
   );
 }
 
+const below = (at: string | undefined, name: string) => at && `${at}/${name}`;
+
 interface FieldsProps {
+  at: string | undefined;
   fields: Property[];
   root: JsonObject;
   value: JsonObject;
@@ -48,7 +60,7 @@ interface FieldsProps {
   onChange(value: JsonObject): void;
 }
 
-function Fields({ fields, root, value, depth, onChange }: FieldsProps) {
+function Fields({ at, fields, root, value, depth, onChange }: FieldsProps) {
   // What the schema does not name is shown too: it is part of the call. It stays while it is edited.
   const [others] = useState(() => {
     const named = new Set(fields.map(([name]) => name));
@@ -61,7 +73,7 @@ function Fields({ fields, root, value, depth, onChange }: FieldsProps) {
   return (
     <>
       {[...fields, ...others].map(([name, schema, required]) => (
-        <FieldRow key={name} name={name} schema={schema} root={root} required={required} depth={depth}
+        <FieldRow key={name} at={below(at, name)} name={name} schema={schema} root={root} required={required} depth={depth}
           value={own(value, name)} onChange={(item) => put(name, item)} />
       ))}
     </>
@@ -69,6 +81,7 @@ function Fields({ fields, root, value, depth, onChange }: FieldsProps) {
 }
 
 interface RowProps {
+  at: string | undefined;
   name: string;
   schema: JsonObject;
   root: JsonObject;
@@ -79,7 +92,7 @@ interface RowProps {
 }
 
 function FieldRow(props: RowProps) {
-  const { name, schema, root, required, depth, value, onChange } = props;
+  const { at, name, schema, root, required, depth, value, onChange } = props;
   const id = useId();
   // Chosen once: what is typed never changes the field that it is typed into.
   const [field] = useState(() => fieldFor(schema, root, value));
@@ -91,12 +104,12 @@ function FieldRow(props: RowProps) {
     return (
       <fieldset>
         <legend>{shortName(name)}</legend>
-        <Fields fields={fields} root={root} value={isObject(value) ? value : {}} depth={depth + 1} onChange={onChange} />
+        <Fields at={at} fields={fields} root={root} value={isObject(value) ? value : {}} depth={depth + 1} onChange={onChange} />
       </fieldset>
     );
   }
   if (field.kind === "json" || field.kind === "object") {
-    return <JsonField name={name} help={help} value={value} required={required} onChange={onChange} />;
+    return <JsonField at={at} name={name} help={help} value={value} required={required} onChange={onChange} />;
   }
   return (
     <div class={`field ${field.kind === "boolean" ? "field-check" : ""}`}>
@@ -112,7 +125,7 @@ function FieldRow(props: RowProps) {
 
 interface ControlProps extends RowProps { id: string; field: Exclude<Field, { kind: "json" | "object" }>; helpId?: string }
 
-function Control({ name, schema, root, required, value, onChange, id, field, helpId }: ControlProps) {
+function Control({ at, name, schema, root, required, value, onChange, id, field, helpId }: ControlProps) {
   // Nothing, an empty text and null are three values; only the first is missing.
   const common = { id, required: required && value === undefined, "aria-describedby": helpId };
   const unset = resolve(schema, root).default;
@@ -133,7 +146,7 @@ function Control({ name, schema, root, required, value, onChange, id, field, hel
         </select>
       );
     case "number":
-      return <NumberInput common={{ ...common, placeholder: empty }} value={value} onChange={onChange} />;
+      return <NumberInput at={at} common={{ ...common, placeholder: empty }} value={value} onChange={onChange} />;
     case "list":
       return <textarea {...common} class={breaking(lines)} rows={rowsOf(lines, 3)} placeholder="one per line" value={lines}
         onInput={(e) => onChange(readLines(e.currentTarget.value, field.item, root))} />;
@@ -174,19 +187,30 @@ function Ending({ text }: { text: string }) {
 }
 
 /** No `type="number"`: a browser rounds what it steps, and writes some numbers anew. */
-function NumberInput({ common, value, onChange }: InputProps<Json | undefined>) {
-  const [text, setText] = useState(value === undefined || value === null ? "" : String(value));
-  const read = (input: HTMLInputElement) => {
-    const typed = input.value.trim();
-    const number = readNumber(typed);
-    setText(input.value);
-    input.setCustomValidity(typed === "" || number !== undefined ? "" : "Write a number, such as 12 or 0.5.");
-    if (typed === "" || number !== undefined) onChange(number);
+function NumberInput({ at, common, value, onChange }: InputProps<Json | undefined> & { at: string | undefined }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useUnread(at, () => (value === undefined || value === null ? "" : String(value)), whyNoNumber, input);
+  const read = (typed: string) => {
+    setText(typed);
+    if (!whyNoNumber(typed)) onChange(readNumber(typed.trim()));
   };
-  return <input {...common} type="text" inputMode="decimal" autocomplete="off" value={text} onInput={(e) => read(e.currentTarget)} />;
+  return <input {...common} ref={input} type="text" inputMode="decimal" autocomplete="off" value={text} onInput={(e) => read(e.currentTarget.value)} />;
+}
+
+const whyNoNumber = (text: string) =>
+  text.trim() === "" || readNumber(text.trim()) !== undefined ? "" : "Write a number, such as 12 or 0.5.";
+
+/** A text of which a value is read; as long as it cannot be, it is kept for itself and stops what is to be sent. */
+function useUnread(at: string | undefined, initial: () => string, whyNot: (text: string) => string,
+  field: { current: HTMLInputElement | HTMLTextAreaElement | null }): [string, (text: string) => void, string] {
+  const [text, setText] = useDraft(at, initial);
+  const problem = whyNot(text);
+  useLayoutEffect(() => field.current!.setCustomValidity(problem), [problem]);
+  return [text, (next) => setText(next, whyNot(next) ? next : null), problem];
 }
 
 interface JsonFieldProps {
+  at: string | undefined;
   name: string;
   help?: string;
   required?: boolean;
@@ -196,32 +220,40 @@ interface JsonFieldProps {
   onChange(value: Json | undefined): void;
 }
 
-function JsonField({ name, help = "", required = false, object = false, value, onChange }: JsonFieldProps) {
+function JsonField({ at, name, help = "", required = false, object = false, value, onChange }: JsonFieldProps) {
   const id = useId();
+  const area = useRef<HTMLTextAreaElement>(null);
   // JSON made visible is the same JSON.
-  const [text, setText] = useState(() => (value === undefined ? "" : visible(stringify(value, true))));
-  const [problem, setProblem] = useState("");
-  const read = (area: HTMLTextAreaElement) => {
-    setText(area.value);
-    let wrong = "";
-    try {
-      const typed = area.value.trim() === "" ? undefined : parse(area.value);
-      if (object && typed !== undefined && !isObject(typed)) wrong = 'An object is expected here, such as {"name": "value"}.';
-      else onChange(typed);
-    } catch (error) {
-      wrong = (error as Error).message;
-    }
-    setProblem(wrong);
-    // What cannot be read is not sent, and neither is what was there before it.
-    area.setCustomValidity(wrong);
+  const shown = () => (value === undefined ? "" : visible(stringify(value, true)));
+  const [text, setText, problem] = useUnread(at, shown, object ? whyNoObject : whyNoJson, area);
+  const read = (typed: string) => {
+    setText(typed);
+    if (!(object ? whyNoObject : whyNoJson)(typed)) onChange(readJson(typed));
   };
   return (
     <div class="field">
       <label for={id}><span class="field-name">{shortName(name)}</span> <span class="required">JSON</span></label>
-      <textarea id={id} class={`mono ${breaking(text)}`} rows={rowsOf(text, 2)} required={required && value === undefined} spellcheck={false} value={text} aria-invalid={!!problem}
-        aria-describedby={`${id}-help`} onInput={(e) => read(e.currentTarget)} />
+      <textarea id={id} ref={area} class={`mono ${breaking(text)}`} rows={rowsOf(text, 2)} required={required && value === undefined} spellcheck={false} value={text} aria-invalid={!!problem}
+        aria-describedby={`${id}-help`} onInput={(e) => read(e.currentTarget.value)} />
       <p class={problem ? "help bad-text" : "help"} id={`${id}-help`}>{problem || help}</p>
       <Ending text={text} />
     </div>
   );
+}
+
+const readJson = (text: string): Json | undefined => (text.trim() === "" ? undefined : parse(text));
+
+function whyNoJson(text: string): string {
+  try {
+    readJson(text);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function whyNoObject(text: string): string {
+  const wrong = whyNoJson(text);
+  const typed = wrong ? undefined : readJson(text);
+  return wrong || (typed === undefined || isObject(typed) ? "" : 'An object is expected here, such as {"name": "value"}.');
 }

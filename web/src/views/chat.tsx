@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import { waits, type Call, type Conversation } from "../conversation";
 import { keepDraft, messageTo } from "../drafts";
-import { Blocks, type Actions } from "../parts/blocks";
+import { Blocks, whyStopped, type Actions } from "../parts/blocks";
 import { Composer } from "../parts/composer";
 import { textOf } from "../parts/content";
 import { Icon } from "../parts/icon";
@@ -12,6 +12,7 @@ import { SidePanel } from "../parts/side";
 import { Welcome } from "../parts/welcome";
 import { go } from "../router";
 import { isSettled, refresh, useShared } from "../shared";
+import type { Session } from "../types";
 import { useConversation } from "../use-conversation";
 
 export function ChatView({ id }: { id?: string }) {
@@ -63,7 +64,7 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useFollowEnd(scroll);
   const session = conversation.running ? undefined : sessions.find((s) => s.id === id);
-  const ended = session?.status === "interrupted" ? "This run was interrupted." : session?.can_go_on ? KEPT : "";
+  const ended = session ? standsStill(session, conversation) : "";
 
   // The same object from draw to draw: a new one would draw every block again.
   const actions = useMemo(() => actionsFor(id), [id]);
@@ -98,14 +99,28 @@ function Talk({ id, panel, closePanel }: { id: string; panel: boolean; closePane
 /** Said of a run that the person has stopped: nothing goes on without them. */
 const KEPT = "You stopped this run. What has come since, an answer or the end of a deadline, is kept until you go on.";
 
+/** Said of a run that nothing was left to wait for. */
+const CUT_OFF = "You can go on with this run: a reply that was cut off is written anew, and a call that was cut off is only repeated where its tool allows that.";
+
+/** What is said of a session that goes on only when the person wants it to; nothing where they are to answer first. */
+function standsStill({ status, can_go_on }: Session, { blocks }: Conversation): string {
+  if (status === "interrupted") return "This run was interrupted.";
+  if (can_go_on) return KEPT;
+  const turn = blocks.findLast((block) => block.kind === "turn");
+  return status === "stopped" && !turn?.calls.some((call) => call && waits(call)) ? CUT_OFF : "";
+}
+
 /** What a screen reader says of the run: how it stands, and the answer once it is whole. */
 function heard({ running, blocks }: Conversation, isOpen: (call: Call) => boolean, ended: string): string {
   const turn = blocks.findLast((block) => block.kind === "turn");
   if (turn?.calls.some((call) => call && waits(call, isOpen))) return "A call waits for your answer";
   if (running) return "The agent is working";
+  const waiting = blocks.some((block) => block.kind === "turn" && block.calls.some((call) => call && waits(call, isOpen)));
+  const still = waiting ? "A call still waits for your answer. " : "";
+  const last = blocks.at(-1);
+  if (last?.kind === "ended" && last.status === "stopped") return `The agent has stopped. Reason: ${whyStopped(last)}. ${still}${ended}`;
   if (ended) return ended;
-  const still = blocks.some((block) => block.kind === "turn" && block.calls.some((call) => call && waits(call, isOpen)));
-  return turn ? `The agent is done. ${still ? "A call still waits for your answer. " : ""}${turn.text.slice(0, 500)}` : "";
+  return turn ? `The agent is done. ${still}${turn.text.slice(0, 500)}` : "";
 }
 
 /** Going back always makes another session; nothing that happened is changed. */

@@ -7,6 +7,7 @@ import { EventList } from "../parts/events";
 import { Icon } from "../parts/icon";
 import { StatusChip } from "../parts/status";
 import { Timeline } from "../parts/timeline";
+import { dropDraftsIn } from "../drafts";
 import { go, href } from "../router";
 import { refresh, useShared } from "../shared";
 import type { AgentEvent, Place, Status } from "../types";
@@ -53,6 +54,7 @@ function RunActions({ place, id, status, seq, running }: ActionProps) {
   const [sure, setSure] = useState(false);
   const remove = async () => {
     await api.deleteSession(id);
+    dropDraftsIn(place, id);
     void refresh();
     go("runs");
   };

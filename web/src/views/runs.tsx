@@ -1,6 +1,7 @@
 // All sessions and tasks: find them by text and status, watch the queue, open one.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api";
+import { useDraft } from "../drafts";
 import { Icon } from "../parts/icon";
 import { StatusChip, StatusMark } from "../parts/status";
 import { go, href } from "../router";
@@ -75,7 +76,7 @@ function RunList() {
 }
 
 function NewTask({ agent }: { agent: string }) {
-  const [message, setMessage] = useState("");
+  const [message, setMessage] = useDraft("task/new", "");
   const [problem, setProblem] = useState("");
   const send = async () => {
     try {

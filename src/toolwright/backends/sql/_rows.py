@@ -64,12 +64,19 @@ def open_call(row: Row[Any]) -> OpenCall:
 
 
 def open_calls(found: Sequence[Row[Any]]) -> Iterator[OpenCall]:
-    """Calls of many sessions; one that cannot be read is left out, so that the others can be seen."""
+    """Calls of many sessions; of one that cannot be read it is said why, and the others can be seen."""
     for row in found:
         try:
             yield open_call(row)
         except UnreadableError as error:
-            _tell_once(f"session {row.session_id!r}: a call is left out of the list: {error}")
+            _tell_once(f"session {row.session_id!r}: {error}")
+            yield OpenCall(
+                scope=_scope(row),
+                pending=Pending(call_id=row.call_id, name="", kind="result"),
+                answered=row.answered_at is not None,
+                born=row.created_at,
+                problem=str(error),
+            )
 
 
 @functools.lru_cache(maxsize=1000)
@@ -81,9 +88,17 @@ def _tell_once(problem: str) -> None:
 def _answer(text: str) -> StoredAnswer:
     try:
         return from_json_text(_ANSWER, text)
-    except ValueError:
-        # Written before answers had a tag of their own.
+    except (ValueError, RecursionError):
+        return _untagged_answer(text)
+
+
+def _untagged_answer(text: str) -> Given:
+    """Written before answers had a tag of their own."""
+    try:
         return Given(value=from_exact_json(text))
+    except (ValueError, RecursionError) as error:
+        # Without the text: it may be a secret.
+        raise UnreadableError("Unreadable answer to a pending call.") from error
 
 
 def answer_text(answer: StoredAnswer) -> str:

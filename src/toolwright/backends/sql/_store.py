@@ -417,7 +417,7 @@ class SqlStore(Sealed):
             answered = [
                 row
                 for row in connection.execute(sql.ANSWERED, here | {"now": time.time()}).all()
-                if may_go_on(self.calls_in(connection, app_name, row.session_id))
+                if _may_go_on(connection, here | {"session": row.session_id})
             ]
             return [rows.session(row) for row in (*cut_off, *answered)]
 
@@ -576,6 +576,12 @@ def _page(connection: Connection, where: dict[str, Any]) -> list[Encoded]:
             if length > _PAGE_LENGTH:
                 break
     return found
+
+
+def _may_go_on(connection: Connection, where: Mapping[str, Any]) -> bool:
+    """Whether a session has something to go on with; not while one of its calls cannot be read."""
+    calls = list(rows.open_calls(connection.execute(sql.SESSION_CALLS, where).all()))
+    return may_go_on(calls) and not any(call.problem for call in calls)
 
 
 def _note_unfinished(connection: Connection, here: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """The inbox: every call that waits for an answer, of every session and task."""
 
 from toolwright.agent import Runner
-from toolwright.backends import OpenCall, is_expired, waited_for
-from toolwright.serve._answers import OpenCallInfo
+from toolwright.backends import is_expired, waited_for
+from toolwright.serve._answers import OpenCallInfo, call_info
 from toolwright.serve._endpoint import Ask, Nothing, Routes, route
 from toolwright.serve._workbench import Workbench
 from toolwright.serve.live import EventStream
@@ -41,11 +41,4 @@ async def _waiting_in_sessions(runner: Runner) -> list[OpenCallInfo]:
     calls = await runner.store.open_calls(runner.app_name)
     waiting = waited_for(calls)
     titles = {row.scope.session_id: row.title for row in await runner.sessions()} if waiting else {}
-    return [_info(call, titles) for call in waiting]
-
-
-def _info(call: OpenCall, titles: dict[str, str]) -> OpenCallInfo:
-    session_id = call.scope.session_id
-    return OpenCallInfo(
-        place="session", id=session_id, title=titles.get(session_id, ""), pending=call.pending
-    )
+    return [call_info("session", call, titles) for call in waiting]
