@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
-from toolwright.sources._secret_names import digest_of_plain
+from toolwright.sources._secret_names import digest_of_plain, shown_address
 from toolwright.tools import digest_of
 
 try:
@@ -73,13 +73,13 @@ class StreamableHTTPConnectionParams:
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
-        return self.url
+        """What it is called in messages; without what may be a secret in its address."""
+        return shown_address(self.url)
 
     @property
     def identity(self) -> str:
         """Which server it is; without what may be a secret in its address."""
-        return _without_secrets(self.url)
+        return shown_address(self.url)
 
     @property
     def variant(self) -> str:
@@ -101,13 +101,13 @@ class SseConnectionParams:
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
-        return self.url
+        """What it is called in messages; without what may be a secret in its address."""
+        return shown_address(self.url)
 
     @property
     def identity(self) -> str:
         """Which server it is; without what may be a secret in its address."""
-        return _without_secrets(self.url)
+        return shown_address(self.url)
 
     @property
     def variant(self) -> str:
@@ -122,11 +122,6 @@ def _variant(url: str, headers: Mapping[str, str] | None) -> str:
     given = {name.lower(): value for name, value in (headers or {}).items()}
     fields = {f"?{name}": value for name, value in parse_qsl(urlsplit(url).query)}
     return digest_of_plain({**given, **fields})
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def connection_params_of(given: Any) -> ConnectionParams:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from toolwright.errors import UsageError
+from toolwright.sources._secret_names import shown_address
 from toolwright.sources.openapi._load import TextKind, parse_text
 
 __all__ = [
@@ -74,7 +75,7 @@ class Document:
     def add(self, address: str, content: bytes) -> "Document | None":
         """Take a file that was fetched because a reference leads to it; None if it is unreadable."""
         try:
-            root = parse_text(content, origin=address)
+            root = parse_text(content, origin=shown_address(address))
         except UsageError as error:
             self.leave_out(address, str(error))
             return None
@@ -167,7 +168,8 @@ def document_at(path: str | Path, most: int) -> Document:
 
 def document_of_site(content: bytes, url: str) -> Document:
     """A document from the web; what it refers to is fetched with it, and added."""
-    return _checked(Document(parse_text(content, origin=url), base=url), url)
+    shown = shown_address(url)
+    return _checked(Document(parse_text(content, origin=shown), base=url), shown)
 
 
 def _reader_of_folder(folder: Path, most: int) -> Reader:
