@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import anyio
 from cyclopts import Parameter
 
+from toolwright._plain_file import read_plain_file, write_plain_file
 from toolwright.agent import Explanation, Runner, lock_of, moved_since
 from toolwright.cli import _exit as exits
 from toolwright.cli._json import read_json
@@ -19,6 +20,7 @@ from toolwright.errors import UsageError
 __all__ = ["LOCK_FILE", "FileOption", "lock", "moved", "policy_explain"]
 
 LOCK_FILE = "toolwright.lock"
+_MOST_BYTES = 100_000_000
 FileOption = Annotated[Path, Parameter(name="--file", help="The lock file.")]
 UserOption = Annotated[str, Parameter(name="--user", help="Whose call it would be.")]
 
@@ -86,7 +88,11 @@ def lock(agent: AgentOption = None, *, file: FileOption = Path(LOCK_FILE)) -> in
             return await lock_of(runner.agent)
 
     found = anyio.run(main)
-    file.write_text(json_text.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    text = json_text.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
+    try:
+        write_plain_file(file, f"{text}\n".encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}.") from error
     say(f"{file}: {len(found['sources'])} sources")
     return exits.DONE
 
@@ -98,9 +104,11 @@ async def moved(runner: Runner, file: Path) -> list[str]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        locked = read_json(file.read_text())
+        locked = read_json(read_plain_file(file, _MOST_BYTES).decode("utf-8", "surrogatepass"))
     except OSError as error:
-        raise UsageError(f"{file} cannot be read; write it with `toolwright lock`.") from error
+        raise UsageError(
+            f"{file} cannot be read ({error.strerror}); write it with `toolwright lock`."
+        ) from error
     except ValueError as error:
         raise UsageError(f"{file} is no lock file: {error}.") from error
     if not isinstance(locked, dict) or locked.get("version") != 1:
