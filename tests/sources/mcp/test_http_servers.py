@@ -180,7 +180,7 @@ async def test_each_user_has_their_own_headers() -> None:
 
 @pytest.mark.row("004-K3")
 @pytest.mark.parametrize("most", [10_000, 3])
-async def test_progress_is_told_to_a_function_of_ones_own_but_not_too_much(
+async def test_progress_is_told_to_a_function_of_ones_own(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolwright.sources._counted.MOST_PROGRESS", most)
