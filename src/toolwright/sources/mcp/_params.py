@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from toolwright._sealed import sealed
+from toolwright._shown_value import shown_address_of, shown_value
 from toolwright.errors import UsageError
 from toolwright.sources._secret_names import digest_of_plain, shown_address
 from toolwright.tools import digest_of
@@ -124,6 +125,12 @@ def _variant(url: str, headers: Mapping[str, str] | None) -> str:
     return digest_of_plain({**given, **fields})
 
 
+def _shown(given: Any) -> str:
+    if isinstance(given, str):
+        return repr(shown_address_of(given))
+    return shown_value("connection_params", given)
+
+
 def connection_params_of(given: Any) -> ConnectionParams:
     """`given` as connection parameters; bare server parameters and URLs will do."""
     if isinstance(given, ConnectionParams):
@@ -134,5 +141,5 @@ def connection_params_of(given: Any) -> ConnectionParams:
         return StreamableHTTPConnectionParams(given)
     raise UsageError(
         f"An MCP server is described by StdioConnectionParams, StreamableHTTPConnectionParams, "
-        f"SseConnectionParams or an http(s) URL; got {given!r}."
+        f"SseConnectionParams or an http(s) URL; got {_shown(given)}."
     )
