@@ -16,8 +16,12 @@ def read_env_file(path: Path, where: str) -> dict[str, str]:
     """The variables of a file with `NAME=value` lines; empty lines and `#` comments are left out."""
     try:
         lines = read_small_file(path).splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{where} has an envFile that cannot be read: {error}.") from error
+    except OSError as error:
+        told = f"{where} has an envFile that cannot be read: {str(path)!r}: {error.strerror}."
+        raise UsageError(told) from error
+    except ValueError as error:
+        told = f"{where} has an envFile that cannot be read: {str(path)!r} is not UTF-8."
+        raise UsageError(told) from error
     found: dict[str, str] = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line or line.startswith("#"):

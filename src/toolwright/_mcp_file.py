@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from toolwright._plain_file import read_plain_file
 from toolwright.errors import UsageError
 
 __all__ = ["COMMENT_MARKS", "McpFile", "is_disabled", "read_mcp_file", "read_small_file"]
@@ -52,12 +53,8 @@ def read_mcp_file(path: Path) -> McpFile:
 
 
 def read_small_file(path: Path) -> str:
-    """Its text; `ValueError` if it is longer than a person would write it."""
-    with path.open("rb") as file:
-        found = file.read(_MOST_BYTES + 1)
-    if len(found) > _MOST_BYTES:
-        raise ValueError(f"it is longer than {_MOST_BYTES:,} bytes")
-    return found.decode("utf-8-sig")
+    """Its text; `OSError` if it is no regular file, or longer than a person would write it."""
+    return read_plain_file(path, _MOST_BYTES).decode("utf-8-sig")
 
 
 def is_disabled(server: dict[str, Any]) -> bool:

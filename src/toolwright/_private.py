@@ -1,11 +1,24 @@
 """Files and directories for nobody but the user whose process makes them, whatever the umask."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["is_private", "make_parents", "private_directory"]
+from toolwright._plain_file import demand_regular
+
+__all__ = [
+    "close_to_others",
+    "demand_own_way",
+    "is_private",
+    "make_parents",
+    "make_private_directory",
+    "make_private_file",
+    "private_directory",
+]
+
+_MOST_LINKS = 40
 
 
 def private_directory(path: Path) -> bool:
@@ -39,11 +52,92 @@ def _is_own(path: Path, *, without: int) -> bool:
 
 
 def make_parents(path: Path) -> None:
-    """Make the directories above a file that are missing, for this user alone; others stay."""
+    """Make the directories above a file that are missing, for this user alone; others stay.
+
+    `PermissionError` if somebody else may have made one of them: see `demand_own_way`.
+    """
+    demand_own_way(path)
     missing = []
     for parent in path.parents:
         if parent.exists():
             break
         missing.append(parent)
     for parent in reversed(missing):
-        parent.mkdir(mode=0o700, exist_ok=True)
+        make_private_directory(parent)
+    if missing:
+        demand_own_way(path)
+
+
+def make_private_directory(path: Path) -> None:
+    """Make the directory, for this user alone; one that is there stays as it is."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+        path.chmod(0o700)  # An umask can take one's own rights, too.
+
+
+def make_private_file(path: Path) -> None:
+    """Make the file, empty and for nobody but this user; one that is there is neither opened nor changed.
+
+    `OSError` if it is no regular file, or if somebody else may have put it there.
+    """
+    demand_own_way(path)
+    try:
+        # Through a link that leads nowhere yet.
+        descriptor = os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        demand_own_way(path)  # It may have come in between.
+        demand_regular(path.stat(), path)
+        return
+    try:
+        close_to_others(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def close_to_others(descriptor: int) -> None:
+    """Let this user read and write an open file, and nobody else."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o600)
+
+
+def demand_own_way(path: Path) -> None:
+    """`PermissionError` if somebody else may have put there what is at `path` or on the way to it.
+
+    Where everybody can write, whoever comes first can put a file, a directory or a link: there it
+    must be this user's own, or the system's. What is not there yet is nobody's.
+    """
+    if os.name != "posix":
+        return
+    trusted = (0, os.geteuid())
+    here, waiting, links = Path("/"), list(reversed(path.absolute().parts[1:])), 0
+    while waiting:
+        step = here / waiting.pop()
+        try:
+            found = step.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        if here.stat().st_mode & stat.S_IWOTH and step.name != "..":
+            _demand_own(step, found, trusted)
+        if not stat.S_ISLNK(found.st_mode):
+            here = here.parent if step.name == ".." else step
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        target = Path(os.readlink(step))
+        here = Path("/") if target.is_absolute() else here
+        waiting += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+
+
+def _demand_own(step: Path, found: os.stat_result, trusted: tuple[int, ...]) -> None:
+    why = ""
+    if found.st_uid not in trusted:
+        why = "it belongs to another user"
+    elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        why = "it has another name elsewhere"
+    if why:
+        raise PermissionError(
+            errno.EPERM,
+            f"{why}, and everybody can write to the directory that it is in; name another place",
+            str(step),
+        )

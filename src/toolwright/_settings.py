@@ -3,12 +3,12 @@
 import dataclasses
 import functools
 import inspect
-import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
 from toolwright._expected import describe, fits, is_list
+from toolwright._shown_value import shown_value
 from toolwright.errors import SettingError
 
 __all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign", "near_names"]
@@ -286,7 +286,7 @@ def is_foreign(name: str) -> bool:
 
 
 def _misfit(name: str, key: str, value: Any, hint: Any) -> str:
-    wanted, found = describe(hint), reprlib.repr(value) if not callable(value) else repr(value)
+    wanted, found = describe(hint), shown_value(key, value)
     if is_list(hint) and not isinstance(value, list | tuple | set):
         shown = getattr(value, "__name__", None) or getattr(value, "name", None) or "…"
         return f"{key} takes a list: {key}=[{shown}]; got {found}."
@@ -360,7 +360,7 @@ def _problem(
         first = next((key for key in known if key not in positional), "")
         return (
             f"{name} takes its settings by name: {name}({first}=…); "
-            f"got {reprlib.repr(args[len(positional)])} without a name."
+            f"got {shown_value(first, args[len(positional)])} without a name."
         )
     given = {*positional[: len(args)], *kwargs}
     missing = [k for k, v in known.items() if k in own and v.default is v.empty and k not in given]

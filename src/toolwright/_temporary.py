@@ -136,6 +136,7 @@ def temporary_directory() -> Path:
     pid = os.getpid()
     prefix = f"{_OURS}{pid:x}-{_started(pid) or 0:x}-{_place()}-"
     directory = Path(tempfile.mkdtemp(prefix=prefix, dir=temporary_root()))
+    directory.chmod(0o700)  # An umask can take one's own rights, too.
     _roots.add(directory.parent.resolve())
     _sweep_once(directory.parent, pid)
     return directory

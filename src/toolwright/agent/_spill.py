@@ -13,7 +13,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from toolwright._private import is_private, private_directory
+from toolwright._private import (
+    close_to_others,
+    is_private,
+    make_private_directory,
+    private_directory,
+)
 from toolwright.errors import ToolError
 from toolwright.messages import Scope
 
@@ -112,7 +117,7 @@ class Spill:
             # Not waited for: there may be tens of thousands, and a run must not be late for them.
             start_thread(partial(_remove_old, root))
         directory = root / self._name()
-        directory.mkdir(mode=0o700, exist_ok=True)
+        make_private_directory(directory)
         if not self._stored:
             weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         return directory
@@ -148,6 +153,7 @@ def _roots() -> Iterator[Path]:
 def _write_new(path: Path, data: bytes) -> None:
     new = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, new, 0o600), "wb") as file:
+        close_to_others(file.fileno())
         file.write(data)
 
 

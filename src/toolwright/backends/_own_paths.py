@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._own_program import PYTHON, own_program
+from toolwright._private import demand_own_way, make_parents, make_private_file
 from toolwright._temporary import forget_guests, guest_places, our_temporary_directories
 from toolwright.errors import UsageError
 
@@ -35,6 +36,7 @@ __all__ = [
     "hide_database",
     "hide_directory",
     "hold_program",
+    "make_database",
     "make_directory_of_records",
     "own_below",
     "own_program",
@@ -449,12 +451,27 @@ def _others_in(directory: Path) -> list[str]:
     return others
 
 
+def make_database(path: str | os.PathLike[str]) -> None:
+    """Make the file of a database, for nobody but this user; one that exists stays as it is.
+
+    `OSError` if somebody else may have put it there, or a file that SQLite would read with it. An
+    existing one is not opened: to close it again would drop the locks that other connections of this
+    process hold on it.
+    """
+    file = Path(path)
+    make_private_file(file)
+    real = file.resolve()
+    for more in _BESIDE:
+        demand_own_way(real.with_name(f"{real.name}{more}"))
+
+
 def make_directory_of_records(directory: Path) -> None:
     """Make a missing directory for records, for nobody but this user; one of databases is marked."""
     if not directory.exists():
-        directory.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(directory)
         with contextlib.suppress(FileExistsError):
             directory.mkdir(mode=0o700)
+            directory.chmod(0o700)
             if any(file.parent == directory for file in tuple(_databases)):
                 (directory / _OURS).touch()
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import anyio
 from cyclopts import Parameter
 
+from toolwright._plain_file import read_plain_file, write_plain_file
 from toolwright.agent import Explanation, Runner, lock_of, moved_since
 from toolwright.cli import _exit as exits
 from toolwright.cli._json import read_json
@@ -19,6 +20,7 @@ from toolwright.errors import UsageError
 __all__ = ["LOCK_FILE", "FileOption", "lock", "moved", "policy_explain"]
 
 LOCK_FILE = "toolwright.lock"
+_MOST_BYTES = 100_000_000
 FileOption = Annotated[Path, Parameter(name="--file", help="The lock file.")]
 UserOption = Annotated[str, Parameter(name="--user", help="Whose call it would be.")]
 
@@ -89,7 +91,7 @@ def lock(agent: AgentOption = None, *, file: FileOption = Path(LOCK_FILE)) -> in
     text = json_text.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
     try:
         # As JSON escapes it: half of a pair, which a server may write, has no other form in a file.
-        file.write_bytes(f"{text}\n".encode(errors="backslashreplace"))
+        write_plain_file(file, f"{text}\n".encode(errors="backslashreplace"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be written: {_why(error)}.") from error
     say(f"{file}: {len(found['sources'])} sources")
@@ -108,7 +110,7 @@ async def moved(runner: Runner, file: Path) -> list[str]:
 
 def _read(file: Path) -> Any:
     try:
-        return read_json(file.read_text(encoding="utf-8"))
+        return read_json(read_plain_file(file, _MOST_BYTES).decode())
     except OSError as error:
         told = f"{file} cannot be read ({_why(error)}); write it with `toolwright lock`."
         raise UsageError(told) from error

@@ -1,12 +1,12 @@
 """Where the command line keeps what must outlive it: private files of the person who runs it."""
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from toolwright._private import make_parents
+from toolwright._private import demand_own_way, make_parents, make_private_file
 from toolwright.backends import sqlite_path
+from toolwright.errors import UsageError
 from toolwright.kits._state import state_directory, store_of
 
 __all__ = ["default_store", "has_tables", "history_file", "make_private", "state_directory"]
@@ -30,7 +30,7 @@ def history_file() -> Path:
 def make_private(path: Path) -> None:
     """Make the file and the directories above it, for nobody but this person; what exists stays."""
     make_parents(path)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    make_private_file(path)
 
 
 def has_tables(address: str, component: str) -> bool:
@@ -43,6 +43,10 @@ def has_tables(address: str, component: str) -> bool:
         return True
     if not path.is_file():
         return False
+    try:
+        demand_own_way(path)
+    except OSError as error:
+        raise UsageError(f"The database {str(path)!r} is not used: {error}") from error
     query = "SELECT 1 FROM toolwright_schema WHERE component = ?"
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:

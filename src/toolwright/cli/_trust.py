@@ -18,11 +18,13 @@ from cyclopts import Parameter
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import is_disabled, read_mcp_file
 from toolwright._mcp_variables import directory_of, fill_in
+from toolwright._plain_file import read_plain_file, write_plain_file
+from toolwright._private import make_parents
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
 from toolwright.cli._out import note, note_line, prompt, say_line
 from toolwright.cli._shorten import shorten
-from toolwright.cli._state import make_private, state_directory
+from toolwright.cli._state import state_directory
 from toolwright.errors import UsageError
 from toolwright.kits import (
     AgentFile,
@@ -37,6 +39,7 @@ from toolwright.models import MODEL_KEYS
 
 __all__ = ["import_trusted", "is_trusted", "is_trusted_file", "trust", "trusted_file"]
 
+_LONGEST_PATH = 100_000
 _VARIABLE = "TOOLWRIGHT_TRUST"
 _REPOSITORIES = (
     ".git",
@@ -346,8 +349,8 @@ def _mark(place: Path) -> Path:
 def _keep(place: Path) -> None:
     mark = _mark(place)
     try:
-        make_private(mark)
-        mark.write_bytes(os.fsencode(place))
+        make_parents(mark)
+        write_plain_file(mark, os.fsencode(place), mode=0o600)
     except OSError as error:
         raise UsageError(
             f"That {str(place)!r} is trusted cannot be kept in {mark.parent}: {error.strerror}. "
@@ -358,10 +361,9 @@ def _keep(place: Path) -> None:
 def _read(mark: Path) -> str:
     """What a mark says, if it is a file of this person's own."""
     try:
-        with os.fdopen(os.open(mark, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            status = os.fstat(file.fileno())
-            own = status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode)
-            return os.fsdecode(file.read()) if own else ""
+        status = mark.lstat()
+        own = status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode)
+        return os.fsdecode(read_plain_file(mark, _LONGEST_PATH)) if own else ""
     except OSError:
         return ""
 

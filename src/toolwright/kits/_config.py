@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from toolwright import builtin, sources
 
 # By unit, not by name: each source loads only when a file asks for it.
-from toolwright._private import make_parents
+from toolwright._private import demand_own_way, make_parents
 from toolwright.agent import Agent, Limits
 from toolwright.backends import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
@@ -69,7 +69,12 @@ class LoadedAgent:
         file = sqlite_path(self.settings.store)
         if file is None or file.is_absolute():
             return self.settings.store
-        return sqlite_address((self.path.parent / file).resolve())
+        beside = self.path.parent / file
+        try:
+            demand_own_way(beside)  # As it is written: where its links lead may be one's own.
+        except OSError as error:
+            raise UsageError(f"{self.path}: the store is not used: {error}.") from error
+        return sqlite_address(beside.resolve())
 
     @property
     def store(self) -> str:

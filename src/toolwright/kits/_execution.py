@@ -6,6 +6,7 @@ from typing import Any
 
 # By unit, not by name: the MCP client and the sandboxes load only when they are asked for.
 from toolwright import builtin, sources
+from toolwright._shown_value import shown_value
 from toolwright.backends import Executor, LocalExecutor
 from toolwright.errors import ToolError, UsageError
 from toolwright.tools import Tool, Toolset
@@ -38,7 +39,8 @@ def execution_tools(execution: Execution, work_dir: str | Path) -> list[Tool | T
         case {"uri": str(uri), **rest}:
             return [sources.McpToolset(sources.SseConnectionParams(url=uri, **rest))]
         case str() | Mapping():
-            raise UsageError(f"execution={execution!r} is not known; use {_CHOICES}.")
+            shown = shown_value("", execution)  # Of a mapping its keys, which are at fault.
+            raise UsageError(f"execution={shown} is not known; use {_CHOICES}.")
         case _:
             return [builtin.create_local_execute_tool(execution)]
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from toolwright._plain_file import read_plain_file
 from toolwright.errors import UsageError
 
 try:
@@ -12,6 +13,8 @@ except ImportError as error:
     raise ImportError("Agent files need an extra: pip install 'toolwright[cli]'") from error
 
 __all__ = ["Document", "read_yaml"]
+
+_MOST_BYTES = 10_000_000
 
 
 class Document:
@@ -33,11 +36,12 @@ class Document:
 def read_yaml(path: Path) -> Document:
     """Read a file; what is not there or not YAML is a `UsageError` with its line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = read_plain_file(path, _MOST_BYTES)
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = error.object[: error.start].count(b"\n") + 1
         raise UsageError(f"{path}:{line}: this is not UTF-8; save the file as UTF-8.") from error
     lines: Lines = {}
     try:

@@ -5,9 +5,9 @@ import re
 from toolwright.backends.sandboxes import TooDeep, check_guest_json, cut_guest_json
 from toolwright.concurrency import in_io_thread
 
-__all__ = ["measured", "mended"]
+__all__ = ["LONG", "measured", "mended"]
 
-_LONG = 65536
+LONG = 65536
 """Bytes from which on it is quicker to look in a thread."""
 _HALF = re.compile(
     rb"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
@@ -19,7 +19,7 @@ async def measured(message: bytes) -> bytes:
 
     Of a listing, what is nested too deep is cut out: one tool takes no other down.
     """
-    return await in_io_thread(_measured, message) if len(message) > _LONG else _measured(message)
+    return await in_io_thread(_measured, message) if len(message) > LONG else _measured(message)
 
 
 def _measured(message: bytes) -> bytes:

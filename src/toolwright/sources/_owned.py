@@ -11,6 +11,8 @@ from toolwright.concurrency import first_cause
 __all__ = ["Owned"]
 
 T = TypeVar("T")
+_GOODBYE = 10.0
+"""Seconds until what does not end by itself is cancelled."""
 _log = logging.getLogger("toolwright.sources")
 
 
@@ -44,11 +46,14 @@ class Owned(Generic[T]):
             raise TimeoutError(f"not ready after {self._timeout:g} s") from None
 
     async def close(self) -> None:
-        """Leave the context and wait until that is done."""
+        """Leave the context and wait until that is done; not for ever."""
         self._stop.set()
         if not self._ready.done():
             self._task.cancel()
-        await asyncio.wait({self._task})
+        _, late = await asyncio.wait({self._task}, timeout=_GOODBYE)
+        if late:
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=_GOODBYE)
 
     def request_close(self) -> None:
         """Leave the context soon; for callers that cannot wait, from the owner's own loop."""

@@ -3,10 +3,11 @@
 import base64
 import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit, urlunsplit
 
 from toolwright.tools import ReadonlyContext, digest_of
 
-__all__ = ["digest_of_plain", "hide_secrets", "is_secret", "secrets_among"]
+__all__ = ["digest_of_plain", "hide_secrets", "is_secret", "secrets_among", "shown_address"]
 
 _SECRETIVE = re.compile("auth|key|token|secret|cookie|password|passwd|credential|session", re.I)
 
@@ -97,3 +98,14 @@ def digest_of_plain(settings: Mapping[str, str]) -> str:
     """`#` and a digest of the settings that are no secrets, which come and go; empty without any."""
     plain = {name: value for name, value in settings.items() if not is_secret(name)}
     return f"#{digest_of(plain)[:16]}" if plain else ""
+
+
+def shown_address(url: str) -> str:
+    """A web address without what may be a secret in it: who signs in, and what is asked."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that is none"
+    if parts.scheme not in ("http", "https"):
+        return url
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

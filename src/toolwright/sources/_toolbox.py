@@ -10,6 +10,7 @@ from toolwright.errors import ToolError, UsageError
 from toolwright.messages import ToolSpec
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
+from toolwright.sources._secret_names import shown_address
 from toolwright.sources._toolbox_http import ASKING, FAILURES, measuring_session
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.tools import (
@@ -92,12 +93,12 @@ class ToolboxToolset(Toolset):
         """Whether the server's tools have had every name that is bound."""
         self._timeout = timeout
         self._loaded: Reopening[_Loaded] = Reopening(
-            self._open, f"Toolbox server {server_url!r}", timeout
+            self._open, f"Toolbox server {shown_address(server_url)!r}", timeout
         )
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """What was asked for, loaded once."""
-        whose = f"Toolbox server {self._url!r}"
+        whose = f"Toolbox server {shown_address(self._url)!r}"
         tools = await listed_tools(whose, self._list, required=self._required)
         self._is_away = tools is None
         return tools or []
@@ -105,7 +106,7 @@ class ToolboxToolset(Toolset):
     async def _list(self) -> list[Tool]:
         loaded = await self._loaded.get()
         if loaded.tools is None:
-            whose = f"Toolbox server {self._url!r}"
+            whose = f"Toolbox server {shown_address(self._url)!r}"
             loaded.tools = usable_tools(whose, loaded.remote, self._make_tool)
         return loaded.tools
 
@@ -166,7 +167,7 @@ class ToolboxToolset(Toolset):
             loaded = {tool.__name__: tool for tool in (await self._loaded.get()).remote}
             current = loaded.get(name)
             now = None if current is None else _said(current)
-            refuse_changed(name, f"Toolbox server {self._url!r}", _said(remote), now)
+            refuse_changed(name, f"Toolbox server {shown_address(self._url)!r}", _said(remote), now)
             assert current is not None
             failures: list[Any] = []
             asking, failing = ASKING.set(ctx), FAILURES.set(failures)

@@ -1,15 +1,17 @@
 """What a source lists: whatever is wrong with it ends no run, and one tool takes no other down."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-from toolwright.errors import StoreError, ToolError, UsageError
+from toolwright.errors import SettingError, StoreError, ToolError, UsageError
 from toolwright.tools import Tool
 
-__all__ = ["LONGEST_DESCRIPTION", "MOST_TOOLS", "listed_tools", "usable_tools"]
+__all__ = ["LONGEST_DESCRIPTION", "MOST_TOOLS", "from_outside", "listed_tools", "usable_tools"]
 
 T = TypeVar("T")
+L = TypeVar("L", bound=Tool)
 _log = logging.getLogger("toolwright.sources")
 MOST_TOOLS = 10_000
 LONGEST_DESCRIPTION = 20_000
@@ -17,8 +19,8 @@ LONGEST_DESCRIPTION = 20_000
 
 
 async def listed_tools(
-    whose: str, ask: Callable[[], Awaitable[list[Tool]]], *, required: bool
-) -> list[Tool] | None:
+    whose: str, ask: Callable[[], Awaitable[list[L]]], *, required: bool
+) -> list[L] | None:
     """What `ask` lists; None for whatever it raises: the tools are left out, and the log says why.
 
     Raised are what the developer or the operator has to mend, and anything of what is `required`.
@@ -36,6 +38,17 @@ async def listed_tools(
             raise told from error
         _log.error("%s Its tools are left out.", told)
         return None
+
+
+@contextmanager
+def from_outside() -> Iterator[None]:
+    """What is wrong in this block with what others have sent is not the developer's to mend."""
+    try:
+        yield
+    except SettingError:
+        raise
+    except UsageError as error:
+        raise ToolError(str(error)) from error
 
 
 def usable_tools(whose: str, listed: Iterable[T], make: Callable[[T], Tool]) -> list[Tool]:

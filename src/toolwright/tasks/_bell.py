@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
-from toolwright._private import is_private, private_directory
+from toolwright._private import is_private, make_private_directory, private_directory
 from toolwright.backends import sqlite_path
 from toolwright.backends._own_paths import hide_directory
 from toolwright.concurrency import begin_anew_after_fork
@@ -122,10 +122,11 @@ class LocalBell(Ears):
                 "%s is not this user's own; workers look for work by themselves", self._root
             )
             return
-        self._directory.mkdir(exist_ok=True, mode=0o700)
+        make_private_directory(self._directory)
         self._path = self._directory / ".".join((uuid.uuid4().hex[:12], *self._kinds))
         self._socket = _new_socket()
         self._socket.bind(str(self._path))
+        self._path.chmod(0o600)  # Who may not write to it cannot ring.
         asyncio.get_running_loop().add_reader(self._socket, self._receive)
 
     def ring(self, topic: str) -> None:

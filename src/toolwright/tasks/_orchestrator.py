@@ -10,6 +10,7 @@ import anyio
 
 from toolwright._sealed import Sealed
 from toolwright._settings import explained
+from toolwright._shown_value import shown_address_of
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
 from toolwright.backends import sqlite_path
 from toolwright.concurrency import close_all
@@ -55,7 +56,8 @@ class Orchestrator(Sealed):
         max_payload: int = PAYLOAD_SIZE,
     ) -> None:
         if sqlite_path(url) is None and not url.startswith("postgres"):
-            raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {url!r}.")
+            got = shown_address_of(url)
+            raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {got!r}.")
         if lease <= 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
         if max_payload < 1:

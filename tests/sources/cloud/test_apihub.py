@@ -13,7 +13,7 @@ from tests.backends._no_network import Wire, reachable
 from tests.sources.cloud._calling import ask
 from tests.sources.cloud._grpc import Rpc, serving
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 from toolwright.sources import APIHubToolset
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +28,9 @@ DOCUMENT = {
 
 class Hub:
     """An API with two versions, listed on two pages, the newer of which has a document."""
+
+    text: str | None = None
+    """What is registered in place of the document."""
 
     def list_versions(self, request: apihub.ListVersionsRequest, context: Any) -> Any:
         if request.parent != API:
@@ -47,7 +50,8 @@ class Hub:
     def contents(self, request: apihub.GetSpecContentsRequest, context: Any) -> Any:
         if request.name != f"{API}/versions/v2/specs/openapi":
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "not yours")
-        return apihub.SpecContents(contents=json.dumps(DOCUMENT).encode(), mime_type="text/json")
+        text = json.dumps(DOCUMENT) if self.text is None else self.text
+        return apihub.SpecContents(contents=text.encode(), mime_type="text/json")
 
 
 @pytest.fixture
@@ -82,17 +86,26 @@ async def test_a_registered_api_becomes_tools(client: apihub.ApiHubClient, name:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        (f"{API}s", "API Hub refused .*was not found"),
+        (f"{API}s", "was asked for .*was not found"),
         (f"{API}/versions/v1", "has no OpenAPI document"),
-        (f"{API}/versions/v3/specs/x", "API Hub refused .*not yours"),
+        (f"{API}/versions/v3/specs/x", "was asked for .*not yours"),
     ],
 )
 async def test_what_the_hub_refuses_is_told(
     client: apihub.ApiHubClient, name: str, told: str
 ) -> None:
-    toolset = APIHubToolset(apihub_resource_name=name, apihub_client=client)
-    with pytest.raises(UsageError, match=told):
+    toolset = APIHubToolset(apihub_resource_name=name, apihub_client=client, required=True)
+    with pytest.raises(ToolError, match=told):
         await toolset.list_tools()
+
+
+@pytest.mark.parametrize("text", ["<html>", '{"openapi": "9"}', "", "- 1"])
+async def test_what_is_registered_and_is_no_document_ends_no_run(
+    client: apihub.ApiHubClient, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(Hub, "text", text)
+    toolset = APIHubToolset(apihub_resource_name=API, apihub_client=client)
+    assert await toolset.list_tools() == []
 
 
 async def test_a_registered_api_says_nothing_about_this_machine(

@@ -15,7 +15,7 @@ from tests.sources.cloud._calling import ask, told
 from tests.sources.cloud._published import check_answer, check_request
 from tests.sources.openapi._recorder import Recorder, Seen
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 from toolwright.sources import ApplicationIntegrationToolset, GoogleCredentialsConfig
 
 pytestmark = pytest.mark.anyio
@@ -207,8 +207,8 @@ async def test_what_the_connector_does_not_offer_is_told_when_listing(cloud: Rec
     toolset = toolset_at(cloud, connection="crm", entity_operations={"Account": ["DELETE"]})
     with pytest.raises(UsageError, match="offers no DELETE for 'Account'; it offers: LIST, GET"):
         await toolset.list_tools()
-    missing = toolset_at(cloud, connection="other", actions=["X"])
-    with pytest.raises(UsageError, match="HTTP 404"):
+    missing = toolset_at(cloud, connection="other", actions=["X"], required=True)
+    with pytest.raises(ToolError, match="HTTP 404"):
         await missing.list_tools()
 
 

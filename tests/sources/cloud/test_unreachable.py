@@ -108,7 +108,9 @@ async def discovery(address: str) -> AsyncIterator[DiscoveryEngineSearchTool]:
 async def apihub(address: str) -> AsyncIterator[APIHubToolset]:
     with grpc.insecure_channel(address) as channel:
         client = apihub_v1.ApiHubClient(transport=ApiHubGrpcTransport(channel=channel))
-        yield APIHubToolset(apihub_resource_name=API, apihub_client=client, timeout=SECONDS)
+        yield APIHubToolset(
+            apihub_resource_name=API, apihub_client=client, timeout=SECONDS, required=True
+        )
 
 
 def integrations(
@@ -124,6 +126,7 @@ def integrations(
             integrations_endpoint=url,
             connectors_endpoint=url,
             limits=CallLimits(timeout=SECONDS, deadline=2 * SECONDS),
+            required=True,
             **what,
         )
         yield toolset
@@ -144,7 +147,9 @@ async def discovery_tls(address: str) -> AsyncIterator[DiscoveryEngineSearchTool
 async def apihub_tls(address: str) -> AsyncIterator[APIHubToolset]:
     with grpc.secure_channel(address, grpc.ssl_channel_credentials()) as channel:
         client = apihub_v1.ApiHubClient(transport=ApiHubGrpcTransport(channel=channel))
-        yield APIHubToolset(apihub_resource_name=API, apihub_client=client, timeout=SECONDS)
+        yield APIHubToolset(
+            apihub_resource_name=API, apihub_client=client, timeout=SECONDS, required=True
+        )
 
 
 @asynccontextmanager
@@ -203,7 +208,7 @@ async def test_a_call_ends_in_time(kind: str, where: str, request: pytest.Fixtur
     async with make(request.getfixturevalue(where)) as tools:
         with anyio.fail_after(PATIENCE):
             told = await answer(tools, asked)
-    assert told.startswith(("error: ", "UsageError: ", "Unavailable: "))
+    assert told.startswith(("error: ", "ToolError: ", "Unavailable: "))
     assert "no tool" not in told
 
 

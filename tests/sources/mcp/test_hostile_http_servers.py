@@ -104,6 +104,8 @@ async def serving(how: str) -> AsyncIterator[str]:
             while len(body) < length:
                 body += await client.receive()
             request = json.loads(body or b"{}")
+            if head.startswith(b"DELETE") and how == "nogoodbye":
+                await anyio.sleep_forever()
             with anyio.move_on_after(20):
                 await client.send(respond(request))
 
@@ -113,7 +115,7 @@ async def serving(how: str) -> AsyncIterator[str]:
                 return answer(reply(request, {
                     "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "hostile", "version": "1"},
-                }))  # fmt: skip
+                }), more="mcp-session-id: 1\r\n" if how == "nogoodbye" else "")  # fmt: skip
             case "tools/list":
                 schema = {"type": "object", "properties": {}}
                 body = reply(request, {"tools": [
@@ -200,3 +202,12 @@ async def test_how_to_sign_in_is_found_out_with_bounds(how: str, said: str) -> N
     async with serving(how) as url:
         with anyio.fail_after(15), pytest.raises(StoreError, match=said):
             await discover_sign_in(url, redirect_uri="http://127.0.0.1:9/callback")
+
+
+async def test_a_server_that_does_not_say_goodbye_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolwright.sources._owned._GOODBYE", 0.01)
+    async with serving("nogoodbye") as url:
+        toolset = McpToolset(url)
+        assert await tool_named(toolset, "go")
+        with anyio.fail_after(20):
+            await toolset.close()

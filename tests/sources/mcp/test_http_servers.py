@@ -179,7 +179,11 @@ async def test_each_user_has_their_own_headers() -> None:
 
 
 @pytest.mark.row("004-K3")
-async def test_progress_is_told_to_a_function_of_ones_own() -> None:
+@pytest.mark.parametrize("most", [10_000, 3])
+async def test_progress_is_told_to_a_function_of_ones_own(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolwright.sources._counted.MOST_PROGRESS", most)
     told: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -194,12 +198,15 @@ async def test_progress_is_told_to_a_function_of_ones_own() -> None:
             await ctx.report_progress(number + 1, to, "step")
         return "counted"
 
+    run = StubRun()
     async with _served(server.streamable_http_app()) as url:
         toolset = McpToolset(StreamableHTTPConnectionParams(url), progress_callback=note)
-        output = await run_tool(await tool_named(toolset, "count"), {"to": 3})
+        output = await run_tool(await tool_named(toolset, "count"), {"to": 5}, run=run)
         await toolset.close()
     assert output.text == "counted"
-    assert told == [(1, 3, "step"), (2, 3, "step"), (3, 3, "step")]
+    assert told == [(number, 5, "step") for number in range(1, 6)][:most]
+    assert len(run.shown) == len(told)
+    assert ("not shown" in run.shown[-1][0]) is (most == 3)
 
 
 @pytest.mark.row("004-K9b")

@@ -19,7 +19,7 @@ from tests.backends._no_network import (
 from tests.sources.openapi._calling import act, document
 
 from toolwright import Agent, Runner
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError
 from toolwright.messages import (
     AuthCredential,
     AuthCredentialTypes,
@@ -143,9 +143,9 @@ async def test_the_address_of_a_document_redirects_to_no_special_address(host: s
     wire = Wire(moved(f"http://{host}/"), served(document({})))
     names = Names({"docs.example": [PUBLIC], "localhost": ["127.0.0.1"]})
     toolset = OpenAPIToolset(
-        "http://docs.example/openapi.json", allow_private=reachable(wire, names)
+        "http://docs.example/openapi.json", allow_private=reachable(wire, names), required=True
     )
-    with pytest.raises(UsageError, match="Cannot fetch the OpenAPI document"):
+    with pytest.raises(ToolError, match="Cannot fetch the OpenAPI document"):
         await toolset.list_tools()
     assert wire.connected == [PUBLIC]
 
@@ -253,8 +253,8 @@ async def test_a_file_that_a_document_refers_to_does_not_move() -> None:
 async def test_a_document_that_is_not_there_is_told_with_its_status() -> None:
     wire = Wire(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
     allow = reachable(wire, Names({"docs.example": [PUBLIC]}))
-    toolset = OpenAPIToolset("http://docs.example/openapi.json", allow_private=allow)
-    with pytest.raises(UsageError, match=r"Cannot fetch .*404"):
+    toolset = OpenAPIToolset("http://docs.example/openapi.json", allow_private=allow, required=True)
+    with pytest.raises(ToolError, match=r"Cannot fetch .*404"):
         await toolset.list_tools()
 
 

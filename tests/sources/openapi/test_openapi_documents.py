@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from tests.sources.openapi._calling import document, parameters
 from tests.sources.openapi._recorder import Recorder
 
-from toolwright.errors import UsageError
+from toolwright.errors import ToolError, UsageError
 from toolwright.sources import ApiRegistry, OpenAPIToolset, operations
 from toolwright.sources.openapi._names import Names
 
@@ -249,8 +249,8 @@ async def test_a_document_on_the_web_and_its_files_have_a_size_too(server: Recor
         [tool] = await toolset.list_tools()
         assert parameters(tool) == told
     server.replies.append(JSONResponse(whole))
-    toolset = OpenAPIToolset(f"{server.url}/api.json", max_document_bytes=size - 1)
-    with pytest.raises(UsageError, match="Cannot fetch"):
+    toolset = OpenAPIToolset(f"{server.url}/api.json", max_document_bytes=size - 1, required=True)
+    with pytest.raises(ToolError, match="Cannot fetch"):
         await toolset.list_tools()
 
 

@@ -111,6 +111,19 @@ async def test_names_are_prefixed_and_filtered_and_the_plugin_still_knows_its_ow
         await notes.close()
 
 
+async def test_progress_beyond_what_a_call_may_show_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("toolwright.sources._counted.MOST_PROGRESS", 2)
+    notes = PluginToolset(EXAMPLES / "notes.py")
+    run = StubRun()
+    try:
+        await run_tool(await tool_named(notes, "count_down"), {"start": 4}, run=run)
+    finally:
+        await notes.close()
+    assert [text for text, _ in run.shown] == ["4 to go", "(What comes after this is not shown.)"]
+
+
 async def test_progress_is_shown_while_a_call_runs() -> None:
     notes = PluginToolset(EXAMPLES / "notes.py")
     run = StubRun()

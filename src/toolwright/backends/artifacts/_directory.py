@@ -9,8 +9,9 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from toolwright._private import close_to_others, demand_own_way
 from toolwright.backends._own_paths import hide_directory
 from toolwright.backends.artifacts._blobs import DATA
 from toolwright.concurrency import in_io_thread
@@ -35,27 +36,37 @@ class DirectoryBlobs:
     """Each key is a file under `root`, which is made on first use and is no command's to see."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
+        self._given = Path(root)
         self._root = hide_directory(root)
 
     async def create(self, key: str, data: bytes) -> bool:
         """Store whole or not at all; False when the key is taken."""
-        return await in_io_thread(self._create, self._root / key, data)
+        return await in_io_thread(self._with_own_root, self._create, self._root / key, data)
 
     async def get(self, key: str) -> bytes | None:
         """What is stored, or None."""
-        return await in_io_thread(_read, self._root / key)
+        return await in_io_thread(self._with_own_root, _read, self._root / key)
 
     async def children(self, folder: str) -> list[str]:
         """The names right below `folder`, of keys and of folders, sorted."""
-        return await in_io_thread(_names, self._root / folder)
+        return await in_io_thread(self._with_own_root, _names, self._root / folder)
 
     async def delete(self, key: str) -> None:
         """Forget it; it may be gone already."""
-        await in_io_thread(self._delete, self._root / key)
+        await in_io_thread(self._with_own_root, self._delete, self._root / key)
 
     def uri(self, key: str) -> str:
         """An address that people and other programs can use."""
         return (self._root / key).as_uri()
+
+    def _with_own_root(self, act: Callable[..., T], path: Path, *more: Any) -> T:
+        """What `act` does with a path, unless somebody else may have put there what is on the way."""
+        try:
+            demand_own_way(self._given)
+            demand_own_way(path.parent)
+        except OSError as error:
+            raise StoreError(f"Artifacts are not kept in {str(self._given)!r}: {error}") from error
+        return act(path, *more)
 
     def _create(self, path: Path, data: bytes) -> bool:
         try:
@@ -127,6 +138,7 @@ def _entered(folder: int, name: str, make: bool) -> int:
             raise
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)
+        os.chmod(name, 0o700, dir_fd=folder)  # An umask can take one's own rights, too.
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
@@ -155,6 +167,7 @@ def _write(path: Path, data: bytes) -> None:
             return os.open(at(path), new, 0o600, dir_fd=folder)
 
     with os.fdopen(_put(make), "wb") as file:
+        close_to_others(file.fileno())
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from toolwright._shown_value import shown_address_of
 from toolwright.errors import StoreError, UsageError
 
 try:
@@ -34,7 +35,7 @@ class ObjectBlobs:
             self._store = _OPEN(url, **options)
         except (BaseError, ValueError, TypeError) as error:
             raise UsageError(
-                f"{url!r} cannot be used as an object store: {_told(error)}"
+                f"{shown_address_of(url)!r} cannot be used as an object store: {_told(error)}"
             ) from error
         self._url = url.removesuffix("/")
 

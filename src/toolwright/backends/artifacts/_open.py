@@ -4,6 +4,7 @@ import os
 from typing import Any, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
+from toolwright._shown_value import shown_address_of
 from toolwright.backends.artifacts._artifacts import BlobArtifacts
 from toolwright.backends.artifacts._blobs import MemoryBlobs
 from toolwright.backends.artifacts._directory import DirectoryBlobs
@@ -54,8 +55,9 @@ def open_artifacts(where: Any) -> Any:
         return DirectoryArtifacts(unquote(parts.path))
     if parts and parts.scheme in _CLOUDS and parts.netloc:
         return ObjectArtifacts(where)
+    shown = shown_address_of(where) if isinstance(where, str) else type(where).__name__
     raise UsageError(
-        f"{where!r} is not the address of an artifact service; use 'memory://', "
+        f"{shown!r} is not the address of an artifact service; use 'memory://', "
         "'file:///path/to/directory', 's3://bucket/prefix', 'gs://bucket/prefix' "
         "or 'az://container/prefix'."
     )

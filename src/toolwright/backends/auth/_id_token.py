@@ -33,6 +33,7 @@ async def check_id_token(
         return
     try:
         header, claims = await _decoded(tokens.id_token, provider)
+        _check_kind(header, claims)
         options: dict[str, Any] = {"aud": {"essential": True, "value": client_id}}
         if provider.issuer:
             options["iss"] = {"essential": True, "value": provider.issuer}
@@ -43,6 +44,26 @@ async def check_id_token(
         said = str(error) if isinstance(error, JoseError) else type(error).__name__
         message = f"The provider's ID token is not valid: {said}"
         raise SignInRefused(message, code="invalid_id_token") from None
+
+
+def _check_kind(header: dict[str, Any], claims: dict[str, Any]) -> None:
+    """`SignInRefused` for a token of another kind, or one that asks for what is not done here."""
+    kind = header.get("typ", "JWT")
+    if asked := [name for name in ("crit", "b64") if name in header]:
+        why = f"its header has {asked[0]!r}, and no extension is understood here"
+    elif not isinstance(kind, str) or _is_another(kind.lower().removeprefix("application/")):
+        why = f"its type is {kind!r:.100}"
+    elif "events" in claims:
+        why = "it says that somebody signs out"
+    else:
+        return
+    message = f"The provider's ID token is not valid: {why}"
+    raise SignInRefused(message, code="invalid_id_token")
+
+
+def _is_another(kind: str) -> bool:
+    """Whether it is for something else, such as an access token of the same provider."""
+    return kind.endswith("+jwt") and kind != "id+jwt"
 
 
 async def _decoded(token: str, provider: Provider) -> tuple[dict[str, Any], dict[str, Any]]:

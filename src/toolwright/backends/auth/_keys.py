@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from toolwright._private import make_parents
+from toolwright._plain_file import read_plain_file
+from toolwright._private import close_to_others, demand_own_way, make_parents
 from toolwright.backends._own_paths import hide_directory, unless_refused
 from toolwright.errors import StoreError, UsageError
 
@@ -17,6 +18,7 @@ __all__ = ["KEY_VARIABLE", "encryption_key", "key_bytes", "key_from_file", "new_
 
 KEY_VARIABLE = "TOOLWRIGHT_CREDENTIALS_KEY"
 _LENGTH = 32
+_MOST_BYTES = 10_000
 
 
 def new_key() -> str:
@@ -36,11 +38,14 @@ def key_from_file(path: str | Path) -> str:
     # By its directory only where that is ours: another's has other things in it.
     hide_directory(path.parent if path.parent.name == "toolwright" else path)
     try:
+        demand_own_way(path)
         if not path.exists():
             _create(path)
-        mode, text = stat.S_IMODE(path.stat().st_mode), path.read_text()
-    except OSError as error:
-        raise StoreError(f"The key file {str(path)!r} cannot be used: {error}") from error
+        mode = stat.S_IMODE(path.stat().st_mode)
+        text = read_plain_file(path, _MOST_BYTES).decode("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is no text" if isinstance(error, UnicodeDecodeError) else error
+        raise StoreError(f"The key file {str(path)!r} cannot be used: {why}") from error
     if os.name == "posix" and mode & 0o077:
         raise StoreError(
             f"The key file {str(path)!r} can be read by others (mode {mode:o}). "
@@ -69,6 +74,7 @@ def _create(path: Path) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w") as file:
+        close_to_others(file.fileno())
         file.write(new_key())
     # Linked into place: two first users at once agree on one key, and none reads half of it.
     with suppress(FileExistsError):

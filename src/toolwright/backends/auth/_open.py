@@ -1,5 +1,6 @@
 """The credential store that an address names."""
 
+from toolwright._shown_value import shown_address_of
 from toolwright.backends import auth
 from toolwright.backends._sqlite_address import sqlite_path
 from toolwright.backends.auth._store import CredentialStore
@@ -18,6 +19,6 @@ def open_credentials(url: str) -> CredentialStore:
     if kind == "keyring" and separator:
         return auth.KeyringCredentials(rest.strip("/") or "toolwright")
     raise UsageError(
-        f"No credential store has the address {url!r}; "
+        f"No credential store has the address {shown_address_of(url)!r}; "
         "use 'memory://', 'sqlite:///credentials.db' or 'keyring://'."
     )

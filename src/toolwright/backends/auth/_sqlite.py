@@ -1,6 +1,5 @@
 """Credentials in an SQLite file, each encrypted and bound to its app, user and key."""
 
-import os
 import secrets
 import sqlite3
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright._sealed import Sealed
-from toolwright.backends._own_paths import hide_database, unless_refused
+from toolwright.backends._own_paths import hide_database, make_database, unless_refused
 from toolwright.backends.auth._codec import decode, encode, place
 from toolwright.backends.auth._keys import encryption_key, key_bytes
 from toolwright.concurrency import in_io_thread
@@ -89,8 +88,7 @@ class SqliteCredentials(Sealed):
             raise StoreError(f"Credentials in {str(self._path)!r}: {error}") from error
 
     def _execute_here(self, query: str, values: tuple[Any, ...]) -> list[Any]:
-        if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT, 0o600))
+        make_database(self._path)
         with closing(sqlite3.connect(self._path, timeout=10)) as database, database:
             # Overwritten when deleted: an old token must not stay readable in a free page.
             database.execute("PRAGMA secure_delete = ON")

@@ -2,10 +2,10 @@
 
 from typing import Any, TypeVar, overload
 
+from toolwright._shown_value import shown_address_of
 from toolwright.backends.memory._memory import SqlMemory
 from toolwright.backends.memory._vectors import Embedder
 from toolwright.errors import UsageError
-from toolwright.messages import redact
 
 __all__ = ["open_memory"]
 
@@ -25,7 +25,7 @@ def open_memory(where: Any, *, embedder: Embedder | None = None) -> Any:
         return where
     scheme, separator, _ = where.partition("://") if isinstance(where, str) else ("", "", "")
     if not separator or scheme not in ("memory", "sqlite", "postgresql", "postgres"):
-        shown = redact(where) if isinstance(where, str) else where
+        shown = shown_address_of(where) if isinstance(where, str) else type(where).__name__
         raise UsageError(
             f"{shown!r} is not the address of a memory service; use 'memory://', "
             "'sqlite:///file.db' or 'postgresql://user:password@host/name'."

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from toolwright._private import make_parents, make_private_directory
 from toolwright._temporary import passing_directory
 from toolwright.backends._own_paths import PYTHON
 from toolwright.backends.executors import Limits
@@ -101,7 +102,8 @@ class ServerSandbox:
         if self.cache is None and Path(program).name not in _RUNNERS:
             return []
         cache = Path(self.cache) if self.cache else _own_cache(program, args)
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_parents(cache)
+        make_private_directory(cache)
         return [cache.resolve()]
 
 

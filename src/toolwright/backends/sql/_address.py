@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from toolwright._shown_value import shown_address_of
 from toolwright.backends._sqlite_address import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
-from toolwright.messages import redact
 
 try:
     from sqlalchemy.engine import URL, make_url
@@ -36,7 +36,7 @@ def driver_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (SQLAlchemyError, ValueError) as error:
-        raise UsageError(f"{redact(url)!r} is not a database address: {error}.") from error
+        raise UsageError(f"{shown_address_of(url)!r} is not a database address.") from error
     if parsed.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg")
     raise UsageError(

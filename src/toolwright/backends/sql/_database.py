@@ -45,7 +45,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateColumn
 
-from toolwright.backends._own_paths import hide_database, make_directory_of_records
+from toolwright._private import demand_own_way
+from toolwright.backends._own_paths import hide_database, make_database, make_directory_of_records
 from toolwright.backends.sql._address import driver_url, shown
 from toolwright.backends.sql._group import GroupWriter
 from toolwright.concurrency import begin_anew_after_fork, outlast
@@ -336,24 +337,18 @@ def _make_engine(url: URL) -> Engine:
         options["check_same_thread"] = False
         engine = create_engine(url, connect_args=options, poolclass=StaticPool)
     else:
-        _make_private(str(url.database))
+        _make_file(Path(str(url.database)))
         engine = create_engine(url, connect_args=options, pool_size=_READERS + 1)
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _make_private(file: str) -> None:
-    """Make a new file for nobody but this user, whatever the umask; one that exists stays as it is.
-
-    An existing one is not opened: to close it again would drop the locks that other connections of
-    this process hold on it. A missing directory is made, for this user alone, too.
-    """
-    make_directory_of_records(Path(file).resolve().parent)
-    with suppress(FileExistsError):
-        new = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-        # Through a link that leads nowhere yet.
-        os.close(os.open(os.path.realpath(file), new, 0o600))
+def _make_file(file: Path) -> None:
+    """Make what is missing of a database's file and directory, for this user alone."""
+    demand_own_way(file)  # Before anything is made where its links lead.
+    make_directory_of_records(file.resolve().parent)
+    make_database(file)
 
 
 def _limit_waits(connection: Any, _record: Any) -> None:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from toolwright.concurrency import Once
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources._usable import from_outside, listed_tools
 from toolwright.sources.cloud._calls import Deadline, in_time, telling
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.sources.openapi import OpenAPIToolset, RestApiTool
-from toolwright.tools import ReadonlyContext, ToolFilter, Toolset
+from toolwright.tools import ReadonlyContext, Tool, ToolFilter, Toolset
 
 try:
     from google.cloud import apihub_v1
@@ -30,7 +32,8 @@ class _RegisteredApi(OpenAPIToolset):
 class APIHubToolset(Toolset):
     """One tool for each operation of an API whose OpenAPI document is registered in API Hub.
 
-    The document is fetched when the tools are first asked for.
+    The document is fetched when the tools are first asked for. While it cannot be had its tools are
+    missing from the list, and the log says why; with `required=True`, listing raises instead.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class APIHubToolset(Toolset):
         auth_credential: AuthCredential | None = None,
         apihub_client: apihub_v1.ApiHubClient | None = None,
         timeout: float = 30.0,
+        required: bool = False,
         tool_filter: ToolFilter = None,
         tool_name_prefix: str | None = None,
         **openapi_settings: Any,
@@ -58,6 +62,7 @@ class APIHubToolset(Toolset):
             auth_credential: The credential for the API itself.
             apihub_client: A client to use instead of making one.
             timeout: Seconds for finding the document in API Hub, further tries included.
+            required: Raise when the document cannot be had, instead of having no tools.
             tool_filter: Names to keep, or a predicate.
             tool_name_prefix: Put before every tool's name.
             openapi_settings: Further settings of `OpenAPIToolset`.
@@ -68,6 +73,7 @@ class APIHubToolset(Toolset):
         self._credentials = GoogleCredentialsConfig(service_account_json=service_account_json)
         self._client = apihub_client
         self._timeout = timeout
+        self._required = required
         self._settings: dict[str, Any] = {
             "auth_scheme": auth_scheme,
             "auth_credential": auth_credential,
@@ -79,11 +85,17 @@ class APIHubToolset(Toolset):
         self._api: OpenAPIToolset | None = None
         self._opened = Once(self._open_in_time)
 
-    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Any]:
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """A tool for each operation of the registered API."""
+        ask = partial(self._list, readonly_context)
+        tools = await listed_tools(f"API Hub's {self._name!r}", ask, required=self._required)
+        self._is_away = tools is None
+        return tools or []
+
+    async def _list(self, context: ReadonlyContext | None) -> list[Tool]:
         if self._api is None:
             self._api = await self._opened.get()
-        return await self._api.list_tools(readonly_context)
+        return await self._api.list_tools(context)
 
     def get_tool(self, name: str) -> RestApiTool:
         """The tool of one operation, by its name with or without the prefix."""
@@ -98,9 +110,9 @@ class APIHubToolset(Toolset):
 
     async def _open_in_time(self) -> OpenAPIToolset:
         try:
-            return await in_time(self._timeout, self._open)
+            return await in_time(self._timeout, self._find)
         except ToolError as error:
-            raise UsageError(f"API Hub was asked for {self._name!r}. {error}") from error
+            raise ToolError(f"API Hub was asked for {self._name!r}. {error}") from error
 
     def _open(self) -> OpenAPIToolset:
         try:
@@ -114,7 +126,8 @@ class APIHubToolset(Toolset):
         name = _spec_name(client, self._name, deadline)
         text = client.get_spec_contents(name=name, retry=deadline, timeout=None).contents.decode()
         kind = "json" if text.lstrip().startswith("{") else "yaml"
-        return _RegisteredApi(spec_str=text, spec_str_type=kind, **self._settings)
+        with from_outside():
+            return _RegisteredApi(spec_str=text, spec_str_type=kind, **self._settings)
 
     def _sign_in(self) -> Any:
         return Credentials(self._token) if self._token else self._credentials.load()
@@ -138,12 +151,12 @@ def _spec_name(client: apihub_v1.ApiHubClient, name: str, deadline: Deadline) ->
     if "/versions/" not in name:
         versions = list(client.list_versions(parent=name, retry=deadline, timeout=None))
         if not versions:
-            raise UsageError(f"{name!r} has no versions in API Hub.")
+            raise ToolError(f"{name!r} has no versions in API Hub.")
         name = max(versions, key=_created).name
     if "/specs/" not in name:
         specs = client.list_specs(parent=name, retry=deadline, timeout=None)
         spec = next(iter(specs), None)
         if spec is None:
-            raise UsageError(f"{name!r} has no OpenAPI document in API Hub.")
+            raise ToolError(f"{name!r} has no OpenAPI document in API Hub.")
         name = spec.name
     return name

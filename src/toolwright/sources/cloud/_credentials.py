@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from toolwright._plain_file import read_plain_file
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 
@@ -21,6 +21,7 @@ except ImportError as error:
 
 __all__ = ["CLOUD_PLATFORM", "GoogleCredentialsConfig"]
 
+_MOST_BYTES = 1_000_000
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
 
@@ -54,7 +55,11 @@ def _parsed(given: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return given
     try:
-        text = given if given.lstrip().startswith("{") else Path(given).read_text()
+        text = (
+            given
+            if given.lstrip().startswith("{")
+            else read_plain_file(given, _MOST_BYTES).decode()
+        )
         return json.loads(text)
     except (OSError, ValueError) as error:
         # The text may be a key; only the kind of failure is told.

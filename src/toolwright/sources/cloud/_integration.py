@@ -8,6 +8,7 @@ from toolwright.backends import Reachable
 from toolwright.concurrency import Once, close_all
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.sources._usable import from_outside, listed_tools
 from toolwright.sources.cloud._connector_tools import (
     OPERATIONS,
     Connector,
@@ -26,7 +27,9 @@ __all__ = ["ApplicationIntegrationToolset"]
 class ApplicationIntegrationToolset(Toolset):
     """Tools from an integration's API triggers, or from a connection's entities and actions.
 
-    What there is, is asked of Google Cloud when the tools are first listed.
+    What there is, is asked of Google Cloud when the tools are first listed. While that is not
+    answered its tools are missing from the list, and the log says why; with `required=True`,
+    listing raises instead.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class ApplicationIntegrationToolset(Toolset):
         integrations_endpoint: str | None = None,
         connectors_endpoint: str | None = None,
         limits: CallLimits | None = None,
+        required: bool = False,
     ) -> None:
         """Prepare the toolset for one integration or one connection.
 
@@ -72,6 +76,7 @@ class ApplicationIntegrationToolset(Toolset):
             integrations_endpoint: Another address of Application Integration.
             connectors_endpoint: Another address of Integration Connectors.
             limits: Time, retries and size of calls.
+            required: Raise when the services cannot be asked, instead of having no tools.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix or None)
         _check_one_mode(integration, triggers, connection, entity_operations, actions)
@@ -85,6 +90,7 @@ class ApplicationIntegrationToolset(Toolset):
         self._template = connection_template_override
         self._endpoint = integrations_endpoint
         self._limits = limits or CallLimits()
+        self._required = required
         self._client = IntegrationClient(
             project,
             location,
@@ -99,7 +105,10 @@ class ApplicationIntegrationToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[Tool]:
         """The tools; asked of Google Cloud once."""
-        return await self._tools.get()
+        whose = f"{self._client.parent}/{self._integration or self._connection}"
+        tools = await listed_tools(whose, self._tools.get, required=self._required)
+        self._is_away = tools is None
+        return tools or []
 
     def _listed_as(self, tool: Tool) -> str:
         """By the operations that were asked for."""
@@ -119,15 +128,16 @@ class ApplicationIntegrationToolset(Toolset):
         if not document:
             raise UsageError(f"The integration {self._integration!r} has no API triggers to call.")
         scheme, credential = self._auth
-        toolset = OpenAPIToolset(
-            spec_str=document,
-            name=f"{self._client.parent}/integrations/{self._integration}",
-            auth_scheme=scheme,
-            auth_credential=credential,
-            server_url=self._endpoint,
-            limits=self._limits,
-            header_provider=None if scheme or credential else self._headers,
-        )
+        with from_outside():
+            toolset = OpenAPIToolset(
+                spec_str=document,
+                name=f"{self._client.parent}/integrations/{self._integration}",
+                auth_scheme=scheme,
+                auth_credential=credential,
+                server_url=self._endpoint,
+                limits=self._limits,
+                header_provider=None if scheme or credential else self._headers,
+            )
         self._closing.append(toolset)
         return list(await toolset.list_tools())
 

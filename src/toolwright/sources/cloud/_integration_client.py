@@ -10,7 +10,7 @@ import httpx2
 
 from toolwright._charset import decode_text
 from toolwright._tls import certificates
-from toolwright.errors import ToolError, UsageError
+from toolwright.errors import ToolError
 from toolwright.sources.cloud._calls import in_time
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.sources.openapi import CallLimits
@@ -103,10 +103,10 @@ class IntegrationClient:
                 await anyio.sleep(_POLL_SECONDS)
                 operation = await self._ask("GET", f"{self._connectors_url}/v1/{operation['name']}")
             if "error" in operation:
-                raise UsageError(f"The connector refused {params}: {operation['error']}.")
+                raise ToolError(f"The connector refused {params}: {operation['error']}.")
             return operation.get("response") or {}
         within = f"{self._limits.deadline:g} s"
-        raise UsageError(f"The connector did not describe {params} within {within}.")
+        raise ToolError(f"The connector did not describe {params} within {within}.")
 
     def _connection_url(self, name: str) -> str:
         return f"{self._connectors_url}/v1/{self.parent}/connections/{name}"
@@ -121,15 +121,15 @@ class IntegrationClient:
                 ) as client:
                     answer = await client.request(method, url, headers=headers, **request)
         except httpx2.TimeoutException as error:
-            raise UsageError(f"{url} did not answer within {limits.timeout:g} s.") from error
+            raise ToolError(f"{url} did not answer within {limits.timeout:g} s.") from error
         except TimeoutError as error:
-            raise UsageError(f"{url} was not done within {limits.deadline:g} s.") from error
+            raise ToolError(f"{url} was not done within {limits.deadline:g} s.") from error
         except (httpx2.HTTPError, ToolError) as error:
-            raise UsageError(f"{url} could not be reached: {error}") from error
+            raise ToolError(f"{url} could not be reached: {error}") from error
         if answer.is_error:
             start = answer.content[:_LONGEST_SAID]
             said = decode_text(start, answer.charset_encoding, is_cut=True)
-            raise UsageError(f"{url} answered HTTP {answer.status_code}: {said}")
+            raise ToolError(f"{url} answered HTTP {answer.status_code}: {said}")
         return answer.json()
 
     def _fresh_headers(self) -> dict[str, str]:

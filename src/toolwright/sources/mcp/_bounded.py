@@ -1,14 +1,23 @@
 """What a server sends over HTTP, measured before anybody reads it, as its lines over stdio are."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import httpx2
 
-from toolwright.sources._measured import measured
+from toolwright.concurrency import in_io_thread
+from toolwright.sources._measured import LONG, measured
 
 __all__ = ["bounded"]
 
 _UTF_8 = (None, "utf-8", "utf8")
+_MOST_LINES = 200_000
+"""Lines of one event: as many as a message may have values."""
+_MOST_STRAYS = 100
+"""Events of one stream that are no messages, each of which the SDK logs at length."""
+_LONGEST_FIELD = 1_000
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 500, 60_000
+"""Milliseconds, between which a server may choose after how long a stream is opened again."""
 
 
 def bounded(http: httpx2.AsyncClient, most: int) -> httpx2.AsyncClient:
@@ -45,6 +54,7 @@ class _Measured(httpx2.AsyncByteStream):
         self._inner = inner
         self._most = most
         self._events = events
+        self._strays = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         waiting = bytearray()
@@ -52,9 +62,11 @@ class _Measured(httpx2.AsyncByteStream):
             searched = max(0, len(waiting) - 1)
             waiting += chunk
             while self._events and (end := waiting.find(b"\n\n", searched)) >= 0:
-                yield await self._measured(bytes(waiting[: end + 2]))
+                message = await self._measured(bytes(waiting[: end + 2]))
                 del waiting[: end + 2]
                 searched = 0
+                if message:
+                    yield message
             if len(waiting) > self._most:
                 raise self._refused(f"it has more than {self._most:,} bytes")
         # An event without its end is none.
@@ -79,19 +91,65 @@ class _Measured(httpx2.AsyncByteStream):
             raise self._refused(str(error)) from None
 
     async def _measured_event(self, event: bytes) -> bytes:
-        """Only what will be read of it is JSON; it may come in pieces, and with comments between."""
-        lines = event.split(b"\n")
-        data = [line[5:] for line in lines if line.startswith(b"data:")]
-        if not data:
-            return event
-        whole = b"\n".join(data)
-        read = await measured(whole)
-        if read is whole:
-            return event
-        others = [line for line in lines if line and not line.startswith(b"data:")]
-        return b"\n".join([*others, b"data:" + read.replace(b"\n", b" "), b"", b""])
+        """What will be read of it, each field once; empty if that is nothing.
+
+        Its data is JSON, which may come in pieces, and with comments between.
+        """
+        far = len(event) > LONG
+        fields = await in_io_thread(_fields, event) if far else _fields(event)
+        if fields.data is not None:
+            self._count(fields)
+            fields.data = await measured(fields.data)
+        return await in_io_thread(fields.written) if far else fields.written()
+
+    def _count(self, fields: "_Fields") -> None:
+        named = fields.others.get(b"event") in (None, b"", b"message")
+        if fields.data and not (named and b'"jsonrpc"' in fields.data):
+            self._strays += 1
+        if self._strays > _MOST_STRAYS:
+            raise ValueError(f"more than {_MOST_STRAYS} events of this stream are no messages")
 
     def _refused(self, why: str) -> Exception:
         # Each is what the SDK expects there; of others it would not tell whoever waits.
         kind = httpx2.SSEError if self._events else httpx2.StreamError
         return kind(f"the server sent a message that is not read: {why}")
+
+
+@dataclass(slots=True)
+class _Fields:
+    """What an event says: its data in one piece, and of each other field what came last."""
+
+    data: bytes | None
+    others: dict[bytes, bytes]
+
+    def written(self) -> bytes:
+        """The event anew, in as few lines as there can be."""
+        lines = [b"%s: %s\n" % field for field in self.others.items()]
+        if self.data is not None:
+            # A line may end where JSON has blanks, and nowhere else.
+            lines.append(b"data: %s\n" % self.data.replace(b"\n", b" "))
+        return b"".join([*lines, b"\n"]) if lines else b""
+
+
+def _fields(event: bytes) -> _Fields:
+    if event.count(b"\n") > _MOST_LINES:
+        raise ValueError(f"it has more than {_MOST_LINES:,} lines")
+    data: list[bytes] = []
+    others: dict[bytes, bytes] = {}
+    for line in event.split(b"\n"):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                data.append(value)
+            case b"retry" if value.isdigit():
+                others[name] = b"%d" % _pause(value)
+            case b"event" | b"id" if len(value) <= _LONGEST_FIELD:
+                others[name] = value
+    return _Fields(b"\n".join(data) if data else None, others)
+
+
+def _pause(asked: bytes) -> int:
+    """Milliseconds; a number of many digits takes long to be read."""
+    wanted = int(asked) if len(asked) < 10 else _LONGEST_PAUSE
+    return min(max(wanted, _SHORTEST_PAUSE), _LONGEST_PAUSE)

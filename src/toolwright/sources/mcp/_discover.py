@@ -31,6 +31,7 @@ from toolwright.messages import (
     OAuth2Auth,
     OAuth2Flows,
 )
+from toolwright.sources._secret_names import shown_address
 from toolwright.sources.mcp._bounded import bounded
 
 __all__ = ["discover_sign_in"]
@@ -82,7 +83,7 @@ async def discover_sign_in(
         httpx2.StreamError, TimeoutError,
     ) as error:  # fmt: skip
         why = str(error) or f"it did not answer in {_MOST_SECONDS} seconds"
-        raise StoreError(f"{url!r} cannot be signed in to: {why}") from error
+        raise StoreError(f"{shown_address(url)!r} cannot be signed in to: {why}") from error
     # The token is for this server and no other (RFC 8707).
     audience = {"resource": str(resource.resource)}
     client = client.model_copy(
@@ -116,7 +117,7 @@ async def _refusal(http: httpx2.AsyncClient, url: str) -> httpx2.Response:
     """How the server refuses somebody who has not signed in."""
     refusal = await http.post(url, json=_PING, headers={"Accept": "application/json"})
     if refusal.status_code not in (401, 403):
-        raise UsageError(f"{url!r} does not ask anybody to sign in.")
+        raise UsageError(f"{shown_address(url)!r} does not ask anybody to sign in.")
     return refusal
 
 
@@ -128,9 +129,13 @@ async def _resource(
     found = await _first(http, places, handle_protected_resource_response)
     ours = resource_url_from_server_url(url)
     if found is None or not found.authorization_servers:
-        raise StoreError(f"{url!r} does not say where to sign in (looked at {', '.join(places)}).")
+        raise StoreError(
+            f"{shown_address(url)!r} does not say where to sign in (looked at {', '.join(places)})."
+        )
     if not check_resource_allowed(ours, str(found.resource)):
-        raise StoreError(f"{url!r} gave the sign-in of another server, {str(found.resource)!r}.")
+        raise StoreError(
+            f"{shown_address(url)!r} gave the sign-in of another server, {str(found.resource)!r}."
+        )
     return found
 
 

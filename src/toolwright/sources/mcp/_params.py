@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from toolwright._sealed import sealed
+from toolwright._shown_value import shown_address_of, shown_value
 from toolwright.errors import UsageError
-from toolwright.sources._secret_names import digest_of_plain
+from toolwright.sources._secret_names import digest_of_plain, shown_address
 from toolwright.tools import digest_of
 
 try:
@@ -73,13 +74,13 @@ class StreamableHTTPConnectionParams:
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
-        return self.url
+        """What it is called in messages; without what may be a secret in its address."""
+        return shown_address(self.url)
 
     @property
     def identity(self) -> str:
         """Which server it is; without what may be a secret in its address."""
-        return _without_secrets(self.url)
+        return shown_address(self.url)
 
     @property
     def variant(self) -> str:
@@ -101,13 +102,13 @@ class SseConnectionParams:
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
-        return self.url
+        """What it is called in messages; without what may be a secret in its address."""
+        return shown_address(self.url)
 
     @property
     def identity(self) -> str:
         """Which server it is; without what may be a secret in its address."""
-        return _without_secrets(self.url)
+        return shown_address(self.url)
 
     @property
     def variant(self) -> str:
@@ -124,9 +125,10 @@ def _variant(url: str, headers: Mapping[str, str] | None) -> str:
     return digest_of_plain({**given, **fields})
 
 
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+def _shown(given: Any) -> str:
+    if isinstance(given, str):
+        return repr(shown_address_of(given))
+    return shown_value("connection_params", given)
 
 
 def connection_params_of(given: Any) -> ConnectionParams:
@@ -139,5 +141,5 @@ def connection_params_of(given: Any) -> ConnectionParams:
         return StreamableHTTPConnectionParams(given)
     raise UsageError(
         f"An MCP server is described by StdioConnectionParams, StreamableHTTPConnectionParams, "
-        f"SseConnectionParams or an http(s) URL; got {given!r}."
+        f"SseConnectionParams or an http(s) URL; got {_shown(given)}."
     )

@@ -14,6 +14,7 @@ from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
 from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
 from toolwright.sources._as_listed import refuse_changed
+from toolwright.sources._counted import LONGEST_PROGRESS, CountedProgress
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
 from toolwright.sources.mcp._auth import needs_sign_in
 from toolwright.sources.mcp._connections import Connections, HeaderProvider
@@ -256,13 +257,16 @@ class McpToolset(Toolset):
         return await link.call(name, args, asking, *settings)
 
     def _on_progress(self, ctx: ToolContext) -> ProgressFnT:
+        counted = CountedProgress(ctx.progress)
+
         async def show(progress: float, total: float | None, message: str | None) -> None:
             of = f"/{total:g}" if total else ""
-            ctx.progress(
+            message = message and message[:LONGEST_PROGRESS]
+            shown = counted(
                 message or f"{progress:g}{of}",
                 {"progress": progress, "total": total, "message": message},
             )
-            if self._progress_callback is not None:
+            if shown and self._progress_callback is not None:
                 called = self._progress_callback(progress, total, message)
                 if called is not None:
                     await called

@@ -145,7 +145,7 @@ async def _read(child: Child, to_client: MemoryObjectSendStream[Any], name: str)
                 except ValidationError:
                     strays += 1
                     if strays <= 20 and line.strip():
-                        _log.warning("%s wrote a line that is not MCP: %.200r", name, line)
+                        _log.warning("%s wrote a line that is not MCP: %.200r", name, line[:200])
                     continue
                 await to_client.send(SessionMessage(message))
         except LineTooLong as error:

@@ -1,5 +1,6 @@
 """An OpenAPI document and the files it refers to: what a `$ref` means, and where it leads."""
 
+import errno
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -7,7 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
+from toolwright._plain_file import read_plain_file
 from toolwright.errors import UsageError
+from toolwright.sources._secret_names import shown_address
 from toolwright.sources.openapi._load import TextKind, parse_text
 
 __all__ = [
@@ -74,7 +77,7 @@ class Document:
     def add(self, address: str, content: bytes) -> "Document | None":
         """Take a file that was fetched because a reference leads to it; None if it is unreadable."""
         try:
-            root = parse_text(content, origin=address)
+            root = parse_text(content, origin=shown_address(address))
         except UsageError as error:
             self.leave_out(address, str(error))
             return None
@@ -167,7 +170,8 @@ def document_at(path: str | Path, most: int) -> Document:
 
 def document_of_site(content: bytes, url: str) -> Document:
     """A document from the web; what it refers to is fetched with it, and added."""
-    return _checked(Document(parse_text(content, origin=url), base=url), url)
+    shown = shown_address(url)
+    return _checked(Document(parse_text(content, origin=shown), base=url), shown)
 
 
 def _reader_of_folder(folder: Path, most: int) -> Reader:
@@ -178,19 +182,19 @@ def _reader_of_folder(folder: Path, most: int) -> Reader:
         path = Path(unquote(address)).resolve()
         if not path.is_relative_to(folder):
             raise BrokenRef(f"{address!r} is outside the document's folder {str(folder)!r}")
-        if path.exists() and not path.is_file():  # A pipe would block.
-            raise UsageError(f"The OpenAPI document {str(path)!r} is not a regular file.")
         try:
-            with path.open("rb") as file:
-                content = file.read(max(left, 0) + 1)
+            content = read_plain_file(path, max(left, 0))
         except OSError as error:
-            raise UsageError(f"Cannot read the OpenAPI document {str(path)!r}: {error}") from error
-        left -= len(content)
-        if left < 0:
+            if error.errno == errno.EFBIG:
+                left = -1
+                raise UsageError(
+                    f"The OpenAPI document {str(path)!r} is too large: it and the files that belong "
+                    f"to it may have {most:,} bytes; max_document_bytes allows more."
+                ) from error
             raise UsageError(
-                f"The OpenAPI document {str(path)!r} is too large: it and the files that belong to "
-                f"it may have {most:,} bytes; max_document_bytes allows more."
-            )
+                f"Cannot read the OpenAPI document {str(path)!r}: {error.strerror}."
+            ) from error
+        left -= len(content)
         return content
 
     return read

@@ -10,12 +10,15 @@ from anyio.from_thread import start_blocking_portal
 from toolwright.backends import Reachable
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import ToolError, UsageError
+from toolwright.sources._secret_names import shown_address
 from toolwright.sources.openapi._client import Api, CallLimits
 from toolwright.sources.openapi._document import Document, document_of_site
 
 __all__ = ["Site"]
 
 _MOST_FILES = 500
+_LONGEST = 60.0
+"""Seconds for the document itself, however it comes."""
 _SECONDS = 30.0
 """How long the files that a document refers to may take, all together."""
 _HEADERS = {"User-Agent": "toolwright", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
@@ -35,15 +38,18 @@ class Site:
     async def fetch(self, address: str, most: int) -> bytes:
         """What is at an address, of at most so many bytes; `UsageError` when it cannot be had."""
         redirects = "any" if address == self._url else "none"
-        limits = CallLimits(max_response_bytes=most, redirects=redirects)
+        limits = CallLimits(max_response_bytes=most, redirects=redirects, deadline=_LONGEST)
         api = Api(reachable=self._reachable, verify=self._verify, limits=limits)
         try:
             answer = await api.send(httpx2.Request("GET", address, headers=_HEADERS), ())
-            return answer.raise_for_status().content
         except (ToolError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise UsageError(f"Cannot fetch the OpenAPI document {address!r}: {error}") from error
+            raise _not_had(address, str(error)) from error
         finally:
             await api.close()
+        if not answer.is_success:
+            # The library's own error has the whole address in it.
+            raise _not_had(address, f"the server answered HTTP {answer.status_code}")
+        return answer.content
 
     async def document(self) -> Document:
         """The document, with the files on its host that it refers to, and those that they do.
@@ -76,6 +82,10 @@ class Site:
             return portal.call(self.document)
 
 
+def _not_had(address: str, why: str) -> UsageError:
+    return UsageError(f"Cannot fetch the OpenAPI document {shown_address(address)!r:.300}: {why}")
+
+
 class _Files:
     """What a document refers to on its own host: asked for once, and bounded."""
 
@@ -95,7 +105,9 @@ class _Files:
         for address in new:
             self._known.add(address)
             if urlsplit(address)[:2] != self._site:
-                self.leave_out(address, f"{address!r:.300} is on another host than the document")
+                self.leave_out(
+                    address, f"{shown_address(address)!r:.300} is on another host than the document"
+                )
             elif len(self._known) - 1 > _MOST_FILES:
                 self.leave_out(address, f"a document may refer to {_MOST_FILES} other files")
             else:
@@ -106,7 +118,9 @@ class _Files:
         """Take a file, if there is room for it beside the others."""
         self.left -= len(content)
         if self.left < 0:
-            self.leave_out(address, f"{address!r:.300} is too large, with what was read before")
+            self.leave_out(
+                address, f"{shown_address(address)!r:.300} is too large, with what was read before"
+            )
         elif (added := self._document.add(address, content)) is not None:
             self._unread.append(added)
         self._open.discard(address)
@@ -120,4 +134,4 @@ class _Files:
         """What has not come counts as not there."""
         # A copy in one step: a thread that was not waited for may still add to them.
         for address in list(self._open):
-            self.leave_out(address, f"{address!r:.300}: {why}")
+            self.leave_out(address, f"{shown_address(address)!r:.300}: {why}")

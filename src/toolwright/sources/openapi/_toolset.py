@@ -4,13 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from toolwright.backends import Reachable
 from toolwright.concurrency import Once
 from toolwright.errors import UsageError
 from toolwright.messages import AuthCredential, AuthScheme
-from toolwright.sources._secret_names import digest_of_plain
+from toolwright.sources._secret_names import digest_of_plain, shown_address
+from toolwright.sources._usable import from_outside, listed_tools
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
 from toolwright.sources.openapi._document import (
     Document,
@@ -33,7 +34,9 @@ class OpenAPIToolset(Toolset):
     """One `RestApiTool` for each operation of an OpenAPI 3.x or Swagger 2.0 document.
 
     Give the document as `source` (a path or web address), `spec_dict` or `spec_str`. A document
-    from the web is fetched when its tools are first asked for; any other is read right away.
+    from the web is fetched when its tools are first asked for; any other is read right away. While
+    one from the web cannot be had its tools are missing from the list, and the log says why; with
+    `required=True`, listing raises instead.
     """
 
     _from_elsewhere: ClassVar[bool] = False
@@ -60,6 +63,7 @@ class OpenAPIToolset(Toolset):
         limits: CallLimits | None = None,
         name: str | None = None,
         max_document_bytes: int = 100_000_000,
+        required: bool = False,
     ) -> None:
         """Prepare the toolset.
 
@@ -85,6 +89,7 @@ class OpenAPIToolset(Toolset):
             name: What rules and sessions know the API by, as `openapi:NAME@HOST`; without it, the
                 document's address or the name of its file.
             max_document_bytes: Of the document and the files that it refers to, together.
+            required: Raise when the document cannot be fetched, instead of having no tools.
         """
         super().__init__(tool_filter=tool_filter, tool_name_prefix=None)
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
@@ -99,6 +104,7 @@ class OpenAPIToolset(Toolset):
         self._allow_private = Reachable.of(allow_private)
         self._limits = limits or CallLimits()
         self._most = max_document_bytes
+        self._required = required
         self._document = None if source is not None else document_from(
             spec_dict if spec_dict is not None else spec_str or "", spec_str_type
         )  # fmt: skip
@@ -108,8 +114,15 @@ class OpenAPIToolset(Toolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[RestApiTool]:
         """A tool for each operation, in the document's order."""
+        whose = f"OpenAPI document {_name_of(self._source)!r}"
+        tools = await listed_tools(whose, self._list, required=self._required)
+        self._is_away = tools is None
+        return tools or []
+
+    async def _list(self) -> list[RestApiTool]:
         if self._document is None:
-            self._document = await self._fetched.get()
+            with from_outside():
+                self._document = await self._fetched.get()
         return list(self._tools.values())
 
     def get_tool(self, name: str) -> RestApiTool:
@@ -217,10 +230,7 @@ def _name_of(source: str | Path | None) -> str:
     """The document's address without what may be a secret in it, or the name of its file."""
     if source is None:
         return ""
-    parts = urlsplit(str(source))
-    if not is_web(str(source)):
-        return Path(source).name
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return shown_address(str(source)) if is_web(str(source)) else Path(source).name
 
 
 def _check_one_given(**sources: Any) -> None:

@@ -13,7 +13,7 @@ import anyio
 from toolwright.errors import ToolError
 from toolwright.messages import TextPart, ToolSpec
 from toolwright.sources._child import Child, ChildCommand, LineTooLong, running_child
-from toolwright.sources._counted import CountedLog
+from toolwright.sources._counted import CountedLog, CountedProgress
 from toolwright.sources.plugin._protocol import (
     BadMessage,
     Hello,
@@ -39,7 +39,7 @@ class _Waiting:
     """A call in flight."""
 
     answer: "asyncio.Future[Output]"
-    on_progress: OnProgress
+    on_progress: CountedProgress
 
 
 class NotSent(ToolError):
@@ -83,7 +83,7 @@ class PluginSession:
                 raise NotSent(f"{self._name} {self._why_broken}.")
             call_id = f"call-{next(self._ids)}"
             answer = asyncio.get_running_loop().create_future()
-            self._in_flight[call_id] = _Waiting(answer, on_progress)
+            self._in_flight[call_id] = _Waiting(answer, CountedProgress(on_progress))
             try:
                 with anyio.fail_after(timeout):
                     await self._child.send(call_line(call_id, name, params))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from toolwright._plain_file import read_plain_file
 from toolwright.backends._own_paths import unless_refused
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import in_io_thread
@@ -29,6 +30,8 @@ from toolwright.tools import (
 )
 
 __all__ = ["PluginToolset"]
+
+_MOST_BYTES = 1_000_000_000
 
 
 class PluginToolset(Toolset):
@@ -103,7 +106,7 @@ class PluginToolset(Toolset):
 
     async def file_digests(self) -> dict[str, dict[str, str]]:
         """The digest of the executable."""
-        data = await in_io_thread(Path(self._path).read_bytes)
+        data = await in_io_thread(read_plain_file, self._path, _MOST_BYTES)
         return {f"plugin:{self.name}": {self.name: hashlib.sha256(data).hexdigest()}}
 
     async def close(self) -> None:

@@ -235,7 +235,8 @@ def check_functions(
     found = connection.execute(_QUERY, _lookup(words, allowed)).fetchone()
     if found is not None:
         schema, name, is_direct, language, is_volatile = found
-        place = "uses" if is_direct else "could use, through a view, a policy, a type or a cast,"
+        ways = "an operator, an aggregate, a view, a policy, a type, a cast or a default"
+        place = "calls" if is_direct else f"could call, through {ways},"
         raise ToolError(
             f"Refused: the query {place} {schema}.{name}(), {_why(language, is_volatile)}. "
             "Only functions that do nothing but compute or read can be called."
