@@ -36,8 +36,8 @@ soak: setup  # simulate everything with new seeds for so many SECONDS
 	@$(BIN)/python -m tests.simulation.soak $(or $(SECONDS),600)
 	@TOOLWRIGHT_FUZZ_SEED=$$(date +%s) TOOLWRIGHT_FUZZ_TIMES=8 $(BIN)/python -m pytest -q tests/execution/test_bash_fuzz.py
 
-mutate: setup  # change N lines, one at a time, and see whether a test notices
-	@$(BIN)/python scripts/mutate.py --count $(or $(N),50) --seed $(or $(SEED),0)
+mutate: setup  # change N lines (of files named ONLY), one at a time, and see whether a test notices
+	@$(BIN)/python scripts/mutate.py --count $(or $(N),50) --seed $(or $(SEED),0) --only "$(ONLY)"
 
 check: setup
 	@$(BIN)/ruff format --check --quiet .

@@ -134,3 +134,21 @@ async def test_what_a_search_has_found_is_not_cleared() -> None:
     assert search.text.startswith("You can call these tools")
     assert "was cleared" in one.text
     assert compactions(result) == 1
+
+
+async def test_a_summary_that_was_paid_for_is_stored_before_the_next_request() -> None:
+    class Dying(ScriptedModel):
+        async def respond(self, request: Any, on_delta: Any = None) -> ModelMessage:
+            if len(self.requests) == 3:
+                raise KeyboardInterrupt
+            return await super().respond(request, on_delta)
+
+    first = Dying(reads(10), reads(2000), says("They read."))
+    async with Runner(agent_of(first)) as runner:
+        with pytest.raises(KeyboardInterrupt):
+            await runner.run("Read.", session_id="s")
+        stored = [type(event) for event in await runner.events("s")]
+        assert HistoryCompacted in stored
+        then = ScriptedModel("Done.")
+        done = await Runner(agent_of(then), store=runner.store).resume("s")
+    assert (done.status, len(then.requests)) == ("done", 1)

@@ -105,6 +105,28 @@ async def test_a_call_that_was_interrupted_has_its_key_again_in_a_branch(store: 
     assert len(set(keys.seen)) == 4, "what a branch does by itself is its own"
 
 
+@pytest.mark.parametrize("call_id", ["", "same"])
+async def test_a_call_that_is_going_has_its_key_in_a_branch_that_is_made_meanwhile(
+    store: Any, call_id: str
+) -> None:
+    keys: list[str] = []
+
+    @tool(idempotent=True)
+    async def pay(tool_context: ToolContext) -> str:
+        """Pay."""
+        keys.append(tool_context.idempotency_key)
+        if len(keys) == 1:
+            await runner.branch("s", new_id="b")
+        return "paid"
+
+    model = ScriptedModel(asks("pay", call_id), "ok", "ok")
+    async with Runner(Agent(name="a", model=model, tools=[pay]), store=store) as runner:
+        await runner.run("go", session_id="s")
+        assert (await runner.resume("b")).status == "done"
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
 async def test_a_link_made_by_a_call_that_a_branch_repeats_answers_it_there() -> None:
     links, made = Links("sixteen letters!", "http://here"), []
 

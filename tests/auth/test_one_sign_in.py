@@ -536,3 +536,30 @@ async def test_a_callback_is_good_for_the_others_when_who_waited_first_is_gone(
         assert set(await runner.answer_sign_in(came_back, user_id="ada")) == {"s2"}
         assert await runner.pending() == []
         assert (await runner.resume("s2")).status == "done"
+
+
+@pytest.mark.parametrize("kind", ["key", "provider"])
+async def test_a_branch_asks_nobody_for_a_sign_in_that_was_made_before(
+    tmp_path: Path, provider: Provider, kind: str
+) -> None:
+    asked_for = KEY if kind == "key" else provider.oidc()
+    tool = AuthenticatedFunctionTool(func=first, auth_config=asked_for, idempotent=True)
+    model = ScriptedModel(call("first"), *["Done."] * 99)
+    store, fetched = f"sqlite:///{tmp_path}/s.db", f"first {kind == 'provider'}"
+    agent = Agent(name="reader", model=model, tools=[tool])
+    async with Runner(agent, store=store, credentials=f"sqlite:///{tmp_path}/c.db") as runner:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        await runner.branch("s", new_id="before")
+        brought = "key" if kind == "key" else provider.sign_in(asked.payload["auth_uri"])
+        assert await runner.answer("s", asked.call_id, brought) == "accepted"
+        await runner.branch("s", new_id="meanwhile")
+        assert await runner.pending("meanwhile") == []
+        for session in ("s", "before", "meanwhile"):
+            done = await runner.resume(session)
+            assert (done.status, texts(done)) == ("done", [fetched]), session
+        for event in await runner.events("s"):
+            await runner.branch("s", new_id=f"b{event.seq}", upto=event.seq)
+            assert await runner.pending(f"b{event.seq}") == [], event
+            done = await runner.resume(f"b{event.seq}")
+            assert done.status == "done", event
+            assert set(texts(done)) <= {fetched}, event

@@ -2,6 +2,7 @@
 given elsewhere."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,9 @@ from toolwright import (
     deferred_tool,
     tool,
 )
-from toolwright.messages import ModelMessage, UserMessage
+from toolwright.agent import _runner
+from toolwright.errors import StoreError
+from toolwright.messages import Event, ModelMessage, ToolEnded, ToolStarted, UserMessage
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.testing import ScriptedModel, call
 
@@ -127,6 +130,72 @@ async def test_a_question_that_a_branch_shows_takes_the_answer_that_is_given_the
             for pending in result.pending:
                 assert pending.kind == "confirmation", upto
             assert ran == [ran[0]], upto
+
+
+def _begun(events: list[Event], upto: int) -> set[str]:
+    return {e.call.name for e in events[:upto] if isinstance(e, ToolStarted)}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+async def test_each_question_that_a_branch_shows_can_still_be_answered_with_effect(
+    store: str, tool: Tool
+) -> None:
+    async with desk(store, tool) as runner:
+        last = await approved(runner)
+        for upto in range(1, last + 1):
+            await runner.branch("s", new_id=f"b{upto}", upto=upto)
+            asked = await runner.pending(f"b{upto}")
+            for pending in asked:
+                answer = "came" if pending.kind == "result" else Reject(reason="Not again")
+                assert await runner.answer(f"b{upto}", pending.call_id, answer) == "accepted"
+            result = await runner.resume(f"b{upto}")
+            told = [e.result.text for e in result.events if isinstance(e, ToolEnded)]
+            for pending in asked:
+                word = "came" if pending.kind == "result" else "Not again"
+                assert result.status == "paused" or any(word in text for text in told), upto
+            if result.status == "done":
+                assert await runner.pending(f"b{upto}") == [], upto
+            asks = "pay" if tool is helper else tool.name
+            if asks in _begun(await runner.events("s"), upto):
+                assert not any("not run" in text for text in told), upto
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_branch_has_the_result_that_came_before_it_was_made_if_it_is_of_all_there_is(
+    store: str, whole: bool
+) -> None:
+    async with desk(store, order.replace(confirm=())) as runner:
+        paused = await runner.run("go", session_id="s")
+        [asked] = paused.pending
+        await runner.answer("s", asked.call_id, "came")
+        last = None if whole else len(await runner.events("s"))
+        await runner.branch("s", new_id="b", upto=last)
+        assert bool(await runner.pending("b")) is not whole
+        assert (await runner.resume("b")).status == ("done" if whole else "paused")
+        assert (await runner.resume("s")).status == "done"
+
+
+async def test_an_approval_that_no_run_has_used_does_not_count_in_a_branch(store: str) -> None:
+    async with desk(store, pay) as runner:
+        paused = await runner.run("go", session_id="s")
+        await runner.answer("s", paused.pending[0].call_id, Approve())
+        await runner.branch("s", new_id="b")
+        assert ((await runner.resume("b")).status, ran) == ("paused", [])
+
+
+async def test_a_branch_whose_answers_cannot_be_looked_for_is_not_left_behind(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any, **__: Any) -> None:
+        raise StoreError("the database is away")
+
+    async with desk(store, pay) as runner:
+        await runner.run("go", session_id="s")
+        monkeypatch.setattr(_runner, "share_answers", away)
+        with pytest.raises(StoreError, match="away"):
+            await runner.branch("s", new_id="b")
+        monkeypatch.undo()
+        await runner.branch("s", new_id="b")
 
 
 async def test_a_result_that_the_session_had_used_is_the_one_that_the_branch_uses(

@@ -68,11 +68,11 @@ def forget_failed_batches() -> AbstractContextManager[Any]:
 class _OldGroupWriter:
     """Takes the batch out of the list before it can be sure that it will be done."""
 
-    def __init__(self, transact: Callable[[Any], Any]) -> None:
+    def __init__(self, transact: Callable[[Any, bool], Any]) -> None:
         self._transact = transact
         self._groups: RunVar[Any] = RunVar("old group writer")
 
-    async def run(self, work: Callable[[Any], Any]) -> Any:
+    async def run(self, work: Callable[[Any], Any], *, synced: bool = False) -> Any:
         group: Any = self._groups.get(None)
         if group is None:
             group = {"lock": anyio.Lock(), "waiting": []}
@@ -101,7 +101,7 @@ class _OldGroupWriter:
                 job["error"] = error
 
         try:
-            self._transact(lambda connection: [attempt(connection, job) for job in batch])
+            self._transact(lambda connection: [attempt(connection, job) for job in batch], False)
         except BaseException as error:
             for job in batch:
                 job["error"] = job["error"] or error

@@ -72,6 +72,27 @@ def test_a_change_that_a_test_notices_does_not_survive(script: Any, tmp_path: Pa
     )
     wrong = "def add(a, b):\n    return a - b\n"
     slow = "def add(a, b):\n    return b + a\n"
-    assert not script.survives(tmp_path, code, wrong, [test])
-    assert script.survives(tmp_path, code, slow, [test])
+    assert script.judge(tmp_path, code, wrong, [test]) == "noticed"
+    assert script.judge(tmp_path, code, slow, [test]) == "survived"
     assert (tmp_path / code).read_text().endswith("a + b\n")
+
+
+def test_a_change_whose_tests_do_not_end_is_counted_apart(script: Any, tmp_path: Path) -> None:
+    code, test = Path("adder.py"), "test_adder.py"
+    (tmp_path / code).write_text("")
+    (tmp_path / test).write_text("def test_it():\n    __import__('threading').Event().wait()\n")
+    assert script.judge(tmp_path, code, "# changed", [test], 0.1) == "timed out"
+    assert (tmp_path / code).read_text() == ""
+
+
+def test_those_tests_run_first_that_are_most_about_the_file_and_those_that_fail_do_not(
+    script: Any,
+) -> None:
+    here, elsewhere = Path("src/log.py"), [f"src/run.py:{n}" for n in range(9)]
+    traced = {
+        "wide": script.Traced("", 1.0, True, ["src/log.py:7", *elsewhere]),
+        "narrow": script.Traced("", 1.0, True, ["src/log.py:7", "src/log.py:8"]),
+        "other": script.Traced("", 1.0, True, ["src/log.py:8"]),
+        "broken": script.Traced("", 1.0, False, ["src/log.py:7"]),
+    }
+    assert script.tests_for(traced, here, 7) == ["narrow", "wide"]

@@ -20,8 +20,10 @@ class Held:
         self.go_on = threading.Event()
         self.began = threading.Event()
         self.committed: list[str] = []
+        self.synced: list[bool] = []
 
-    def transact(self, work: Callable[[Any], Any]) -> Any:
+    def transact(self, work: Callable[[Any], Any], synced: bool = False) -> Any:
+        self.synced.append(synced)
         self.began.set()
         assert self.go_on.wait(10)
         return work(self)
@@ -101,3 +103,18 @@ async def test_the_thread_that_writes_ends_when_nothing_comes_and_starts_again()
         thread = next(t for t in threading.enumerate() if t.name == "toolwright writer")
         await asyncio.to_thread(thread.join, 10)
         assert not thread.is_alive()
+
+
+async def test_a_transaction_is_synced_if_one_of_those_that_share_it_wants_that() -> None:
+    held = Held()
+    writer = GroupWriter(held.transact)
+    first = asyncio.create_task(writer.run(job(held, "first")))
+    await asyncio.to_thread(held.began.wait, 10)
+    others = [writer.run(job(held, n), synced=n == "pays") for n in ("reads", "pays", "looks")]
+    queued = [asyncio.create_task(other) for other in others]
+    await asyncio.sleep(0)
+    held.go_on.set()
+    assert await asyncio.gather(first, *queued) == ["first", "reads", "pays", "looks"]
+    assert await writer.run(job(held, "last"), synced=True) == "last"
+    assert await writer.run(job(held, "least")) == "least"
+    assert held.synced == [False, True, True, False]

@@ -491,9 +491,9 @@ async def test_a_run_that_holds_its_session_writes_no_more_often(
     made, writes = store(), []
     write = made.database.write
 
-    async def count(work: Any) -> Any:
+    async def count(work: Any, **how: Any) -> Any:
         writes.append(work)
-        return await write(work)
+        return await write(work, **how)
 
     monkeypatch.setattr(made.database, "write", count)
     runner = Runner(Agent(name="a", model=ScriptedModel("Fine.", "Fine.")), store=made)

@@ -56,7 +56,8 @@ def next_step(record: CallRecord) -> Pass | Output | None:
         case None:
             return _unanswered(record, pending)
         case Reject():
-            return Output(text=_rejection(pending, answer), status="denied")
+            text = _rejection(pending, answer)
+            return Output(text=text, status="denied", outcome_unknown=pending.interrupted)
         case Given():
             return Pass.RUN if pending.rerun else _output(answer)
         case Approve() | SignedIn():
@@ -117,4 +118,6 @@ def _rejection(pending: Pending, answer: Reject) -> str:
 
 def how_far(pending: Pending) -> str:
     """Whether the function of a call that asks a person has run."""
+    if pending.interrupted:
+        return "an earlier try of it was interrupted and may have taken effect"
     return "it was stopped at its question" if pending.ran else "it was not run"

@@ -58,6 +58,8 @@ async def compact(run: Run, settings: Compaction, request: ModelRequest) -> bool
     messages = (*before, *kept)
     run.emit(HistoryCompacted, messages=messages)
     run.thread.compacted(messages)
+    # It was paid for: whoever goes on after a crash has it.
+    await run.flush()
     return True
 
 

@@ -30,7 +30,7 @@ from toolwright.agent._gate import (
     give_turn,
 )
 from toolwright.agent._hooks import run_hooked
-from toolwright.agent._log import CallRecord
+from toolwright.agent._log import EARLIER_TRY, CallRecord
 from toolwright.agent._presented import Parts, presented
 from toolwright.agent._run import Run
 from toolwright.agent._toolbox import Toolbox
@@ -38,6 +38,7 @@ from toolwright.agent._transfer import resolve_transfer
 from toolwright.concurrency import first_cause, in_stoppable_thread
 from toolwright.errors import ArgumentError, StoreError, ToolError, UsageError
 from toolwright.messages import (
+    PendingRequest,
     Status,
     TextPart,
     ToolCall,
@@ -147,6 +148,8 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         return _interrupted(run, ctx, caught)
     except (Exception, SystemExit) as caught:  # noqa: BLE001 - where what tools raise ends
         error, output = caught, _told(run, call, caught)
+    if _was_refused(record, output):
+        output = replace(output, text=f"{output.text} {EARLIER_TRY}", outcome_unknown=True)
     if output.status == "pending" and record.left:
         output = _not_waited_for(output, STILL_RUNNING, "ok")
     if output.status == "pending":
@@ -161,6 +164,13 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
     return record.result or result
 
 
+def _was_refused(record: CallRecord, output: Output) -> bool:
+    """Whether a call is not made once more, and says nothing of the try that was interrupted."""
+    if not record.interrupted or record.begun or output.outcome_unknown:
+        return False
+    return output.status in ("error", "denied")
+
+
 async def _read_for(tool: Tool, read: Callable[[], Args]) -> Args:
     """Read arguments of the tool; beside the loop, where its schema comes from outside: little to
     read may be long work, too."""
@@ -172,7 +182,7 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     if not record.counted:
         _count_call(run)
         record.counted = True
-    tool = box.find(ctx.call.name, run.readonly)
+    tool = _found(run, record, box, ctx)
     if (output := _picked_up(run, record, tool, ctx)) is not None:
         return output
     ctx.parameters = tool.spec.parameters
@@ -217,16 +227,27 @@ async def _run_tool(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext
     return output
 
 
+def _found(run: Run, record: CallRecord, box: Toolbox, ctx: ToolContext) -> Tool:
+    """The tool; one that is gone by now may have been running when its process died."""
+    try:
+        return box.find(ctx.call.name, run.readonly)
+    except ToolError as error:
+        if not record.started:
+            raise
+        raise ToolError(f"{OUTCOME_UNKNOWN} {error}", outcome_unknown=True) from None
+
+
 async def _start(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> None:
     """Record that the function runs from here on: everybody who had a say has let it.
 
-    Stored before anything can have happened, unless the call may be repeated anyway.
+    Stored before anything can have happened, unless it only reads: of a call that is idempotent the
+    key has to be known to whoever repeats it.
     """
     if record.started:
         return
     run.emit(ToolStarted, path=ctx.path, call=ctx.call)
-    record.started = True
-    if run.log.store is not None and not is_repeatable(tool):
+    record.started = record.begun = True
+    if run.log.store is not None and tool.effects != "read":
         await run.log.flush()
 
 
@@ -259,6 +280,8 @@ def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
             raise ToolError(NOT_RUN)
     elif record.left and not record.is_deferred:
         raise ToolError(f"{INTERRUPTED}{_what_is_done(run, ctx)}")
+    if tool.effects != "read":
+        record.interrupted = record.interrupted or record.started
     # Before the crash its function may have told the outside where to bring its result.
     ctx.promises_result, record.started = record.started, False
     return None
@@ -283,7 +306,7 @@ def _outcome_unknown(run: Run, record: CallRecord, tool: Tool) -> Output:
     if tool.on_unknown == "ask":
         asked = Output.pending(kind="result", hint=SAY_OUTCOME)
         return _not_waited_for(asked, text, "error") if record.left else asked
-    if record.pending is None or record.answer is not None:
+    if record.pending is None or not record.is_deferred:
         raise ToolError(OUTCOME_UNKNOWN, outcome_unknown=True)
     # What its function set off may still bring the result.
     run.change_pending(record.pending, blocking=False)
@@ -323,15 +346,20 @@ async def _park(run: Run, ctx: ToolContext, output: Output, tool: Tool | None) -
     ctx.end()
     request = output.request
     if request is not None:
-        ran = request.kind in ("result", "choice", "input")
+        ran = _has_run(run.record(ctx.path, ctx.call), ctx, request)
         is_own = request.kind in ("confirmation", "choice", "input") and not request.question
         if is_own and tool is not None:
-            asked_before = run.record(ctx.path, ctx.call).answers
-            ran = ctx.asker == FUNCTION or any(asked.ran for asked, _ in asked_before)
             request = as_own_question(run, tool, ctx, request)
         await run.open_pending(ctx, request, ran=ran)
         await look_again(run, ctx)
     return _waiting(ctx.call, output.text)
+
+
+def _has_run(record: CallRecord, ctx: ToolContext, request: PendingRequest) -> bool:
+    """Whether the function of a call that asks something has run, in this pass or before."""
+    is_by_rule = bool(request.question) or request.before
+    is_by_function = request.kind == "result" or (ctx.asker == FUNCTION and not is_by_rule)
+    return is_by_function or any(asked.ran for asked, _ in record.answers)
 
 
 def _waiting(call: ToolCall, text: str) -> ToolResult:

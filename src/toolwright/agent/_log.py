@@ -54,6 +54,7 @@ from toolwright.messages import (
 from toolwright.tools import SharedWrites
 
 __all__ = [
+    "EARLIER_TRY",
     "RETRY_SECONDS",
     "CallRecord",
     "Listener",
@@ -76,6 +77,7 @@ _OVERWRITTEN = (
     "app: or user: state was changed by another session after it had been read here, and is overwritten "
     "by a call that waits, or by a hook; use state.change(key, update)"
 )
+EARLIER_TRY = "An earlier try of this call was interrupted and may have taken effect."
 NEVER_RAN = (TextPart("This call was cancelled before it had a result."),)
 
 
@@ -88,6 +90,10 @@ class CallRecord:
     started: bool = False
     """Its function was started and has neither ended nor parked since: interrupted, when read back
     after a crash or after its run was cancelled."""
+    interrupted: bool = False
+    """An earlier try of it was interrupted, and may have taken effect."""
+    begun: bool = False
+    """Its function has begun in this process."""
     left: bool = False
     """The person has written since it was interrupted: it is neither repeated nor waited for."""
     pending: Pending | None = None
@@ -127,6 +133,7 @@ class CallRecord:
             self.behind = self.pending
         self.started = self.started and pending.kind == "result" and not pending.ran
         self.pending, self.answer = pending, None
+        self.interrupted = self.interrupted or pending.interrupted
         self.asked = max(self.asked + 1, question_number(pending.call_id))
 
     def change(self, pending: Pending) -> None:
@@ -268,7 +275,10 @@ class Log:
             self._conflict(event, writes, why)
 
     async def flush(self) -> None:
-        """Return when all that has been added is stored; not cancelled halfway, nor forgotten.
+        """Return when all that has been added is stored. Cancelling the scope around it waits for that.
+
+        `task.cancel()` of asyncio goes through the shield: the transaction that is under way is
+        finished, and what no transaction has taken up stays for the next flush, if there is one.
 
         One transaction at a time: parallel calls must not overtake each other. What the store
         refuses is tried again with growing pauses; when that must end, so does the log: this and

@@ -17,7 +17,7 @@ from toolwright.agent._chat import ChatNode
 from toolwright.agent._handed import is_plain, pack, unpack
 from toolwright.agent._hooks import Hooks
 from toolwright.agent._limits import Meter
-from toolwright.agent._log import CallRecord, Log, Waiting, full_id
+from toolwright.agent._log import EARLIER_TRY, CallRecord, Log, Waiting, full_id
 from toolwright.agent._node import AgentNode
 from toolwright.agent._pins import pin_listed
 from toolwright.agent._result import Outcome
@@ -360,6 +360,7 @@ class Run:
             rerun=request.rerun,
             own_words=request.own_words,
             ran=ran,
+            interrupted=self.log.record(address).interrupted,
             parameters=dict(ctx.parameters) if request.kind == "confirmation" else None,
             rule=request.rule,
             question=request.question,
@@ -368,6 +369,8 @@ class Run:
     def _hint(self, ctx: ToolContext, request: PendingRequest) -> str:
         """What is asked; whoever is to say yes is told what of the arguments they do not see."""
         hint = self.redactor.exact(request.hint)
+        if request.kind != "result" and self.log.record(ctx.function_call_id).interrupted:
+            hint = f"{hint} {EARLIER_TRY}".lstrip()
         places = self.unseen(ctx.arguments) if request.kind == "confirmation" else []
         if not places:
             return hint

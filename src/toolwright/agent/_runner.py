@@ -13,6 +13,7 @@ from toolwright import backends
 from toolwright._sealed import Sealed
 from toolwright._settings import explained
 from toolwright.agent._asked_tool import changes_arguments
+from toolwright.agent._branched import share_answers
 from toolwright.agent._credentials import (
     check_sign_in,
     forget_answers,
@@ -55,7 +56,14 @@ from toolwright.backends import (
     waited_for,
 )
 from toolwright.concurrency import close_all, first_cause, in_io_thread
-from toolwright.errors import SessionHeld, SettingError, StoreConflict, ToolError, UsageError
+from toolwright.errors import (
+    SessionHeld,
+    SettingError,
+    StoreConflict,
+    ToolError,
+    ToolwrightError,
+    UsageError,
+)
 from toolwright.messages import (
     Answered,
     AnyEvent,
@@ -687,14 +695,22 @@ class Runner(Sealed):
     ) -> SessionRow:
         """A new session that begins as this one did, up to sequence number `upto`.
 
-        It has its own copies of the long outputs, and none of the artifacts.
+        It has its own copies of the long outputs, and none of the artifacts. Nobody is asked again for
+        a sign-in that they have made in the meantime, and of a branch of all there is the calls have
+        the results and other answers that have come and that no run has used yet, but for approvals.
         """
         row = await self._session(session_id)
         scope = self._scope(row.scope.user_id, new_id)
         made = await self.store.branch(row.scope, scope.session_id, upto)
         outputs = Spill(row.scope, row.created_at)
         with anyio.CancelScope(shield=True):
-            await in_io_thread(outputs.share, Spill(made.scope, made.created_at))
+            try:
+                await in_io_thread(outputs.share, Spill(made.scope, made.created_at))
+                await share_answers(self.store, row, made, whole=upto is None)
+            except Exception:
+                with suppress(ToolwrightError):
+                    await self.delete(made.scope.session_id)
+                raise
             await self._undo_if_deleted(row, made)
         return made
 

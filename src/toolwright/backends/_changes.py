@@ -29,6 +29,7 @@ __all__ = [
     "changes",
     "closed_by",
     "is_session_key",
+    "must_last",
     "refuse_stale",
 ]
 
@@ -74,6 +75,21 @@ def changes(events: Iterable[Event]) -> Changes:
     return found
 
 
+def must_last(events: Iterable[Event]) -> bool:
+    """Whether the outside may act on these events as soon as they are stored, so that not even a power
+    cut may lose them: a call begins that is not over with them, or something is asked."""
+    going: set[str] = set()
+    for event in events:
+        match event:
+            case PendingOpened():
+                return True
+            case ToolStarted(call=call, path=path):
+                going.add(_address(path, call.call_id))
+            case ToolEnded(result=result, path=path):
+                going.discard(_address(path, result.call_id))
+    return bool(going)
+
+
 def branched(scope: Scope, born: float, events: Sequence[Event]) -> tuple[list[Event], Changes]:
     """The events of a session, made at `born`, as a branch begins with them, and what they change: the
     session's own state only.
@@ -96,14 +112,27 @@ def branched(scope: Scope, born: float, events: Sequence[Event]) -> tuple[list[E
         for event in events
         if isinstance(event, PendingOpened | PendingChanged)
     }
-    # What a call has asked before its present question waits for nobody.
+    # What a call has asked before its present question, or before it began, waits for nobody.
+    begun = _begun_on(events)
     found.answered = [
         call_id for call_id in found.answered
-        if call_id not in withheld or latest.get(call_of(call_id)) != call_id
+        if call_id not in withheld or call_id in begun or latest.get(call_of(call_id)) != call_id
     ]  # fmt: skip
     ended, keys = set(found.ended), _keys(scope, born, events)
     copied = (_without_approval(event, withheld) for event in events)
     return [_with_key(event, keys, ended) for event in copied], found
+
+
+def _begun_on(events: Iterable[Event]) -> set[str]:
+    """The questions after whose answer the function of their call has begun."""
+    answered: dict[str, set[str]] = {}
+    begun: set[str] = set()
+    for event in events:
+        if isinstance(event, PendingAnswered):
+            answered.setdefault(call_of(event.call_id), set()).add(event.call_id)
+        elif isinstance(event, ToolStarted):
+            begun |= answered.get(_address(event.path, event.call.call_id), set())
+    return begun
 
 
 def _keys(scope: Scope, born: float, events: Iterable[Event]) -> dict[str, str]:

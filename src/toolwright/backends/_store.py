@@ -200,6 +200,9 @@ class Store(Protocol):
         `expected` says what `app:` and `user:` keys have before these events (None: nothing);
         `StaleState`, with what they have, when that is not so, and nothing is added.
 
+        When it returns, not even a power cut takes away the start of a call that is not over with
+        these events, nor a question.
+
         Repeatable: events that the log has at this place already, because the acknowledgement of an
         earlier try was lost, are not added again.
         """

@@ -106,6 +106,8 @@ class PendingRequest:
     """Which rule asks, in words; empty when the tool itself does."""
     question: str = ""
     """What an approval is bound to; filled in where the question is asked."""
+    before: bool = False
+    """Asked on behalf of the function before it runs, as a sign-in is that it needs."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -142,6 +144,8 @@ class Pending:
     """Whether the answer is what a person says to the agent, as a message is."""
     ran: bool = False
     """Whether the tool's function has run: it came to its end, or to its own question."""
+    interrupted: bool = False
+    """Whether an earlier try of the call was interrupted, so that it may have taken effect."""
     session_id: str = ""
     """Where it waits; filled in by those who list the calls of many sessions."""
     rule: str = ""

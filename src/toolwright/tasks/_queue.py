@@ -156,7 +156,7 @@ class Queue:
                 connection, self._database, tasks, here=self._agents, most=most, queues=known
             )
 
-        return await self._database.write(work)
+        return await self._database.write(work, synced=True)
 
     async def announce(self, queues: Collection[str]) -> None:
         """Let everybody know for which agents a worker works here, and from which queues."""
@@ -263,7 +263,7 @@ class Queue:
             connection.execute(sql.CANCEL, {"ids": [task.id for task in going]})
             return going
 
-        return await self._database.write(work)
+        return await self._database.write(work, synced=True)
 
     async def retry(self, task_id: str) -> bool:
         """Put a failed or cancelled task back in line; whether it was one."""
@@ -292,7 +292,7 @@ class Queue:
                 connection.execute(insert(INBOX).values(**values))
             return not task.ended
 
-        return await self._database.write(work)
+        return await self._database.write(work, synced=True)
 
     async def mail(self, task_ids: Collection[str]) -> dict[str, Mail]:
         """What has been left for these tasks; it stays there until their journals have it."""

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from toolwright.tools._ranking import Ranking
     from toolwright.tools._schema_check import SchemaCheck, TooMuchWork
     from toolwright.tools._search import SearchableToolset, searchable
+    from toolwright.tools._sign_in import ask_to_sign_in
     from toolwright.tools._waiting import (
         LongRunningFunctionTool,
         deferred_tool,
@@ -98,6 +99,7 @@ _LAZY = {
     "answer_from_text": "_answers",
     "with_defaults": "_answers",
     "AuthenticatedFunctionTool": "_authenticated",
+    "ask_to_sign_in": "_sign_in",
     "with_credential": "_authenticated",
     "BaseTool": "_base",
     "difference": "_difference",
@@ -191,6 +193,7 @@ __all__ = [
     "apply_edit",
     "args_parser",
     "as_tool",
+    "ask_to_sign_in",
     "checked_parser",
     "checked_state",
     "combined",

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from toolwright.errors import UsageError
@@ -13,6 +12,7 @@ from toolwright.tools._context import ToolContext
 from toolwright.tools._copies import kept
 from toolwright.tools._function import FunctionTool, P, R
 from toolwright.tools._services import AuthFlows
+from toolwright.tools._sign_in import ask_to_sign_in
 from toolwright.tools._tool import Output, Tool
 
 __all__ = ["AuthenticatedFunctionTool", "with_credential"]
@@ -64,7 +64,7 @@ def with_credential(
     async def run(args: Args, ctx: ToolContext) -> Output:
         credential = ctx.get_auth_response(auth_config) or await _find(ctx, auth_config)
         if credential is None:
-            return _ask(ctx, auth_config, hint)
+            return ask_to_sign_in(ctx, auth_config, hint)
         ctx.accept_credential(auth_config, credential)
         before = kept(args, None)
         try:
@@ -74,7 +74,7 @@ def with_credential(
                 raise
             renewed = await _flows(ctx).renew(ctx.run.scope, auth_config, credential)
         if renewed is None:
-            return _ask(ctx, auth_config, hint)
+            return ask_to_sign_in(ctx, auth_config, hint, before=False)
         ctx.accept_credential(auth_config, renewed)
         return await tool.run(before()[0], ctx)
 
@@ -105,13 +105,6 @@ def _flows(ctx: ToolContext) -> AuthFlows:
             "Runner(agent, …, credentials=…)."
         )
     return ctx.run.services.auth
-
-
-def _ask(ctx: ToolContext, config: AuthConfig, hint: str) -> Output:
-    ctx.request_credential(config)
-    assert ctx.requested is not None
-    ctx.requested = replace(ctx.requested, hint=hint)
-    return Output(status="pending", request=ctx.requested)
 
 
 def _hint(response: str | dict[str, Any] | None) -> str:

@@ -300,7 +300,7 @@ class ToolContext(ReadonlyContext):
     __slots__ = (
         "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
         "arguments", "asker", "auth_response", "call", "node", "parameters", "path",
-        "promises_result", "requested", "tool_confirmation",
+        "promises_result", "requested", "tool_confirmation", "was_tried",
     )  # fmt: skip
 
     def __init__(
@@ -336,6 +336,8 @@ class ToolContext(ReadonlyContext):
         function's."""
         self.abandoned: Literal["", "running", "never started"] = ""
         """What became of the thread of a plain function that nobody waits for any more."""
+        self.was_tried = False
+        """Whether its function has failed in this pass already, and is tried again."""
         self.requested: PendingRequest | None = None
         """What the tool asked of the outside during this call."""
         self.promises_result = False

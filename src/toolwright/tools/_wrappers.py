@@ -43,7 +43,7 @@ def with_timeout(tool: Tool, seconds: float) -> Tool:
         if scope.cancelled_caught:
             raise ToolError(
                 f"{tool.name!r} did not finish within {seconds:g} s{_fate(ctx)}.",
-                outcome_unknown=ctx.abandoned != "never started",
+                outcome_unknown=ctx.was_tried or ctx.abandoned != "never started",
             )
         raise AssertionError("a scope ends by returning or by cancelling")
 
@@ -57,6 +57,11 @@ def _fate(ctx: ToolContext) -> str:
             return (
                 ". It cannot be stopped: it is still running and may yet take effect. "
                 "Check before you call it again"
+            )
+        case "never started" if ctx.was_tried:
+            return (
+                " because other calls kept all threads busy. It had failed before, and was to be tried "
+                "again; what it did until then stands"
             )
         case "never started":
             return " because other calls kept all threads busy; it was not run"
@@ -80,6 +85,7 @@ def with_retries(tool: Tool, retries: int, *, backoff: float = 0.5, longest: flo
             except ToolError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever broke, the last attempt reports it
+                ctx.was_tried = True
                 ctx.progress(f"attempt {attempt + 1} failed: {type(error).__name__}")
                 pause = min(longest, backoff * 2**attempt)
                 await anyio.sleep(pause * random.uniform(0.5, 1.0))

@@ -62,6 +62,9 @@ _LOG_BYTES = 8 * 1024 * 1024
 """Length of SQLite's write-ahead log from which on it is emptied at once."""
 _LOG_WAIT_MS = 50
 """How long that waits for those who read; if in vain, the next writer tries again."""
+_NORMAL, _FULL = "NORMAL", "FULL"
+"""How SQLite writes ahead: what the system has, which a killed process cannot take back but a power
+cut can, or what is on the disk."""
 _READERS = 4
 _POSTGRES_CONNECTIONS = 20
 _OF_ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -146,14 +149,17 @@ class Database:
         statements see the database of one moment."""
         return await self._threads.run(lambda: self._transact(work, write=False))
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
+    async def write(self, work: Callable[[Connection], T], *, synced: bool = False) -> T:
         """What `work` returns; it runs in a thread, in a transaction undone if it raises.
 
         On SQLite nobody else writes meanwhile. On Postgres each statement sees what others have
         committed before it: what must not change after it was read has to be locked.
+
+        `synced`: a power cut loses neither this nor anything written before it. Without it SQLite may
+        lose the last moments; Postgres does not, unless its `synchronous_commit` is off.
         """
         if self.is_sqlite:
-            return await self._one_writer.run(work)
+            return await self._one_writer.run(work, synced=synced)
         return await self._threads.run_whole(lambda: self._transact(work, write=True))
 
     def write_now(self, work: Callable[[Connection], T], within: float | None = None) -> T:
@@ -183,11 +189,14 @@ class Database:
         if engines is not None:
             await anyio.to_thread.run_sync(engines[0].dispose)
 
-    def _transact(self, work: Callable[[Connection], T], *, write: bool) -> T:
+    def _transact(self, work: Callable[[Connection], T], synced: bool = False, *, write: bool) -> T:
         with self._told(), self._alone:
             reader, writer = self._opened()
-            with (writer if write else reader).begin() as connection:
-                done = work(connection)
+            with (writer if write else reader).connect() as connection:
+                if write and self.is_sqlite:
+                    _sync(connection, _FULL if synced else _NORMAL)
+                with connection.begin():
+                    done = work(connection)
             if write and self.is_sqlite and not self._is_in_memory:
                 _shorten_log(reader, str(self._url.database))
             return done
@@ -246,7 +255,7 @@ class Database:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except (SQLAlchemyError, OSError) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             cause = getattr(error, "orig", None) or error
             raise StoreError(f"The database {self} failed: {redact(str(cause))}") from error
 
@@ -363,8 +372,6 @@ def _limit_waits(connection: Any, _record: Any) -> None:
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
     _write_ahead(connection)
-    # In WAL mode this survives a killed process; only a power cut may lose the last moments.
-    connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -400,3 +407,12 @@ def _begin(connection: Connection) -> None:
     """Take the write lock at the start: a read lock that grows may fail without waiting."""
     write = connection.get_execution_options().get("write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _sync(connection: Connection, level: str) -> None:
+    """Choose how the next transaction is kept; inside it, SQLite takes no word of that."""
+    if connection.info.get("synchronous") != level:
+        # Not by way of SQLAlchemy, which takes ten times as long for it.
+        raw: Any = connection.connection.driver_connection
+        raw.execute(f"PRAGMA synchronous = {level}")
+        connection.info["synchronous"] = level

@@ -28,10 +28,11 @@ def start_thread(target: Callable[[], None]) -> None:
 class _Job:
     """One piece of work, who waits for it, and what became of it."""
 
-    __slots__ = ("_loop", "error", "value", "work", "written")
+    __slots__ = ("_loop", "error", "synced", "value", "work", "written")
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, *, synced: bool) -> None:
         self.work = work
+        self.synced = synced
         self.value: Any = None
         self.error: BaseException | None = None
         self._loop = asyncio.get_running_loop()
@@ -71,15 +72,16 @@ class GroupWriter:
     is queued until the thread takes it, and each caller waits for its own.
     """
 
-    def __init__(self, transact: Callable[[Work], Any]) -> None:
+    def __init__(self, transact: Callable[[Work, bool], Any]) -> None:
         self._transact = transact
+        """Told what to do, and whether not even a power cut may lose it."""
         self._queued: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._is_running = False
 
-    async def run(self, work: Callable[[Connection], T]) -> T:
+    async def run(self, work: Callable[[Connection], T], *, synced: bool = False) -> T:
         """What `work` returns. Cancelled while it is queued it is not done; later, it is finished."""
-        job = _Job(work)
+        job = _Job(work, synced=synced)
         self._enqueue(job)
         try:
             # Shielded: cancelling the caller must not mark the job itself as cancelled.
@@ -122,11 +124,14 @@ class GroupWriter:
             return batch
 
     def _write(self, batch: list[_Job]) -> None:
+        synced = any(job.synced for job in batch)
         try:
             if len(batch) == 1:
-                batch[0].value = self._transact(batch[0].work)
+                batch[0].value = self._transact(batch[0].work, synced)
             else:
-                self._transact(lambda connection: [job.attempt(connection) for job in batch])
+                self._transact(
+                    lambda connection: [job.attempt(connection) for job in batch], synced
+                )
         except BaseException as error:  # noqa: BLE001 - raised again where the work was asked for
             for job in batch:
                 job.error = job.error or error

@@ -16,6 +16,7 @@ from toolwright.backends._changes import (
     changes,
     closed_by,
     is_session_key,
+    must_last,
     refuse_stale,
 )
 from toolwright.backends._store import (
@@ -135,10 +136,11 @@ class SqlStore(Sealed):
                 refuse_stale(expected, _state(connection, _mine(scope)))
             self._append(connection, scope, events, bodies, hold)
 
+        synced = must_last(events)
         if hold is None:
-            await self.database.write(work)
+            await self.database.write(work, synced=synced)
             return
-        await self._write_under(hold, work)
+        await self._write_under(hold, work, synced=synced)
 
     def _lock_shared(self, connection: Connection, scope: Scope) -> None:
         """Be the only one who changes what the sessions of the app share."""
@@ -165,10 +167,12 @@ class SqlStore(Sealed):
 
         await self._write_under(hold, work)
 
-    async def _write_under(self, hold: Hold, work: Callable[[Connection], None]) -> None:
+    async def _write_under(
+        self, hold: Hold, work: Callable[[Connection], None], *, synced: bool = False
+    ) -> None:
         self._holds.enter(hold)
         try:
-            await self.database.write(work)
+            await self.database.write(work, synced=synced)
         except StaleState:
             raise
         except StoreConflict:
@@ -303,7 +307,7 @@ class SqlStore(Sealed):
                 return "duplicate"
             return self._answer(connection, session, call_id, answer)
 
-        return await self.database.write(work)
+        return await self.database.write(work, synced=True)
 
     def _one_at_a_time(self, connection: Connection) -> None:
         """None that others exclude gets an answer before we have ended."""

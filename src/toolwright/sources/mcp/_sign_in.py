@@ -3,7 +3,7 @@
 import re
 
 from toolwright.messages import AuthConfig, ToolSpec
-from toolwright.tools import Args, Output, Tool, ToolContext, schema_parser
+from toolwright.tools import Args, Output, Tool, ToolContext, ask_to_sign_in, schema_parser
 
 __all__ = ["sign_in_tool"]
 
@@ -17,8 +17,7 @@ def sign_in_tool(server: str, config: AuthConfig, source: str) -> Tool:
     async def run(args: Args, ctx: ToolContext) -> Output:
         flows = ctx.run.services.auth
         if ctx.auth_response is None and flows is not None:
-            ctx.request_credential(config)
-            return Output()
+            return ask_to_sign_in(ctx, config)
         return Output(text=f"The user is signed in; the tools of {server} can be used now.")
 
     return Tool(

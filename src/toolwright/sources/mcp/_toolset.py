@@ -39,6 +39,7 @@ from toolwright.tools import (
     ToolContext,
     ToolFilter,
     Toolset,
+    ask_to_sign_in,
     checked_parser,
     with_confirmation,
 )
@@ -221,7 +222,7 @@ class McpToolset(Toolset):
 
     async def _call(self, listed: types.Tool, args: Args, ctx: ToolContext) -> Output:
         if self._auth_config and await needs_sign_in(ctx, self._auth_config):
-            return _ask_to_sign_in(ctx, self._auth_config)
+            return ask_to_sign_in(ctx, self._auth_config)
         link, name = await self._connections.get(ctx), listed.name
         asking = Asking(ctx, list(ctx.answers))
         try:
@@ -232,7 +233,7 @@ class McpToolset(Toolset):
             if asking.question is None:
                 # The server may have refused a credential that looked good.
                 if self._auth_config and await needs_sign_in(ctx, self._auth_config):
-                    return _ask_to_sign_in(ctx, self._auth_config)
+                    return ask_to_sign_in(ctx, self._auth_config, before=False)
                 raise
         else:
             if asking.question is None:
@@ -282,11 +283,6 @@ def _said(tool: types.Tool) -> tuple[Any, ...]:
         tool.output_schema,
         tool.annotations,
     )
-
-
-def _ask_to_sign_in(ctx: ToolContext, config: AuthConfig) -> Output:
-    ctx.request_credential(config)
-    return Output(status="pending", request=ctx.requested)
 
 
 def _auth_config(

@@ -21,7 +21,15 @@ from toolwright.sources.openapi._plan import Plan, plan_call
 from toolwright.sources.openapi._requests import build_request
 from toolwright.sources.openapi._security import Granted, Security, apply_credential, renewed
 from toolwright.sources.openapi._servers import Servers
-from toolwright.tools import Args, Output, ReadonlyContext, Tool, ToolContext, checked_parser
+from toolwright.tools import (
+    Args,
+    Output,
+    ReadonlyContext,
+    Tool,
+    ToolContext,
+    ask_to_sign_in,
+    checked_parser,
+)
 
 __all__ = ["Connection", "HeaderProvider", "RestApiTool"]
 
@@ -148,8 +156,7 @@ class _Call:
                 return await to_answer(self.name, response, ctx)
             granted = again
         if granted.missing is not None:
-            ctx.request_credential(granted.missing)
-            return Output(text="Waiting for a sign-in.")
+            return ask_to_sign_in(ctx, granted.missing)
         return await to_answer(self.name, await self._send(args, ctx, headers, granted), ctx)
 
     async def _send(
