@@ -14,6 +14,7 @@ from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
 from toolwright.cli._policy import LOCK_FILE, moved
 from toolwright.cli._prompt_prefix import check_prefix
+from toolwright.cli._rule_of_two import check_rule_of_two
 from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import (
     all_tools,
@@ -112,7 +113,8 @@ def check(
     """Look for what makes tools hard to use: vague descriptions, name clashes, odd schemas, cost.
 
     Rules with names that nothing has are errors, of all agents that it can reach.
-    And for what would break a provider's prompt cache: definitions that differ from turn to turn.
+    And for what would break a provider's prompt cache: definitions that differ from turn to turn;
+    and for untrusted input, private data and a way out with nobody who is asked.
     """
     if file is not None and not locked:
         raise UsageError("--file names the lock file of --locked: add --locked.")
@@ -123,12 +125,14 @@ def check(
             tools = await listed_tools(runner)
             misspelt = await _rules(runner)
             prefix = check_prefix(the_agent(runner), tools, await listed_tools(runner))
+            of_two = await check_rule_of_two(runner, tools)
             warnings = await all_warnings(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
             *misspelt,
             *check_tools(tools),
             *prefix,
+            *of_two,
             *(Finding(level="warning", tool=name, message=text) for name, text in warnings),
             *(Finding(level="error", tool=str(lock_file), message=line) for line in changes),
         ]
