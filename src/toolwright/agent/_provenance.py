@@ -11,7 +11,7 @@ for before.
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from toolwright.agent._values import (
     Part,
@@ -66,7 +66,7 @@ class Provenance:
 
     def __init__(self) -> None:
         self._sources: list[_Source] = []
-        self._by_word: dict[tuple[Kind, str], list[int]] = {}
+        self._by_word: dict[Kind, dict[str, list[int]]] = {kind: {} for kind in get_args(Kind)}
         self._handles: dict[str, set[str]] = {}
         """The values that only name things at a source, and the sources that gave them."""
         self._questions: dict[str, str] = {}
@@ -152,9 +152,10 @@ class Provenance:
         self.work += len(text.folded)
         self.is_tainted = self.is_tainted or kind == "untrusted"
         number = len(self._sources)
-        self._sources.append(_Source(kind, text, tool))
+        self._sources.append(_Source(kind, text.kept, tool))
+        by_word = self._by_word[kind]
         for word in text.words:
-            self._by_word.setdefault((kind, word), []).append(number)
+            by_word.setdefault(word, []).append(number)
         if kind == "untrusted":
             for handle in text.handles:
                 self._handles.setdefault(handle, set()).add(tool)
@@ -205,7 +206,7 @@ class Provenance:
     def _is_said(self, part: Part) -> bool:
         if next(self._having("said", part), None) is not None:
             return True
-        return part.kind == "name" and all(("said", word) in self._by_word for word in part.words)
+        return part.kind == "name" and all(word in self._by_word["said"] for word in part.words)
 
     def _is_vouched_for(self, part: Part) -> bool:
         trusted = next(self._having("trusted", part), None)
@@ -214,7 +215,7 @@ class Provenance:
 
     def _having(self, kind: Kind, part: Part) -> Iterator[int]:
         """The texts of a kind that have it, in the order in which they came."""
-        lists = [self._by_word.get((kind, word), ()) for word in part.words]
+        lists = [self._by_word[kind].get(word, ()) for word in part.words]
         if not lists or not all(lists):
             return
         rarest = min(lists, key=len)

@@ -4,7 +4,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -33,6 +33,7 @@ _DIGITS = re.compile(r"(?<![\w.])\d{1,34}(?:[ ().\-/]{1,2}\d{1,34}){0,9}(?!\w)")
 _AMOUNT = re.compile(
     r"(?<![\w.,])(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?|\d{1,15}\.\d{1,9})(?![\w,])"
 )
+_FIGURES = re.compile(r"[0-9][0-9 ().,\-/]{2,400}")
 _ID_FIELD = re.compile(
     r"(?:.*[_\-.])?(?:ids?|uuid|guid|key|sha|hash|etag|cursor)_?|\w*(?:Id|ID|Ids)"
 )
@@ -88,6 +89,8 @@ class Text:
     said: str
     """As it was written; of JSON a line for each value."""
     folded: str
+    words: frozenset[str] = frozenset()
+    """Those that it is found by."""
     has_lines: bool = True
     """Whether its lines are those that were written."""
     handles: frozenset[str] = frozenset()
@@ -101,9 +104,9 @@ class Text:
         return 0, ""
 
     @property
-    def words(self) -> set[str]:
-        """Those that it is found by."""
-        return set(_WORD.findall(self.folded))
+    def kept(self) -> "Text":
+        """What is needed of it once its words and handles are known."""
+        return Text(self.said, self.folded, has_lines=self.has_lines)
 
 
 def _around(at: int, line: str) -> str:
@@ -119,6 +122,7 @@ def _goes_on(letter: str) -> bool:
 
 
 def fold(text: str) -> str:
+    """The same for texts that a reader takes for the same."""
     return unicodedata.normalize("NFKC", text).translate(_WITHOUT_UNSEEN).casefold()
 
 
@@ -129,8 +133,10 @@ def read(text: str) -> Text:
         folded = html.unescape(folded)
     if "%" in folded:
         folded = f"{folded}\n{unquote(folded)}"
-    again = dict.fromkeys((*_dates(folded), *_numbers(folded), *_amounts(folded)))
-    return Text(text, "\n".join((folded, *again)) if again else folded)
+    words = set(_WORD.findall(folded))
+    again = "\n".join(dict.fromkeys(_rewritten(folded, words)))
+    words.update(_WORD.findall(again))
+    return Text(text, f"{folded}\n{again}" if again else folded, frozenset(words))
 
 
 def read_result(text: str) -> Text:
@@ -236,6 +242,23 @@ def _destinations(folded: str) -> Iterator[Part]:
     yield from (Part("number", number, number) for number in _numbers(rest))
 
 
+def _rewritten(folded: str, words: Collection[str]) -> Iterator[str]:
+    """Its dates, long numbers and amounts in one way to write them.
+
+    Few texts have any, so it is looked for what these begin with first.
+    """
+    figures = dict.fromkeys(found.strip(" ,.(-/") for found in _FIGURES.findall(folded))
+    if long := "\n".join(found for found in figures if len(found) >= _FEWEST_DIGITS):
+        yield from _numbers(long)
+        yield from _dates_in_figures(long)
+    if split := "\n".join(found for found in figures if "." in found or "," in found):
+        yield from _amounts(split)
+    if any(word[2:4].isdigit() and word[:2].isalpha() for word in words):
+        yield from _numbers(folded)
+    if any(word[:3] in _MONTHS for word in words):
+        yield from _dates(folded)
+
+
 def _numbers(folded: str) -> Iterator[str]:
     """Account and phone numbers, without what is put between their digits."""
     for found in (*_ACCOUNT.findall(folded), *_DIGITS.findall(folded)):
@@ -256,8 +279,12 @@ def _dates(folded: str) -> Iterator[str]:
         yield _date(year, month, first)
         if second:
             yield _date(year, other or month, second)
-    for year, number, day in _YEAR_FIRST.findall(folded):
-        yield f"{year}-{int(number):02}-{int(day):02}"
+    yield from _dates_in_figures(folded)
+
+
+def _dates_in_figures(folded: str) -> Iterator[str]:
+    for year, month, day in _YEAR_FIRST.findall(folded):
+        yield f"{year}-{int(month):02}-{int(day):02}"
 
 
 def _date(year: str, month: str, day: str) -> str:
