@@ -16,15 +16,18 @@ from toolwright import (
     UsageError,
     careful,
     code_mode,
+    get_user_choice,
     rules,
     tool,
     with_trust,
 )
+from toolwright.agent._rules import Above
+from toolwright.builtin import ask_user
 from toolwright.kits import load_agent_file
-from toolwright.messages import BlobPart, TextPart, ToolEnded, UserMessage
+from toolwright.messages import BlobPart, TextPart, ToolEnded, UserMessage, user_message
 from toolwright.sources.frameworks._alone import LoneRun, run_alone
 from toolwright.testing import ScriptedModel, call
-from toolwright.tools import guarded, with_approval
+from toolwright.tools import Tool, guarded, with_approval
 
 pytestmark = pytest.mark.anyio
 
@@ -286,3 +289,58 @@ async def test_a_tool_cannot_label_itself_with_what_it_answers() -> None:
     model = ScriptedModel(call("lie"), SEND, "Done.")
     agent = Agent(name="a", model=model, tools=[lie, send], policy=ASK)
     assert (await agent.run("Go")).status == "paused"
+
+
+@pytest.mark.parametrize("question", ["ask_user", "get_user_choice"])
+async def test_what_a_person_answers_is_their_word(question: str) -> None:
+    args: dict[str, Any] = {"question": "To whom?"}
+    if question == "get_user_choice":
+        args["options"] = [EVIL, "nobody"]
+    model = ScriptedModel(READ, call(question, **args), SEND, "Done.")
+    tools = [read_mail, send, ask_user, get_user_choice]
+    agent = Agent(name="a", model=model, tools=tools, policy=ASK)
+    paused = await agent.run("Summarise it")
+    done = await agent.resume(paused, {paused.pending[0].call_id: EVIL})
+    assert (done.status, sent) == ("done", [EVIL])
+
+
+async def test_a_call_that_hands_work_on_is_not_asked_about_but_the_calls_in_it_are() -> None:
+    helper = agent_of("Nothing to do.", policy=None, description="Sends mails.")
+    turns = (READ, call("clerk", request=f"Think about {EVIL}"), "Done.")
+    tools = [read_mail, AgentTool(helper)]
+    outer = Agent(name="outer", model=ScriptedModel(*turns), tools=tools, policy=ASK)
+    assert (await outer.run("Summarise it")).status == "done"
+
+
+def listing(source: str = "") -> Tool:
+    @tool(name="channels", effects="read", trust="untrusted")
+    def channels() -> list[dict[str, Any]]:
+        """List the channels."""
+        return [{"id": 4711, "name": "External_0"}, {"id": 4712, "name": "general"}]
+
+    return channels.replace(source=source)
+
+
+@pytest.mark.parametrize("to", ["External_0", "4711", "general"])
+async def test_an_id_is_only_a_name_at_its_source_and_a_value_elsewhere(to: str) -> None:
+    async def status(source: str) -> str:
+        model = ScriptedModel(call("channels"), call("send", to=to), "Done.")
+        tools = [listing(source), send]
+        return (await Agent(name="a", model=model, tools=tools, policy=ASK).run("Go")).status
+
+    assert await status("") == "done"
+    assert await status("mcp:chat") == ("done" if to == "general" else "paused")
+
+
+async def test_what_an_agent_asks_of_a_child_task_is_untrusted_but_for_what_the_person_said() -> (
+    None
+):
+    async def status(asked: str) -> str:
+        runner = Runner(agent_of(SEND))
+        above = Above(asked=asked)
+        message = user_message(f"Mail {EVIL}")
+        return (
+            await runner.begin_or_resume(message, user_id="ada", session_id="s", above=above)
+        ).status
+
+    assert (await status("Tidy up"), await status(f"Write to {EVIL}")) == ("paused", "done")

@@ -1,18 +1,22 @@
 """Keep a run's index of where values come from up to date, and ask it about one call."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
 
 from toolwright.agent._log import Log
-from toolwright.agent._provenance import Provenance, Speaker
+from toolwright.agent._provenance import LabelOf, Provenance, Speaker
 from toolwright.agent._values import fold, leaves_of
-from toolwright.messages import Approve, Event, Label
+from toolwright.concurrency import in_stoppable_thread
+from toolwright.messages import Approve, Event, Label, TextPart, ToolEnded
 from toolwright.tools import Exact, Origin, Tool, ToolContext
 
 __all__ = ["Origins"]
 
+_LONG, _MANY = 16_384, 200
+"""Letters, and events, from which on they are taken in beside the loop."""
 _NAMES_VALUES = ("default", "const", "enum")
 
 
@@ -78,14 +82,15 @@ class Origins:
             is_near=is_near,
         )
 
-    async def _up_to_date(self, ctx: ToolContext, label: Any, speaker: Speaker) -> Provenance:
+    async def _up_to_date(self, ctx: ToolContext, label: LabelOf, speaker: Speaker) -> Provenance:
         if self._found is None:
             # The log keeps only what this process has added.
             known: Sequence[Event] = await ctx.run.stored_events()
             self._found = Provenance()
-            self._found.take(known, speaker, label)
-        news, self._position = self._log.events[self._position :], len(self._log.events)
-        self._found.take(news, speaker, label)
+            await _take(self._found, known, speaker, label)
+        end = len(self._log.events)
+        await _take(self._found, self._log.events[self._position : end], speaker, label)
+        self._position = end
         while self._heard:
             self._found.hear(*self._heard.pop())
         return self._found
@@ -100,6 +105,23 @@ class Origins:
         for _, answer in self._log.record(ctx.function_call_id).answers:
             if isinstance(answer, Approve) and answer.arguments is not None:
                 yield from map(str, leaves_of(answer.arguments))
+
+
+async def _take(
+    index: Provenance, events: Sequence[Event], speaker: Speaker, label: LabelOf
+) -> None:
+    """Take them in; beside the loop where they are long."""
+    take = partial(index.take, events, speaker, label)
+    if len(events) < _MANY and sum(map(_letters, events)) < _LONG:
+        take()
+    else:
+        await in_stoppable_thread(lambda _: take())
+
+
+def _letters(event: Event) -> int:
+    if not isinstance(event, ToolEnded):
+        return 0
+    return sum(len(part.text) for part in event.result.content if isinstance(part, TextPart))
 
 
 def _named_by(schema: Any) -> Iterator[Any]:

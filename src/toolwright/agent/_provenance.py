@@ -42,7 +42,7 @@ from toolwright.messages import (
 )
 from toolwright.tools import Origin
 
-__all__ = ["Provenance", "Speaker"]
+__all__ = ["LabelOf", "Provenance", "Speaker"]
 
 IsNear = Callable[[str], bool]
 LabelOf = Callable[[str], Label]
@@ -89,33 +89,36 @@ class Provenance:
             label_of: The label of a result by its tool's name, where the event has none.
         """
         for event in events:
-            if event.seq <= self.seq:
-                continue
-            self.seq = event.seq
-            match event:
-                case RunStarted(path="", message=message) if message is not None:
-                    self._take_message(message, speaker)
-                case MessageQueued(message=message):
-                    self._take_message(message, "person")
-                case Steered(message=message, call_id=call_id) if call_id:
-                    label = self._labels.get(call_of(call_id), "untrusted")
-                    self._add(label, read_result(message.text), "a late result")
-                case ModelReplied(message=message):
-                    for part in message.parts:
-                        if part.kind == "server_tool":
-                            told = "\n".join(str(leaf) for leaf in leaves_of(part.payload))
-                            self._add("untrusted", read(told), part.name)
-                case ToolStarted(call=call):
-                    self._add("given", arguments_text(call.arguments))
-                case PendingOpened(pending=pending):
-                    self._questions[pending.call_id] = pending.kind
-                case PendingAnswered(call_id=call_id, answer=Given(value=value)):
-                    if self._questions.get(call_id) in ("choice", "input"):
-                        self.say("\n".join(str(leaf) for leaf in leaves_of(jsonable(value))))
-                case ToolEnded():
-                    self._take_result(event, event.trust or label_of(event.result.name))
-                case _:
-                    pass
+            if event.seq > self.seq:
+                self._take(event, speaker, label_of)
+                # Only now: what could not be taken in must not be left out by the next call.
+                self.seq = event.seq
+
+    def _take(self, event: Event, speaker: Speaker, label_of: LabelOf) -> None:
+        match event:
+            case RunStarted(path="", message=message) if message is not None:
+                self._take_message(message, speaker)
+            case MessageQueued(message=message):
+                self._take_message(message, "person")
+            case Steered(message=message, call_id=call_id) if call_id:
+                label = self._labels.get(call_of(call_id), "untrusted")
+                self._add(label, read_result(message.text), "a late result")
+            case ModelReplied(message=message):
+                for part in message.parts:
+                    if part.kind == "server_tool":
+                        told = "\n".join(str(leaf) for leaf in leaves_of(part.payload))
+                        self._add("untrusted", read(told), part.name)
+            case ToolStarted(call=call):
+                self._add("given", arguments_text(call.arguments))
+            case PendingOpened(pending=pending):
+                self._questions[pending.call_id] = pending.kind
+            case PendingAnswered(call_id=call_id, answer=Given(value=value)):
+                if self._questions.get(call_id) in ("choice", "input"):
+                    self.say("\n".join(str(leaf) for leaf in leaves_of(jsonable(value))))
+            case ToolEnded():
+                self._take_result(event, event.trust or label_of(event.result.name))
+            case _:
+                pass
 
     def say(self, text: str) -> None:
         """The person, or the developer, says this."""

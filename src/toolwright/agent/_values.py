@@ -144,11 +144,10 @@ def read_result(text: str) -> Text:
     if text[:1] not in ("{", "[", '"'):
         return read(text)
     try:
-        found = json.loads(text, strict=False)
+        handles: set[str] = set()
+        lines = "\n".join(_said(json.loads(text, strict=False), "", handles))
     except (ValueError, RecursionError):
         return read(text)
-    handles: set[str] = set()
-    lines = "\n".join(_said(found, "", handles))
     return replace(read(lines), has_lines=False, handles=frozenset(handles))
 
 
@@ -209,7 +208,7 @@ def parts_of(value: Any) -> Iterator[Part]:
         case bool() | None:
             return
         case int() | float():
-            key = f"{value:.12g}"
+            key = str(value) if isinstance(value, int) else f"{value:.12g}"
             if len(key.strip("-0.").replace(".", "")) >= _FEWEST_SIGNIFICANT:
                 yield Part("amount", str(value), key)
         case _:
