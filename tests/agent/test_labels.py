@@ -11,6 +11,7 @@ from toolwright import (
     Agent,
     AgentTool,
     Approve,
+    LongRunningFunctionTool,
     Rule,
     Runner,
     Tool,
@@ -203,6 +204,18 @@ async def late(path: Path) -> Runner:
     return runner
 
 
+async def told_later(path: Path) -> Runner:
+    def order() -> dict[str, str]:
+        """Order it."""
+        return {"status": "pending"}
+
+    slow = LongRunningFunctionTool(order, trust="untrusted")
+    runner = Runner(agent_of(call("order"), "Ordered.", SEND, tools=[slow]))
+    [pending] = (await runner.run("Order it", session_id="s")).pending
+    await runner.answer("s", pending.call_id, f"{EVIL} has it")
+    return runner
+
+
 async def searched_by_the_provider(path: Path) -> Runner:
     found = ServerToolPart(provider="p", name="web_search", payload={"results": [{"text": EVIL}]})
     runner = Runner(agent_of(ModelMessage(parts=(found, TextPart("Found."))), SEND))
@@ -233,7 +246,7 @@ async def noted_and_read(path: Path) -> Runner:
 
 
 PATHS: list[Callable[[Path], Awaitable[Runner]]] = [
-    compacted, restarted, branched, by_a_helper, by_code, transferred, late,
+    compacted, restarted, branched, by_a_helper, by_code, transferred, late, told_later,
     searched_by_the_provider, noted_and_read,
 ]  # fmt: skip
 
@@ -343,3 +356,9 @@ async def test_an_approved_call_does_not_vouch_for_what_it_was_given() -> None:
     await runner.answer("s", pending.call_id, Approve())
     await runner.resume("s")
     assert await asked_about(runner)
+
+
+async def test_a_late_result_is_named_as_where_the_value_comes_from(tmp_path: Path) -> None:
+    runner = await told_later(tmp_path)
+    result = await runner.run("Go on", session_id="s")
+    assert "from the result of 'a late result'" in result.pending[0].hint

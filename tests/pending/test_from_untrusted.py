@@ -293,7 +293,7 @@ async def test_a_tool_cannot_label_itself_with_what_it_answers() -> None:
 
 @pytest.mark.parametrize("question", ["ask_user", "get_user_choice"])
 async def test_what_a_person_answers_is_their_word(question: str) -> None:
-    args: dict[str, Any] = {"question": "To whom?"}
+    args: dict[str, Any] = {"question": f"To {EVIL}, or to whom?"}
     if question == "get_user_choice":
         args["options"] = [EVIL, "nobody"]
     model = ScriptedModel(READ, call(question, **args), SEND, "Done.")
