@@ -171,11 +171,13 @@ if TYPE_CHECKING:
         ToolContext,
         ToolPredicate,
         Toolset,
+        careful,
         deferred_tool,
         function_tool,
         rules,
         searchable,
         tool,
+        with_trust,
     )
 
 __all__ = [
@@ -281,6 +283,7 @@ __all__ = [
     "VertexAiSearchTool",
     "Workflow",
     "ask_user",
+    "careful",
     "code_mode",
     "create_deep_agent",
     "create_deep_agent_async",
@@ -325,6 +328,7 @@ __all__ = [
     "truncate_tail",
     "url_context",
     "web_tools",
+    "with_trust",
     "workspace_tools",
     "write_todos",
 ]
@@ -461,6 +465,8 @@ _UNIT_OF = {
     "read_todos": "builtin",
     "reviewed_by": "agent",
     "rules": "tools",
+    "careful": "tools",
+    "with_trust": "tools",
     "searchable": "tools",
     "service_account_dict_to_scheme_credential": "backends",
     "service_account_scheme_credential": "backends",

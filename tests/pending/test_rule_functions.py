@@ -438,6 +438,7 @@ OTHER: dict[str, Any] = {
     "agent": "clerk",
     "user": "ada",
     "optional": True,
+    "from_untrusted": True,
 }
 """Another value for each field of a rule."""
 NOT_TOLD = {"reason", "optional"}

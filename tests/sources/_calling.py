@@ -46,6 +46,7 @@ class StubRun:
     unruled: tuple[str, ...] = ("tester",)
     rule_records: list[dict[str, Any]] = field(default_factory=list)
     cost: float = 0.0
+    is_tainted: bool = False
     shown: list[tuple[str, Any]] = field(default_factory=list)
     sampled: list[Any] = field(default_factory=list)
 
@@ -85,6 +86,13 @@ class StubRun:
 
     async def check_session(self) -> None:
         """There is none that could be deleted."""
+
+    async def untrusted_in(self, tool: Any, ctx: ToolContext) -> list[Any]:
+        """Nothing was read."""
+        return []
+
+    def hear(self, text: str, whose: str) -> None:
+        """Nobody asks for it."""
 
     async def stored_events(self) -> list[Any]:
         return []

@@ -9,7 +9,7 @@ from typing import Any
 from toolwright.agent._spill import Spill
 from toolwright.backends import first_bytes, fitting, format_size
 from toolwright.messages import STORED_AS, Content, TextPart, jsonable
-from toolwright.tools import FunctionTool, MaxOutput, Tool
+from toolwright.tools import FunctionTool, MaxOutput, Tool, ToolContext
 
 __all__ = ["READ_OUTPUT", "bounded", "bounded_data", "letters_of", "read_output_tool"]
 
@@ -120,7 +120,9 @@ def _size(text: str) -> int:
 def read_output_tool(spill: Spill) -> Tool:
     """The tool that pages through what was kept."""
 
-    def read_output(name: str, offset: int = 0, limit: int = PAGE_LINES) -> str:
+    def read_output(
+        name: str, tool_context: ToolContext, offset: int = 0, limit: int = PAGE_LINES
+    ) -> str:
         """Read more of an output that was truncated.
 
         Args:
@@ -128,6 +130,7 @@ def read_output_tool(spill: Spill) -> Tool:
             offset: The line to start from, counted from 0.
             limit: How many lines to read.
         """
+        tool_context.repeats_untrusted = tool_context.run.is_tainted
         lines, start = _pieces(spill.read(name)), max(0, offset)
         skipped = _count(itertools.islice(lines, start))
         within = list(itertools.islice(lines, min(max(1, limit), _PAGE.lines)))

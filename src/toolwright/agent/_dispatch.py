@@ -38,6 +38,7 @@ from toolwright.agent._transfer import resolve_transfer
 from toolwright.concurrency import first_cause, in_stoppable_thread
 from toolwright.errors import ArgumentError, StoreError, ToolError, UsageError
 from toolwright.messages import (
+    Label,
     PendingRequest,
     Status,
     TextPart,
@@ -156,7 +157,7 @@ async def _answer_one(run: Run, call: ToolCall, box: Toolbox, path: str) -> Tool
         return await _park(run, ctx, output, box.tools.get(call.name))
     ctx.end()
     parts = await presented(run, output, box.tools.get(call.name))
-    result = _conclude(run, ctx, output, parts, began, error)
+    result = _conclude(run, ctx, output, parts, began, error, box.tools.get(call.name))
     if output.request is not None:
         await run.open_pending(ctx, output.request, ran=True)
     if run.log.store is not None:
@@ -402,6 +403,7 @@ def _conclude(
     parts: Parts,
     began: float,
     error: BaseException | None,
+    tool: Tool | None = None,
 ) -> ToolResult:
     """Make the result and record it."""
     if output.status in ("error", "denied"):
@@ -432,7 +434,17 @@ def _conclude(
         result=result,
         actions=record.actions,
         elapsed=time.perf_counter() - began,
+        trust=_label(run, ctx, tool),
         traceback=trace,
     )
     run.log.note_shared(ctx.shared_writes)
     return result
+
+
+def _label(run: Run, ctx: ToolContext, tool: Tool | None) -> Label:
+    """By how the tool was registered; never better than what was read inside the call."""
+    if tool is None:  # A name that the model has made up: what it reads is ours.
+        return "neutral"
+    if ctx.repeats_untrusted or ctx.function_call_id in run.log.outside:
+        return "untrusted"
+    return tool.label

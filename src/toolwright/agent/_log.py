@@ -49,6 +49,7 @@ from toolwright.messages import (
     UserMessage,
     call_of,
     is_stored,
+    is_untrusted,
     question_number,
 )
 from toolwright.tools import SharedWrites
@@ -227,6 +228,9 @@ class Log:
         """What whoever started the session's runs, or steered them, said last, and has answered in
         their own words since; never another answer of the outside, a summary or another message that
         a model or a tool has a part in."""
+        self.outside: set[str] = set()
+        """The calls whose results, or those of calls inside them, are untrusted; empty for the model
+        of the outer run, when its provider has searched for it."""
         self.is_stopped = False
         """Whether a person has stopped the latest run, as far as the log was read back."""
         self.inbox: list[Waiting] = []
@@ -257,10 +261,17 @@ class Log:
             # Set in place: the event was made a moment ago and nobody else has seen it.
             object.__setattr__(event, "seq", self.seq)
             self.events.append(event)
+            self.note_label(event)
             if self.store is not None:
                 self._unsaved.append(event)
         for listener in self.listeners:
             listener(event)
+
+    def note_label(self, event: Event) -> None:
+        """Note what is untrusted; so is what the calls around it come to, whatever these are."""
+        if is_untrusted(event):
+            inner = event.result.call_id if isinstance(event, ToolEnded) else ""
+            self.outside.update(_with_outer(full_id(event.path, inner).rstrip("/")))
 
     def note_shared(self, writes: SharedWrites | None) -> None:
         """The event added last has what a call has changed of the state that other sessions share."""
@@ -408,6 +419,7 @@ class Log:
         run = _EarlierRun()
         for event in events:
             self.seq = max(self.seq, event.seq)
+            self.note_label(event)
             _count(self, event, run)
             _apply(self, event)
 

@@ -66,6 +66,7 @@ from toolwright.tools import (
     Args,
     Exact,
     NodeInfo,
+    Origin,
     ReadonlyContext,
     Services,
     State,
@@ -128,6 +129,10 @@ class Shared:
         self.sampling = anyio.Lock()
         """Held while a model is asked outside the conversation: the next is asked once that is paid."""
         self.spill = Spill(log.scope, log.born)
+        self.origins: Any = None
+        """Where values come from, once a rule has asked for it."""
+        self.heard: list[tuple[str, str]] = []
+        """What the model was told outside of the conversation that anybody may have written."""
         self.thread_id = threading.get_ident()
         self.loop: Any = None
         """Where the run goes on, for threads that have something to show."""
@@ -448,6 +453,34 @@ class Run:
         """Return when all that has happened so far is stored."""
         await self.log.flush()
 
+    async def untrusted_in(self, tool: Tool, ctx: ToolContext) -> list[Origin]:
+        """The values among a call's arguments that come from untrusted results and from nobody else."""
+        shared = self.shared
+        if shared.origins is None:
+            from toolwright.agent._origins import Origins  # noqa: PLC0415 - few runs have such rules
+
+            shared.origins = Origins(self.log, shared.heard)
+        root, asked = shared.root, self.above.asked
+        starts = "program" if root is not None and not root.is_asked_by_person else "person"
+        return await shared.origins.of_call(
+            tool,
+            ctx,
+            tools={} if self.box is None else self.box.tools,
+            agents=self.below.agents,
+            speaker=starts if asked is None else "agent",
+            asked=asked or "",
+        )
+
+    def hear(self, text: str, whose: str) -> None:
+        """The model is told this outside of the conversation, and anybody may have written it."""
+        self.shared.heard.append((text, whose))
+        self.log.outside.add("")
+
+    @property
+    def is_tainted(self) -> bool:
+        """Whether the session has read anything that is not the program's own."""
+        return bool(self.log.outside)
+
     async def stored_events(self) -> Sequence[Event]:
         """The session's events so far."""
         await self.log.flush()
@@ -563,7 +596,7 @@ class Run:
             record.result = ToolResult(
                 call_id=call_id, name=record.pending.name, status="error", content=(TextPart(why),)
             )
-            self.emit(ToolEnded, path=path, result=record.result)
+            self.emit(ToolEnded, path=path, result=record.result, trust="neutral")
             if record.answer is not None:
                 # After its end: of a late answer that was there before, the end would have told.
                 self.change_pending(record.pending, blocking=False)

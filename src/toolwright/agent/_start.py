@@ -541,7 +541,7 @@ def _give_up(
     )
     run.log.record(address).result = result
     run.give_up(address, why)
-    run.emit(ToolEnded, path=path, result=result)
+    run.emit(ToolEnded, path=path, result=result, trust="neutral")
 
 
 async def _close(run: Run, outcome: Outcome) -> None:

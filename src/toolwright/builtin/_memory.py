@@ -65,6 +65,9 @@ class PreloadMemory(Sealed):
         found = await memory.search(ctx.run.scope, query, self.limit)
         if not found.memories:
             return ""
+        for entry in found.memories:
+            if entry.is_untrusted:
+                ctx.run.hear(entry.content, "preload_memory")
         lines = "\n".join(f"- {_line(entry)}" for entry in found.memories)
         return f"<memories>\n{_HEADING}\n{lines}\n</memories>"
 

@@ -16,6 +16,7 @@ from toolwright.cli._options import USER, AgentOption, JsonOption
 from toolwright.cli._out import say, say_line
 from toolwright.cli._policy import LOCK_FILE, moved
 from toolwright.cli._prompt_prefix import check_prefix
+from toolwright.cli._rule_of_two import check_rule_of_two
 from toolwright.cli._target import open_tools, read_tools
 from toolwright.cli._tools import (
     agents_of,
@@ -114,7 +115,8 @@ def check(
 
     Of a workflow, the tools of the agents that are its steps are looked at.
     Rules with names that nothing has are errors, of all agents that it can reach.
-    And for what would break a provider's prompt cache: definitions that differ from turn to turn.
+    And for what would break a provider's prompt cache: definitions that differ from turn to turn;
+    and for untrusted input, private data and a way out with nobody who is asked.
     """
     if file is not None and not locked:
         raise UsageError("--file names the lock file of --locked: add --locked.")
@@ -123,7 +125,7 @@ def check(
     async def main() -> int:
         async with read_tools(agent) as runner:
             agents = agents_of(runner.agent)
-            checked = [await _look_at(one, alone=one is runner.agent) for one in agents]
+            checked = [await _look_at(runner, one) for one in agents]
             misspelt = await _rules(runner)
             changes = await moved(runner, lock_file) if locked else []
         findings = [
@@ -150,7 +152,7 @@ class _Checked:
     findings: list[Finding]
 
 
-async def _look_at(agent: Agent, *, alone: bool) -> _Checked:
+async def _look_at(runner: Runner, agent: Agent) -> _Checked:
     """Check an agent's tools; where it is a step of a workflow, they are told by its name too."""
     tools = await listed_tools(agent)
     prefix = check_prefix(agent, tools, await listed_tools(agent))
@@ -158,13 +160,14 @@ async def _look_at(agent: Agent, *, alone: bool) -> _Checked:
         Finding(level="warning", tool=name, message=text)
         for name, text in await all_warnings(agent)
     ]
+    of_two = await check_rule_of_two(runner, agent, tools)
     findings = [*check_tools(tools), *prefix, *warnings]
     total = sum(token_cost(tool) for tool in tools)
     cost = f"{len(tools)} tools, about {total} tokens in every request"
-    if alone:
-        return _Checked(cost, findings)
+    if agent is runner.agent:
+        return _Checked(cost, [*findings, *of_two])
     named = [replace(found, tool=f"{agent.name}/{found.tool}") for found in findings]
-    return _Checked(f"{agent.name}: {cost}", named)
+    return _Checked(f"{agent.name}: {cost}", [*named, *of_two])
 
 
 async def _rules(runner: Runner) -> list[Finding]:

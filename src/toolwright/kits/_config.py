@@ -242,7 +242,11 @@ def _beside(base: Path, source: str) -> str:
 
 
 def _mcp(base: Path, server: McpServer) -> Toolset:
-    names = {"tool_filter": server.tool_filter, "tool_name_prefix": server.tool_name_prefix}
+    names = {
+        "tool_filter": server.tool_filter,
+        "tool_name_prefix": server.tool_name_prefix,
+        "trust": server.trust,
+    }
     if server.url is not None:
         remote = sources.StreamableHTTPConnectionParams(url=server.url, headers=server.headers)
         return sources.McpToolset(remote, **names)
@@ -269,6 +273,9 @@ def _policy(document: Document, approvals: ApprovalSettings) -> Policy:
             with _at(document, *place):
                 ordered.append(make(name))
             written.setdefault(name, document.where(place))
+        if key == "deny" and approvals.from_untrusted != "allow":
+            about_values = Rule.ask if approvals.from_untrusted == "ask" else Rule.deny
+            ordered.append(about_values(from_untrusted=True))
     if approvals.otherwise == "by_effects":
         return Rules([*ordered, Rule.allow(effects="read")], "ask", written)
     return Rules(ordered, approvals.otherwise, written)

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from toolwright.backends import open_store
 from toolwright.errors import UsageError
 from toolwright.kits._presets import PRESETS, Preset
+from toolwright.messages import Trust
 from toolwright.models import ModelSettings
 
 __all__ = [
@@ -51,6 +52,8 @@ class McpServer(_Strict):
     headers: dict[str, str] = Field(default_factory=dict)
     tool_filter: list[str] | None = None
     tool_name_prefix: str | None = None
+    trust: Trust | None = None
+    """What it answers is `untrusted` unless this says otherwise."""
 
     @field_validator("args", "env")
     @classmethod
@@ -79,6 +82,7 @@ class OpenApiDocument(_Strict):
     source: str
     tool_filter: list[str] | None = None
     tool_name_prefix: str | None = None
+    trust: Trust | None = None
     server_url: str | None = None
     allow_private: list[str] = Field(default_factory=list)
 
@@ -116,6 +120,8 @@ class ApprovalSettings(_Strict):
     deny: list[str] = Field(default_factory=list)
     otherwise: Literal["allow", "ask", "deny", "by_effects"] = "by_effects"
     """`by_effects` allows what only reads and asks about the rest."""
+    from_untrusted: Literal["allow", "ask", "deny"] = "allow"
+    """Calls with values from untrusted results that the person has not named; comes after `deny`."""
 
 
 class LimitSettings(_Strict):

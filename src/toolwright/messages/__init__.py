@@ -54,6 +54,7 @@ from toolwright.messages._events import (
     Transferred,
     TurnStarted,
     is_stored,
+    is_untrusted,
 )
 from toolwright.messages._exact_json import exact_json, from_exact_json
 from toolwright.messages._history import History, HistoryView
@@ -122,7 +123,7 @@ from toolwright.messages._services import (
     call_key,
 )
 from toolwright.messages._shown import pretences, shown_json, shown_text
-from toolwright.messages._specs import CALL_TOOL, Effects, ServerTool, ToolSpec
+from toolwright.messages._specs import CALL_TOOL, Effects, Label, ServerTool, ToolSpec, Trust
 from toolwright.messages._state_keys import MEMBER, fold_members, member_key
 from toolwright.messages._visible import count_marks, lookalikes, visible
 
@@ -164,6 +165,7 @@ __all__ = [
     "HistoryView",
     "HttpAuth",
     "HttpCredentials",
+    "Label",
     "MemoryEntry",
     "Message",
     "MessageQueued",
@@ -211,6 +213,7 @@ __all__ = [
     "ToolSpec",
     "ToolStarted",
     "Transferred",
+    "Trust",
     "TurnStarted",
     "Usage",
     "UserMessage",
@@ -230,6 +233,7 @@ __all__ = [
     "from_json_text",
     "is_encoded_event",
     "is_stored",
+    "is_untrusted",
     "json_copy",
     "json_text",
     "jsonable",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from toolwright.messages._messages import Message, ModelMessage, Usage, UserMessage
 from toolwright.messages._parts import ToolCall
 from toolwright.messages._results import Actions, Pending, StoredAnswer, ToolResult
+from toolwright.messages._specs import Label
 
 __all__ = [
     "AnyEvent",
@@ -36,6 +37,7 @@ __all__ = [
     "Transferred",
     "TurnStarted",
     "is_stored",
+    "is_untrusted",
 ]
 
 RunStatus = Literal["done", "paused", "stopped"]
@@ -171,6 +173,8 @@ class ToolEnded(Event):
     result: ToolResult
     actions: Actions | None = None
     elapsed: float = 0.0
+    trust: Label | None = None
+    """Whether the result may be text that anybody has written; None in logs of older versions."""
     traceback: str | None = None
     """The full traceback of a tool that raised; the model never sees it."""
     type: Literal["tool_ended"] = "tool_ended"
@@ -275,6 +279,17 @@ AnyEvent = (
 )
 
 _WATCHED_ONLY = (TextDelta, ReasoningDelta, CallDelta, ToolProgress)
+
+
+def is_untrusted(event: Event) -> bool:
+    """Whether something was read with it that anybody may have written; None is of older versions."""
+    match event:
+        case ToolEnded(trust=trust):
+            return trust not in ("trusted", "neutral")
+        case ModelReplied(message=message):
+            return any(part.kind == "server_tool" for part in message.parts)
+        case _:
+            return False
 
 
 def is_stored(event: Event) -> bool:

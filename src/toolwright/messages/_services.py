@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = ["ArtifactVersion", "MemoryEntry", "Scope", "SearchMemoryResponse", "call_key"]
@@ -48,6 +48,15 @@ class MemoryEntry:
     score: float = 0.0
     """How well it fits the query it was found with."""
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether it was kept by a session that had read what anybody may have written."""
+        return bool(self.metadata.get("untrusted"))
+
+    def as_untrusted(self) -> "MemoryEntry":
+        """The same, said to be that."""
+        return replace(self, metadata={**self.metadata, "untrusted": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

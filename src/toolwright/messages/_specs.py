@@ -4,13 +4,18 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["CALL_TOOL", "Effects", "ServerTool", "ToolSpec"]
+__all__ = ["CALL_TOOL", "Effects", "Label", "ServerTool", "ToolSpec", "Trust"]
 
 CALL_TOOL = "call_tool"
 """The tool that calls those which a search has found; no agent with a search can have another one
 of that name."""
 
 Effects = Literal["read", "write", "destructive"]
+Trust = Literal["trusted", "untrusted"]
+"""Whether what a tool answers is the program's own, or may be text that anybody has written."""
+Label = Literal["trusted", "neutral", "untrusted"]
+"""The same of one result. Neutral is that of a trusted tool that does something: it may repeat what
+it was given, and vouches for nothing."""
 """What calling a tool may do to the world: nothing, something, something that cannot be undone."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright.errors import ToolError, UsageError
-from toolwright.messages import ToolSpec
+from toolwright.messages import ToolSpec, Trust
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._reopening import Reopening
 from toolwright.sources._secret_names import shown_address
@@ -75,9 +75,10 @@ class ToolboxToolset(Toolset):
         required: bool = False,
         tool_filter: ToolFilter = None,
         tool_name_prefix: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Describe the server; it is asked when the tools are first listed."""
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix, trust=trust)
         if isinstance(tool_names, str):
             raise UsageError(f"tool_names is a list of names; got the text {tool_names!r}.")
         self._url = server_url

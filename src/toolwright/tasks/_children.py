@@ -41,7 +41,10 @@ def child_tasks_tool(
         return Output.pending(kind="result", payload=CHILDREN)
 
     # Repeating it is safe: each child has a key, so it is enqueued once.
-    return FunctionTool(start, name=name, description=description, idempotent=True)
+    # What a child has read is known to its own session alone.
+    return FunctionTool(
+        start, name=name, description=description, idempotent=True, trust="untrusted"
+    )
 
 
 def _children(

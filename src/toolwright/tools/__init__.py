@@ -16,6 +16,7 @@ from toolwright.tools._context import (
     Context,
     ExecutionContext,
     NodeInfo,
+    Origin,
     ReadonlyContext,
     RunInside,
     SessionInfo,
@@ -67,7 +68,13 @@ from toolwright.tools._toolset import (
     reshaped,
     without_clashes,
 )
-from toolwright.tools._wrappers import with_failure, with_name, with_retries, with_timeout
+from toolwright.tools._wrappers import (
+    with_failure,
+    with_name,
+    with_retries,
+    with_timeout,
+    with_trust,
+)
 
 if TYPE_CHECKING:
     from toolwright.tools._answers import (
@@ -77,6 +84,7 @@ if TYPE_CHECKING:
     )
     from toolwright.tools._authenticated import AuthenticatedFunctionTool, with_credential
     from toolwright.tools._base import BaseTool
+    from toolwright.tools._careful import careful
     from toolwright.tools._difference import difference
     from toolwright.tools._edits import apply_edit, differences, read_again, says, writable
     from toolwright.tools._json_schema import checked_parser, schema_parser
@@ -117,6 +125,7 @@ _LAZY = {
     "Rule": "_policy",
     "Rules": "_policy",
     "digest_of_policy": "_policy",
+    "careful": "_careful",
     "guarded": "_policy",
     "interrupting": "_policy",
     "rules": "_policy",
@@ -160,6 +169,7 @@ __all__ = [
     "NameKind",
     "Named",
     "NodeInfo",
+    "Origin",
     "Output",
     "Policy",
     "PolicyWish",
@@ -194,6 +204,7 @@ __all__ = [
     "args_parser",
     "as_tool",
     "ask_to_sign_in",
+    "careful",
     "checked_parser",
     "checked_state",
     "combined",
@@ -245,6 +256,7 @@ __all__ = [
     "with_name",
     "with_retries",
     "with_timeout",
+    "with_trust",
     "without_clashes",
     "writable",
 ]

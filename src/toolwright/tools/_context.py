@@ -33,12 +33,13 @@ from toolwright.messages import (
     secrets_of,
 )
 from toolwright.tools._services import Services
-from toolwright.tools._state import SharedWrites, State, StateDelta, StateTable
+from toolwright.tools._state import LABEL, SharedWrites, State, StateDelta, StateTable
 
 __all__ = [
     "Context",
     "ExecutionContext",
     "NodeInfo",
+    "Origin",
     "ReadonlyContext",
     "RunInside",
     "SessionInfo",
@@ -71,6 +72,24 @@ class ToolConfirmation:
     hint: str = ""
     payload: Any = None
     confirmed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A value among the arguments of a call that comes from an untrusted result."""
+
+    value: str
+    """As it stands in the arguments."""
+    key: str
+    """The same for all ways to write it."""
+    kind: str = ""
+    """Whether it is an address, a host, an account or phone number, an amount, a date or a name."""
+    tool: str = ""
+    """Whose result it stands in; empty where nobody has named it."""
+    line: int = 0
+    """In which line of that, from 1."""
+    text: str = ""
+    """What this line says."""
 
 
 class RunInside(Protocol):
@@ -200,9 +219,28 @@ class RunInside(Protocol):
         """Return when all that has happened so far is stored."""
         ...
 
+    @property
+    def is_tainted(self) -> bool:
+        """Whether the session has read anything that is not the program's own."""
+        ...
+
+    async def untrusted_in(self, tool: Any, ctx: "ToolContext") -> Sequence["Origin"]:
+        """The values among a call's arguments that come from untrusted results and from nobody else."""
+        ...
+
+    def hear(self, text: str, whose: str) -> None:
+        """The model is told this outside of the conversation, and anybody may have written it."""
+        ...
+
     async def check_session(self) -> None:
         """Raise `StoreConflict` when the session was deleted: nothing is kept for it any more."""
         ...
+
+
+def _label_of(filename: str) -> str:
+    """The key under which it is kept that a file may hold what anybody has written."""
+    whose = "user:" if filename.startswith("user:") else ""
+    return f"{whose}{LABEL}{filename}"
 
 
 _UNSET = {f.name: getattr(Actions(), f.name) for f in fields(Actions)}
@@ -300,7 +338,7 @@ class ToolContext(ReadonlyContext):
     __slots__ = (
         "_actions", "_credentials", "_ended", "_state", "abandoned", "answers", "approval",
         "arguments", "asker", "auth_response", "call", "node", "parameters", "path",
-        "promises_result", "requested", "tool_confirmation", "was_tried",
+        "promises_result", "repeats_untrusted", "requested", "tool_confirmation", "was_tried",
     )  # fmt: skip
 
     def __init__(
@@ -342,6 +380,8 @@ class ToolContext(ReadonlyContext):
         """What the tool asked of the outside during this call."""
         self.promises_result = False
         """Whether its function may have handed out its next id, for a result that is not open yet."""
+        self.repeats_untrusted = False
+        """Whether it has been given something that was kept earlier, and may be what anybody wrote."""
         self._actions: Actions | None = None
         self._credentials: dict[str, AuthCredential] | None = None
         self._state: State | None = None
@@ -499,11 +539,15 @@ class ToolContext(ReadonlyContext):
         await self.run.check_session()
         version = await service.save(self.run.scope, filename, artifact, custom_metadata)
         self.actions.artifact_delta[filename] = version
+        if self.run.is_tainted:
+            self.state.note(_label_of(filename), True)
         return version
 
     async def load_artifact(self, filename: str, version: int | None = None) -> BlobPart | None:
         """A stored file, its newest version unless one is named; None where there is none."""
         service = _need(self.run.services.artifacts, "artifact service", "artifacts")
+        if self.run.table.values.get(_label_of(filename)):
+            self.repeats_untrusted = True
         return await service.load(self.run.scope, filename, version)
 
     async def list_artifacts(self) -> list[str]:
@@ -525,11 +569,16 @@ class ToolContext(ReadonlyContext):
     async def search_memory(self, query: str) -> SearchMemoryResponse:
         """What is remembered about this user that fits `query`."""
         service = _need(self.run.services.memory, "memory service", "memory")
-        return await service.search(self.run.scope, query)
+        found = await service.search(self.run.scope, query)
+        if any(memory.is_untrusted for memory in found.memories):
+            self.repeats_untrusted = True
+        return found
 
     async def add_memory(self, memories: Sequence[MemoryEntry]) -> None:
         """Remember these about this user."""
         service = _need(self.run.services.memory, "memory service", "memory")
+        if self.run.is_tainted:
+            memories = [memory.as_untrusted() for memory in memories]
         await service.add(self.run.scope, memories)
 
     async def add_session_to_memory(self) -> None:

@@ -16,7 +16,7 @@ from toolwright._sealed import last_init
 from toolwright._settings import explained
 from toolwright.concurrency import in_user_thread
 from toolwright.errors import UsageError
-from toolwright.messages import Effects, ToolSpec
+from toolwright.messages import Effects, ToolSpec, Trust
 from toolwright.tools._arguments import Args, args_parser
 from toolwright.tools._confirmation import Require, with_confirmation
 from toolwright.tools._context import ToolContext
@@ -68,6 +68,7 @@ class FunctionTool(Tool, Generic[P, R]):
         on_unknown: OnUnknown = "tell",
         tags: Sequence[str] = (),
         examples: Sequence[Mapping[str, Any]] = (),
+        trust: Trust | None = None,
         hidden: Sequence[str] = (),
     ) -> None:
         signature = _read(func, (*hidden, *_receiver(func)))
@@ -96,6 +97,7 @@ class FunctionTool(Tool, Generic[P, R]):
             on_unknown=on_unknown,
             is_enabled=is_enabled,
             max_output=max_output or MaxOutput(),
+            trust=trust,
         )
         made = with_failure(made, is_failure) if is_failure is not None else made
         made = with_timeout(made, timeout) if timeout is not None else made
@@ -383,6 +385,7 @@ def tool(
     require_confirmation: Require = False,
     tags: Sequence[str] = (),
     examples: Sequence[Mapping[str, Any]] = (),
+    trust: Trust | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 @explained(rest=FunctionTool)
 def tool(func: Callable[..., Any] | None = None, /, **settings: Any) -> Any:

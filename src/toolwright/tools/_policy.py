@@ -1,7 +1,7 @@
 """Policies from rules: which calls are allowed, asked about or denied, the first that fits decides."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -17,7 +17,7 @@ from toolwright.tools._confirmation import (
     decide,
     with_approval,
 )
-from toolwright.tools._context import ToolContext
+from toolwright.tools._context import Origin, ToolContext
 from toolwright.tools._decision import Decision, Verdict
 from toolwright.tools._expression import Expression, Unknown
 from toolwright.tools._fingerprint import digest_of
@@ -54,6 +54,10 @@ class Rule:
         user: Whose session it is.
         optional: Whether it is in order that no tool or agent has one of these names, and none came
             from this source.
+        from_untrusted: Only calls with a value that stands in an untrusted result, and neither in what
+            the person has said nor in a trusted one. Calls that only read are left alone, unless
+            `tools` or `effects` name them, and so are those that make calls themselves: each of
+            these is judged.
     """
 
     verdict: Verdict
@@ -65,6 +69,7 @@ class Rule:
     agent: str | None = None
     user: str | None = None
     optional: bool = False
+    from_untrusted: bool = False
 
     def __post_init__(self) -> None:
         named = (*(("tool", name) for name in self.tools), ("agent", self.agent))
@@ -106,9 +111,10 @@ class Rule:
         agent: str | None = None,
         user: str | None = None,
         optional: bool = False,
+        from_untrusted: bool = False,
     ) -> "Rule":
         """Ask a person before these calls; `reason` is shown to them."""
-        given = (source, agent, user, optional)
+        given = (source, agent, user, optional, from_untrusted)
         return cls("ask", tools, _effects(effects), when, reason, *given)
 
     @classmethod
@@ -122,9 +128,10 @@ class Rule:
         agent: str | None = None,
         user: str | None = None,
         optional: bool = False,
+        from_untrusted: bool = False,
     ) -> "Rule":
         """Never run these calls; the model is told `reason`."""
-        given = (source, agent, user, optional)
+        given = (source, agent, user, optional, from_untrusted)
         return cls("deny", tools, _effects(effects), when, reason, *given)
 
     def __str__(self) -> str:
@@ -136,6 +143,8 @@ class Rule:
             for name in ("source", "agent", "user")
             if (value := getattr(self, name)) is not None
         ]
+        if self.from_untrusted:
+            said.append("from_untrusted=True")
         if self.when is not None:
             said.append(f"when={self.when!r}" if isinstance(self.when, str) else "when=…")
         return f"Rule.{self.verdict}({', '.join(said)})"
@@ -167,15 +176,19 @@ class Rules(Careful):
         self.written = dict(written or {})
         """For the names of tools that stand in a file: the file and the line."""
         self._checks = [
-            (_fits(rule), Decision(verdict=rule.verdict, reason=rule.reason, rule=str(rule)))
+            (rule, _fits(rule), Decision(verdict=rule.verdict, reason=rule.reason, rule=str(rule)))
             for rule in ordered
         ]
 
     async def __call__(self, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
         """What the rules say of this call."""
-        for fits, decision in self._checks:
-            if await fits(tool, args, ctx):
+        for rule, fits, decision in self._checks:
+            if not await fits(tool, args, ctx):
+                continue
+            if not rule.from_untrusted:
                 return decision
+            if origins := await ctx.run.untrusted_in(tool, ctx):
+                return _about_values(decision, tool, origins, ctx)
         if callable(self.otherwise):
             return await decide(self.otherwise, tool, args, ctx)
         return Decision(verdict=self.otherwise, rule=f"otherwise={self.otherwise!r}")
@@ -236,6 +249,8 @@ def _spelled(policy: Any) -> Any:
 def _fields(rule: Rule) -> dict[str, Any]:
     """All that a rule has, by its fields: its text says less."""
     held = {field.name: getattr(rule, field.name) for field in fields(rule)}
+    if not rule.from_untrusted:
+        del held["from_untrusted"]  # Child tasks of older versions carry digests without it.
     return held | ({"when": ["function", _spelled(rule.when)]} if callable(rule.when) else {})
 
 
@@ -284,7 +299,30 @@ def _is_about(rule: Rule, tool: Tool) -> bool:
         return False
     if rule.effects and tool.effects not in rule.effects:
         return False
+    if rule.from_untrusted and not _may_carry(rule, tool):
+        return False
     return rule.source is None or is_like(tool.source, rule.source)
+
+
+def _may_carry(rule: Rule, tool: Tool) -> bool:
+    """Whether values that a call is given go anywhere with it, or the rule is about it all the same."""
+    if rule.tools or rule.effects:
+        return True
+    return tool.effects != "read" and not tool.inside
+
+
+def _about_values(
+    decision: Decision, tool: Tool, origins: Sequence[Origin], ctx: ToolContext
+) -> Decision:
+    """The decision with what was found; a yes to it is about these values."""
+    from toolwright.tools._origin import (  # noqa: PLC0415 - only such rules need it
+        about_origins,
+        question_about,
+    )
+
+    told = question_about(tool.name, origins, ctx.run.asked)
+    reason = ctx.run.redactor.inside(f"{decision.reason}\n{told}".lstrip())
+    return replace(decision, reason=reason, about=about_origins(origins))
 
 
 def _names(rule: Rule) -> Iterator[tuple[NameKind, Named]]:

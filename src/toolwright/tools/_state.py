@@ -20,6 +20,7 @@ from toolwright.tools._state_writes import KeyWrites, Kind, Write
 
 __all__ = [
     "APPROVED",
+    "LABEL",
     "PINNED",
     "RESERVED",
     "SEAL",
@@ -37,9 +38,11 @@ APPROVED = "_approved:"
 PINNED = "_pinned:"
 """Begins the keys that say which tools of the outside the session knows, and how they were."""
 SEAL = "_seal:"
+LABEL = "_label:"
+"""Begins the keys under which it is kept that an artifact is untrusted."""
 """The key of what digests of secrets are made with, so that nobody can try out guesses on them."""
 RESERVED = tuple(
-    f"{scope}{key}" for scope in ("", "user:", "app:") for key in (APPROVED, PINNED, SEAL)
+    f"{scope}{key}" for scope in ("", "user:", "app:") for key in (APPROVED, PINNED, SEAL, LABEL)
 )
 """Begin the keys that only the framework writes."""
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))

@@ -13,10 +13,12 @@ from toolwright.messages import (
     BlobPart,
     Content,
     Effects,
+    Label,
     PendingRequest,
     Status,
     TextPart,
     ToolSpec,
+    Trust,
 )
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ReadonlyContext, SessionInfo, ToolContext
@@ -25,11 +27,26 @@ from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._overrides import refuse_overridden, refuse_uncalled
 from toolwright.tools._predicates import refuse_always_true
 
-__all__ = ["Handler", "IsEnabled", "Listing", "MaxOutput", "OnUnknown", "Output", "Tool"]
+__all__ = [
+    "Handler",
+    "IsEnabled",
+    "Listing",
+    "MaxOutput",
+    "OnUnknown",
+    "Output",
+    "Tool",
+    "check_trust",
+]
 
 _STATUSES: tuple[Status, ...] = get_args(Status)
 IsEnabled = Callable[[ReadonlyContext], bool]
 OnUnknown = Literal["tell", "ask"]
+
+
+def check_trust(trust: Any, whose: str) -> None:
+    """`UsageError` for what is none of the two."""
+    if trust not in get_args(Trust):
+        raise UsageError(f"{whose} is 'trusted' or 'untrusted'; got {trust!r}.")
 
 
 @sealed
@@ -124,6 +141,9 @@ class Tool(Sealed):
     behind: Callable[[], Mapping[str, Any]] | None = None
     """Says what an approval relies on beside what the model is told, as plain JSON: where the
     requests of a tool from outside go, and how they sign in."""
+    trust: Trust | None = None
+    """Whether what it answers is the program's own, or may be text that anybody has written. As it is
+    registered, whatever it is called with and answers: None is `untrusted` for tools from outside."""
     placeholder: bool = False
     """Stands in for tools that cannot be listed yet, such as a sign-in: no filter takes it out."""
     original: "Tool | None" = None
@@ -143,6 +163,8 @@ class Tool(Sealed):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_sealed", True)
+        if self.trust is not None:
+            check_trust(self.trust, f"trust of tool {self.name!r}")
         # What such a predicate gives is always true, so a tool meant to be hidden would be shown.
         if self.is_enabled is not None and (
             not callable(self.is_enabled) or inspect.iscoroutinefunction(self.is_enabled)
@@ -166,6 +188,18 @@ class Tool(Sealed):
     def description(self) -> str:
         """What the model is told it does."""
         return self.spec.description
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether what it answers is taken for the program's own."""
+        return self.trust == "trusted" or (self.trust is None and not self.source)
+
+    @property
+    def label(self) -> Label:
+        """What each of its results is at best."""
+        if not self.is_trusted:
+            return "untrusted"
+        return "trusted" if self.effects == "read" else "neutral"
 
     is_long_running = False
     """Whether it only starts something, and what it answers is not the result."""

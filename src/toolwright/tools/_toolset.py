@@ -10,15 +10,15 @@ from toolwright._sealed import Sealed
 from toolwright._settings import near_names
 from toolwright.concurrency import close_all
 from toolwright.errors import UsageError
-from toolwright.messages import ServerTool
+from toolwright.messages import ServerTool, Trust
 from toolwright.tools._base import BaseTool
 from toolwright.tools._context import ReadonlyContext, SessionInfo
 from toolwright.tools._fingerprint import digest_of
 from toolwright.tools._function import bound, made_of
 from toolwright.tools._overrides import refuse_uncalled
 from toolwright.tools._predicates import refuse_always_true
-from toolwright.tools._tool import Listing, Tool
-from toolwright.tools._wrappers import with_name
+from toolwright.tools._tool import Listing, Tool, check_trust
+from toolwright.tools._wrappers import with_name, with_trust
 
 __all__ = [
     "BaseToolset",
@@ -77,6 +77,8 @@ class Toolset(Sealed):
     """Whether one run asks only once; turn it off when the list changes from turn to turn."""
     sequential: bool = False
     """Whether its tools run alone, one after the other: for tools that share state."""
+    trust: Trust | None = None
+    """What its tools' answers are taken for, whatever they say themselves; None leaves that to them."""
     is_local: bool = False
     """Whether all that it may ever list is known to be the program's own."""
     _live = ("tool_filter", "tool_name_prefix")
@@ -95,8 +97,15 @@ class Toolset(Sealed):
             cls._use_invocation_cache = ours
 
     def __init__(
-        self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None
+        self,
+        *,
+        tool_filter: ToolFilter = None,
+        tool_name_prefix: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
+        if trust is not None:
+            check_trust(trust, f"trust of {type(self).__name__}")
+            self.trust = trust
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
 
@@ -165,6 +174,8 @@ class Toolset(Sealed):
         keep = self._names_kept(tools)
         self._seen = _checked_filter(type(self).__name__, keep, tools, self._seen)
         kept = [tool for tool in tools if _passes(tool, keep, context)]
+        if self.trust is not None:
+            kept = [with_trust(tool, self.trust) for tool in kept]
         if self.sequential:
             kept = [tool if tool.sequential else tool.replace(sequential=True) for tool in kept]
         return without_clashes([_with_prefix(tool, self.tool_name_prefix) for tool in kept])

@@ -8,18 +8,24 @@ from typing import Any
 import anyio
 
 from toolwright.errors import ToolError, UsageError
+from toolwright.messages import Trust
 from toolwright.tools._arguments import Args
 from toolwright.tools._context import ToolContext
 from toolwright.tools._copies import copied
 from toolwright.tools._tool import Output, Tool
 
-__all__ = ["with_failure", "with_name", "with_retries", "with_timeout"]
+__all__ = ["with_failure", "with_name", "with_retries", "with_timeout", "with_trust"]
 
 
 def with_name(tool: Tool, name: str | None = None, description: str | None = None) -> Tool:
     """The same tool under another name or description."""
     said = tool.description if description is None else description
     return tool.replace(spec=replace(tool.spec, name=name or tool.name, description=said))
+
+
+def with_trust(tool: Tool, trust: Trust) -> Tool:
+    """The same tool, whose answers are taken for the program's own, or for text that anybody wrote."""
+    return tool if tool.trust == trust else tool.replace(trust=trust)
 
 
 def with_failure(tool: Tool, is_failure: Callable[[Any], bool]) -> Tool:

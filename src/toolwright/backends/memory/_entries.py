@@ -4,7 +4,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
-from toolwright.messages import Event, MemoryEntry, ModelReplied, RunStarted, Steered
+from toolwright.messages import (
+    Event,
+    MemoryEntry,
+    ModelReplied,
+    RunStarted,
+    Steered,
+    is_untrusted,
+)
 
 __all__ = ["Remembered", "from_entry", "from_events", "query_words"]
 
@@ -28,12 +35,16 @@ def from_entry(entry: MemoryEntry) -> Remembered:
 
 def from_events(session_id: str, events: Iterable[Event]) -> Iterator[Remembered]:
     """What the person and the agent said; not what agents inside calls said, nor tools."""
+    is_tainted = False
     for event in events:
         author, text = _said(event)
+        is_tainted = is_tainted or is_untrusted(event)
         if text.strip() and not event.path:
             entry = MemoryEntry(
                 content=text, author=author, created_at=event.at, session_id=session_id
             )
+            if is_tainted and author != "user":
+                entry = entry.as_untrusted()
             yield f"event:{session_id}:{event.seq}", entry
 
 

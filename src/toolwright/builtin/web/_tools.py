@@ -79,8 +79,10 @@ def web_tools(
         return _cut(text, max_bytes, offset, page)
 
     return [
-        FunctionTool(web_search, effects="read", idempotent=True),
-        FunctionTool(web_fetch, effects="read", idempotent=True, max_output=_ROOM),
+        FunctionTool(web_search, effects="read", idempotent=True, trust="untrusted"),
+        FunctionTool(
+            web_fetch, effects="read", idempotent=True, max_output=_ROOM, trust="untrusted"
+        ),
     ]
 
 

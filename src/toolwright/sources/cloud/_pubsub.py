@@ -11,6 +11,7 @@ from pydantic import Field
 from toolwright._sealed import sealed
 from toolwright.concurrency import close_all, in_io_thread
 from toolwright.errors import ToolError
+from toolwright.messages import Trust
 from toolwright.sources.cloud._calls import Deadline, cloud_tool
 from toolwright.sources.cloud._credentials import GoogleCredentialsConfig
 from toolwright.tools import FunctionTool, ReadonlyContext, ToolFilter, Toolset
@@ -48,6 +49,9 @@ class PubSubToolset(Toolset):
 
     `PUBSUB_EMULATOR_HOST` is respected, as by the client library itself.
     """
+
+    trust: Trust | None = "untrusted"
+    """Anybody who may publish to a topic has written what is pulled."""
 
     def __init__(
         self,

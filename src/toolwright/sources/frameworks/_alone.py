@@ -23,6 +23,7 @@ from toolwright.messages import (
 )
 from toolwright.tools import (
     Args,
+    Origin,
     Output,
     Services,
     StateTable,
@@ -31,6 +32,7 @@ from toolwright.tools import (
     ToolContext,
     decided,
     digest_of,
+    digest_of_arguments,
     refuse_questions,
     until_denied,
     wishes_of,
@@ -138,6 +140,18 @@ class LoneRun:
 
     async def check_session(self) -> None:
         """There is none that could be deleted."""
+
+    @property
+    def is_tainted(self) -> bool:
+        """Nobody here knows what the framework's model has read."""
+        return True
+
+    async def untrusted_in(self, tool: Tool, ctx: ToolContext) -> Sequence[Origin]:
+        """For the same reason any of them may be, and who is asked sees that."""
+        return [Origin(value="(not known here)", key=digest_of_arguments(ctx.arguments))]
+
+    def hear(self, text: str, whose: str) -> None:
+        """It counts as such anyway."""
 
     async def stored_events(self) -> Sequence[Event]:
         """There are none."""

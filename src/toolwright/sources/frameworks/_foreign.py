@@ -60,6 +60,8 @@ def foreign_tool(
         spec=ToolSpec(name=name, description=description, parameters=parameters),
         parse=parse or parse_and_fill,
         run=run,
+        # It is not known what it reads.
+        trust="untrusted",
     )
 
 

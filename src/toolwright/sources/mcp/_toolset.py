@@ -12,7 +12,7 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.errors import ToolError, UsageError
-from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec
+from toolwright.messages import AuthConfig, AuthCredential, AuthScheme, Message, ToolSpec, Trust
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._counted import LONGEST_PROGRESS, CountedProgress
 from toolwright.sources._usable import LONGEST_DESCRIPTION, listed_tools, usable_tools
@@ -88,6 +88,7 @@ class McpToolset(Toolset):
         call_timeout: float | None = 300.0,
         required: bool = False,
         sandbox: ServerSandbox | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Describe the server; `connection_params` may also be a URL or `StdioServerParameters`.
 
@@ -96,9 +97,9 @@ class McpToolset(Toolset):
         the runner's credentials, while `auth` is one identity for all, such as the SDK's
         `OAuthClientProvider`. `allow_sampling` lets the server use the agent's model; what it asks
         of a person always becomes a pending call. A server over stdio runs in `sandbox`, or with
-        this program's rights.
+        this program's rights. What its tools answer is untrusted, unless `trust` says otherwise.
         """
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix, trust=trust)
         self.connection_params = params = connection_params_of(connection_params)
         self.name = name or params.label
         self._source = f"mcp:{name}@{params.identity}" if name else f"mcp:{params.identity}"

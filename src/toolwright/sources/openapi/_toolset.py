@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from toolwright.backends import Reachable
 from toolwright.concurrency import Once
 from toolwright.errors import UsageError
-from toolwright.messages import AuthCredential, AuthScheme
+from toolwright.messages import AuthCredential, AuthScheme, Trust
 from toolwright.sources._secret_names import digest_of_plain, shown_address
 from toolwright.sources._usable import from_outside, listed_tools
 from toolwright.sources.openapi._client import Api, CallLimits, SslVerify, read_ssl
@@ -62,6 +62,7 @@ class OpenAPIToolset(Toolset):
         allow_private: Sequence[str] | Reachable = (),
         limits: CallLimits | None = None,
         name: str | None = None,
+        trust: Trust | None = None,
         max_document_bytes: int = 100_000_000,
         required: bool = False,
     ) -> None:
@@ -91,7 +92,7 @@ class OpenAPIToolset(Toolset):
             max_document_bytes: Of the document and the files that it refers to, together.
             required: Raise when the document cannot be fetched, instead of having no tools.
         """
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=None)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=None, trust=trust)
         _check_one_given(source=source, spec_dict=spec_dict, spec_str=spec_str)
         self._prefix = _joined(tool_name_prefix)
         self._source = source

@@ -10,7 +10,7 @@ from toolwright.backends._own_paths import unless_refused
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import in_io_thread
 from toolwright.errors import UsageError
-from toolwright.messages import ToolSpec
+from toolwright.messages import ToolSpec, Trust
 from toolwright.sources._as_listed import refuse_changed
 from toolwright.sources._child import ChildCommand
 from toolwright.sources._reopening import Reopening
@@ -56,13 +56,14 @@ class PluginToolset(Toolset):
         required: bool = False,
         tool_filter: ToolFilter | None = None,
         tool_name_prefix: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Take the plugin at `path`; nothing is started before its tools are asked for.
 
         Of our environment the plugin sees only the usual few variables, and `env`. Without a
         `sandbox` it has this program's rights.
         """
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix, trust=trust)
         self.name = Path(path).name
         self._path = _executable(path)
         self._variant = f"#{digest_of(str(path), list(args))[:16]}{digest_of_plain(env or {})}"
