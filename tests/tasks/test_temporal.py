@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio
 import pytest
-from tests._postgres import new_database
 from tests.tasks._story import DIE, STOP
 from tests.tasks.conftest import Nursery, wait_for_end
 from tests.tasks.test_chaos import check_end, finish, only_first, opened, until_moved
@@ -24,7 +23,6 @@ from toolwright.messages import ModelMessage, TextPart, ToolCall
 from toolwright.models import ModelRequest, OnDelta
 from toolwright.tasks import NewTask, Orchestrator
 from toolwright.testing import TASK_CHECKS
-from toolwright.tools import ReadonlyContext
 
 pytest.importorskip("temporalio", reason="needs toolwright[temporal]")
 from temporalio.api.common.v1 import Payload
@@ -72,31 +70,26 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 Check = Callable[[Orchestrator], Awaitable[None]]
 
 
-@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def test_it_keeps_the_promises_of_tasks(
-    server: TemporalServer, tmp_path: Path, store: str
-) -> None:
-    # Side by side, since most of the time they wait for the server. On Postgres those that are about
-    # what is decided in the database together with a workflow.
-    some = TASK_CHECKS if store == "sqlite" else [c for c in TASK_CHECKS if "parent" in c.__name__]
+async def test_it_keeps_the_promises_of_tasks(server: TemporalServer, tmp_path: Path) -> None:
     room = anyio.Semaphore(6)
 
     async def run(check: Check) -> None:
-        async with room:
-            file = f"sqlite:///{tmp_path}/{check.__name__}.db"
-            address = file if store == "sqlite" else new_database()
-            async with Orchestrator(server.url(address)) as made:
-                await check(made)
+        async with (
+            room,
+            Orchestrator(server.url(f"sqlite:///{tmp_path}/{check.__name__}.db")) as made,
+        ):
+            await check(made)
 
+    # Side by side, since most of the time they wait for the server.
     async with anyio.create_task_group() as group:
-        for check in some:
+        for check in TASK_CHECKS:
             group.start_soon(run, check)
 
 
 # -- whoever dies ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kill_at", [6, 7, DIE])
+@pytest.mark.parametrize("kill_at", [6, DIE])
 async def test_a_worker_that_is_killed_between_a_tool_and_its_result_is_replaced(
     url: str, tmp_path: Path, nursery: Nursery, kill_at: int | str
 ) -> None:
@@ -259,33 +252,17 @@ async def test_a_workflow_that_is_cancelled_in_temporal_ends_its_task(url: str) 
         keep("cancelled", await history(handle))
 
 
-async def test_what_waits_in_temporal_is_taken_by_priority_and_can_be_searched(url: str) -> None:
-    order: list[str] = []
-    free = anyio.Event()
-
-    async def note(said: str) -> None:
-        order.append(said)
-        await free.wait()
-
-    async with shop(url, turns=0, on_turn=note, workers=1) as made, working(made):
-        first = await made.enqueue("shop", "x", state={"say": "first"})
-        await until_moved(made, first)
-        ids = [
-            await made.enqueue("shop", "x", priority=n, owner_id="me", state={"say": f"{n}"})
-            for n in (-1, 0, 7)
-        ]
-        handles = [await workflow(made, task_id) for task_id in ids]
-        with anyio.fail_after(60):
-            for handle in handles:
-                while not (await handle.describe()).raw_description.pending_activities:
-                    await made.changed(0.05)
-        free.set()
-        for task_id in (first, *ids):
-            assert (await made.wait(task_id, 60)).status == "COMPLETED"
-        attributes = (await handles[0].describe()).typed_search_attributes
-        assert attributes[_temporal.AGENT] == "shop"
-        assert attributes[_temporal.OWNER] == "me"
-    assert order == ["first", "7", "0", "-1"]
+@pytest.mark.parametrize(("priority", "level"), [(9, 1), (1, 2), (0, 3), (-1, 4), (-9, 5)])
+async def test_a_workflow_has_its_task_s_priority_and_can_be_searched(
+    url: str, priority: int, level: int
+) -> None:
+    async with shop(url, turns=0) as made:
+        task_id = await made.enqueue("shop", "x", priority=priority, owner_id="me")
+        found = await (await workflow(made, task_id)).describe()
+        given = found.raw_description.workflow_execution_info.priority
+        assert (given.priority_key, len(given.fairness_key)) == (level, 32)
+        assert found.typed_search_attributes[_temporal.AGENT] == "shop"
+        assert found.typed_search_attributes[_temporal.OWNER] == "me"
 
 
 @pytest.mark.parametrize("file", sorted(HISTORIES.glob("*.json")), ids=lambda file: file.stem)
@@ -338,7 +315,7 @@ def test_an_address_that_says_too_little_or_too_much_is_refused(
 
 def test_a_worker_of_several_queues_is_refused() -> None:
     made = Orchestrator("temporal://h/n", store="sqlite:///a.db")
-    made.register(Agent(name="a", model=Says(0, None)))
+    made.register(Agent(name="a", model=Says(0)))
     with pytest.raises(UsageError, match="one worker for each"):
         made.worker(queues=["a", "b"])
 
@@ -353,21 +330,16 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 # -- what the tests are made of --------------------------------------------------------------------
 
-OnTurn = Callable[[str], Awaitable[None]]
-
 
 class Says:
     """A model that asks so many times, one question a turn."""
 
     name = "scripted:asks"
 
-    def __init__(self, turns: int, on_turn: OnTurn | None) -> None:
+    def __init__(self, turns: int) -> None:
         self._turns = turns
-        self._on_turn = on_turn
 
     async def respond(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelMessage:
-        if self._on_turn is not None:
-            await self._on_turn(request.instructions)
         asked = sum(isinstance(message, ModelMessage) for message in request.history)
         if asked >= self._turns:
             return ModelMessage(parts=(TextPart("the end"),))
@@ -381,15 +353,9 @@ async def ask() -> None:
 
 
 @asynccontextmanager
-async def shop(
-    url: str, *, turns: int, on_turn: OnTurn | None = None, workers: int = 4, **settings: Any
-) -> AsyncIterator[Orchestrator]:
-    def say(ctx: ReadonlyContext) -> str:
-        return ctx.state.get("say", "")
-
+async def shop(url: str, *, turns: int, **settings: Any) -> AsyncIterator[Orchestrator]:
     async with Orchestrator(url, lease=5.0, **settings) as made:
-        agent = Agent(name="shop", model=Says(turns, on_turn), tools=[ask], instructions=say)
-        made.register(agent, workers=workers)
+        made.register(Agent(name="shop", model=Says(turns), tools=[ask]))
         yield made
 
 
