@@ -78,8 +78,6 @@ _SWEPT_AFTER = 10.0
 _SWEPT_EVERY = 5.0
 _SWEPT = 100
 _SOON = 0.05
-_TASK_SECONDS = timedelta(seconds=5)
-"""How long a worker that was stopped may keep what it was to decide, which takes milliseconds."""
 _BUILD = "toolwright"
 """Otherwise Temporal takes a second to read every file that is loaded, to make up a name. What a version can
 go on with is said by `register(version=…)`."""
@@ -359,7 +357,6 @@ class _Connected:
             task_queue=f"toolwright:{self.store}",
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             start_signal="wake" if signal else None,
-            task_timeout=_TASK_SECONDS,
             search_attributes=self._attributes(task),
             priority=_priority(task),
         )
@@ -379,6 +376,8 @@ class _Connected:
             workflow_runner=UnsandboxedWorkflowRunner(),
             # What a worker remembers of a workflow holds it up for ten seconds when that has died.
             max_cached_workflows=0,
+            # Few, so that what is to be decided waits in Temporal, where it cannot time out.
+            max_concurrent_workflow_tasks=8,
             max_concurrent_workflow_task_polls=2,
             build_id=_BUILD,
         )
