@@ -236,6 +236,7 @@ async def test_stores_that_share_a_namespace_do_not_see_each_other_s_tasks(
         async with working(theirs):
             await run_to_end(theirs, await theirs.enqueue("shop", "x"))
         assert (await ours.status(task_id)).attempts == 0
+        assert await segments_of(ours) != await segments_of(theirs)
         async with working(ours):
             await run_to_end(ours, task_id)
 
@@ -402,6 +403,12 @@ async def workflow(
     connected = await made.engine._connect()
     client: Client = connected.client
     return client.get_workflow_handle(f"toolwright:{connected.store}:{task_id}", run_id=run_id)
+
+
+async def segments_of(made: Orchestrator) -> str:
+    """The task queue in which segments of its agent wait."""
+    assert isinstance(made.engine, TemporalEngine)
+    return (await made.engine._connect()).task_queue("shop", "default")
 
 
 async def history(handle: WorkflowHandle[Any, Any]) -> WorkflowHistory:

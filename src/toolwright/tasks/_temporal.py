@@ -78,6 +78,8 @@ _SWEPT_AFTER = 10.0
 _SWEPT_EVERY = 5.0
 _SWEPT = 100
 _SOON = 0.05
+_TASK_SECONDS = timedelta(seconds=5)
+"""How long a worker that was stopped may keep what it was to decide, which takes milliseconds."""
 _BUILD = "toolwright"
 """Otherwise Temporal takes a second to read every file that is loaded, to make up a name. What a version can
 go on with is said by `register(version=…)`."""
@@ -357,6 +359,7 @@ class _Connected:
             task_queue=f"toolwright:{self.store}",
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             start_signal="wake" if signal else None,
+            task_timeout=_TASK_SECONDS,
             search_attributes=self._attributes(task),
             priority=_priority(task),
         )
